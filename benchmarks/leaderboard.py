@@ -4,7 +4,7 @@
     python benchmarks/leaderboard.py learned annealing rollouts runs/clone --budget 20 --out board
     python benchmarks/leaderboard.py --report --out board
 
-An agent is a policy of `polygym optimize`, `annealing` (`polygym tune --search model`),
+An agent is a policy of `polygym optimize`, `annealing` (`polygym tune --strategy annealing`),
 `rollouts`, or the folder of a training. It has so many trials for a kernel as the budget says, and
 the best five of what it found run in turn with isl's schedule: the best of these beside isl's is
 what counts. What fails counts as slower by the timeout's factor. An agent that rolls no dice has

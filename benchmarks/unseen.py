@@ -9,7 +9,7 @@ they come. None was learned from. Of each stand beside its source, compiled at -
 
 * *isl*: isl's schedule under the default mapping, values where the source has them;
 * *auto*: the automatic schedule and storage, as of `polygym run --schedule auto`;
-* *learned*: the one answer of `polygym optimize --policy learned --budget 1`.
+* *learned*: the one answer of `polygym optimize --strategy learned --budget 1`.
 
 Each is measured in turn with the source in a process of its own; ratios of such ratios are shown.
 ``results.jsonl`` in the folder gets a line for each program, and the same command leaves out what
@@ -42,7 +42,7 @@ def measure_program(name: str, parameters: str, threads: int) -> dict[str, Any]:
     usual = ("--parameters", parameters, "--threads", threads)
     isl = _command_json("run", name, *usual, "--schedule", "isl", "--storage", "keep")
     auto = _command_json("run", name, *usual, "--schedule", "auto", "--mapping", "default")
-    learned = _command_json("optimize", name, *usual, "--policy", "learned", "--budget", 1)
+    learned = _command_json("optimize", name, *usual, "--strategy", "learned", "--budget", 1)
     own = [one["speedup"] for one in learned.get("ranking", []) if one["index"] == 0]
     return {
         "program": name,

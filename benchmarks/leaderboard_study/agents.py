@@ -3,7 +3,7 @@
 ==============================  ================================================================
 a policy, ``bias_coeff_0``      plays as many episodes of `polygym optimize`, which measures their
                                 schedules (``learned``: their mappings too)
-``annealing``                   `polygym tune --search model` measures as many candidates
+``annealing``                   `polygym tune --strategy annealing` measures as many candidates
 ``rollouts``                    plays as many episodes of Schedule-v0, looking ahead by the static
                                 score
 a folder, ``runs/clone``        its network plays as many episodes in the environment that it was
@@ -141,7 +141,7 @@ def agent_outcome(agent: str, kernel: str, seed: int, rules: TrialBudget) -> Age
 
 def _run_optimize(agent: str, kernel: str, seed: int, rules: TrialBudget) -> AgentOutcome:
     document = _command_json(
-        "optimize", kernel, "--policy", agent, "--budget", rules.budget, "--seed", seed,
+        "optimize", kernel, "--strategy", agent, "--budget", rules.budget, "--seed", seed,
         "--threads", rules.threads, "--dataset", rules.dataset,
     )  # fmt: skip
     isl = document["isl"]
@@ -154,16 +154,17 @@ def best_of(ranking: Sequence[Mapping[str, Any]]) -> float | None:
 
     Whoever plays, the automatic schedule is ranked too, by its name: it is not the agent's.
 
-    >>> best_of([{"index": "auto", "speedup_over_isl": 3.0}, {"index": 0, "speedup_over_isl": 2.0}])
+    >>> own, other = {"source": "uniform#0"}, {"source": "auto"}
+    >>> best_of([{**other, "speedup_over_isl": 3.0}, {**own, "speedup_over_isl": 2.0}])
     2.0
     """
-    own = [one["speedup_over_isl"] for one in ranking if not isinstance(one["index"], str)]
+    own = [one["speedup_over_isl"] for one in ranking if "#" in one["source"]]
     return max((one for one in own if one), default=None)
 
 
 def _run_tune(kernel: str, seed: int, rules: TrialBudget) -> AgentOutcome:
     gain = measure_gain(
-        kernel, rules.dataset, rules.threads, rules.budget, "model", seed, lambda _: None
+        kernel, rules.dataset, rules.threads, rules.budget, "annealing", seed, lambda _: None
     )
     _, over_isl, _, _ = gain.ratios
     is_same = gain.gain == 1 and not gain.splitting and (gain.strategy, gain.storage) == _DEFAULTS

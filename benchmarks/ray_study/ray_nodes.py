@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 STORE_BYTES = 80_000_000
-MINI_OPTIONS = ("--search-dataset", "mini", "--dataset", "mini", "--compile-seconds", "120",
-        "--timeout-factor", "1000", "--policy", "uniform")  # fmt: skip
+MINI_OPTIONS = ("--search-dataset", "mini", "--dataset", "mini", "--compile-time-limit", "120s",
+        "--timeout-factor", "1000", "--strategy", "uniform")  # fmt: skip
 """Sizes at which all is quick; no limit that a busy machine could come to."""
 
 CONFIG = {

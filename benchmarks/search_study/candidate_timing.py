@@ -19,7 +19,7 @@ from polygym.runtime.evaluation import Evaluation, EvaluationOptions, Evaluator
 from polygym.runtime.evaluation.compiler_pool import CompilerPool
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search import TuningResult
+from polygym.search import SearchResult
 
 COMPILE_SECONDS = 5.0
 
@@ -86,7 +86,7 @@ def candidate_clock(
         yield CandidateClock(name, compilers, evaluator)
 
 
-def check_tuned(name: str, found: TuningResult) -> None:
+def check_tuned(name: str, found: SearchResult) -> None:
     """Refuse what a search has found beside wrong outputs or crashes.
 
     Raises:

@@ -32,8 +32,7 @@ from polygym.runtime.evaluation.compilation import compile_problem, compile_sche
 from polygym.runtime.worker.outcome import Ok
 from polygym.runtime.worker.timing import GENEROUS_LIMIT, MeasureOptions
 from polygym.runtime.worker.worker import Worker
-from polygym.search import TuningPlan
-from polygym.search.tuner import tune
+from polygym.search import SearchPlan, tune
 from search_study.candidate_timing import check_tuned
 from search_study.curves import interval
 from search_study.journal import append_line, read_lines
@@ -112,7 +111,7 @@ def measure_gain(
     """
     began = time.monotonic()
     population = min(POPULATION, trials)
-    plan = TuningPlan(-(-trials // population), population, search, seed)
+    plan = SearchPlan(trials, population, search, seed)
     program, usual = load_study_program(name, dataset), replace(DEFAULT_MAPPING, threads=threads)
     home = best_variant(program, usual, DEFAULT_MEMORY_LIMIT)
     result = tune(home, usual, plan, on_progress=lambda progress: report_progress(progress.tried))

@@ -15,8 +15,8 @@ COMMANDS = {
     "check": "Say whether a schedule is legal and, if not, why.",
     "space": "Describe a program's schedule space: vertices and rays.",
     "storage": "List what may become of a program's arrays.",
-    "optimize": "Search a program's schedules for a faster one.",
-    "tune": "Search schedules and mappings together; keeps the best for ever.",
+    "optimize": "Search for a faster schedule and mapping of a program.",
+    "tune": "The same as optimize.",
     "sweep": "Search many programs with several policies; can be continued.",
     "report": "Draw what a sweep has found: a page and pictures.",
     "replay": "Play a found schedule again, check it, measure it.",
@@ -60,6 +60,7 @@ Start here:
     cls=LazyGroup,
     package="polygym.cli.commands",
     summaries=COMMANDS,
+    aliases={"tune": "optimize"},
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

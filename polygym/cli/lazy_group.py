@@ -6,6 +6,7 @@ import gc
 import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -16,15 +17,21 @@ __all__ = ["LazyGroup"]
 class LazyGroup(click.Group):
     """A group whose commands stand in modules of a package, each as its ``command``.
 
-    ``summaries`` has a sentence about each, in the order of use.
+    ``summaries`` has a sentence about each, in the order of use; ``aliases`` has the command that
+    another name stands for.
     """
 
     def __init__(
-        self, *arguments: Any, package: str, summaries: Mapping[str, str], **named: Any
+        self,
+        *arguments: Any,
+        package: str,
+        summaries: Mapping[str, str],
+        aliases: Mapping[str, str] = MappingProxyType({}),
+        **named: Any,
     ) -> None:
         """Keep where the commands are."""
         super().__init__(*arguments, **named)
-        self._package, self._summaries = package, dict(summaries)
+        self._package, self._summaries, self._aliases = package, dict(summaries), dict(aliases)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of use."""
@@ -35,7 +42,8 @@ class LazyGroup(click.Group):
         if cmd_name not in self._summaries:
             return None
         with _without_collecting():
-            module = importlib.import_module(f"{self._package}.{cmd_name}")
+            name = self._aliases.get(cmd_name, cmd_name)
+            module = importlib.import_module(f"{self._package}.{name}")
         command: click.Command = module.command
         return command
 

@@ -1,11 +1,12 @@
-"""Tuning: which schedule, under which mapping, is the fastest for a program of given sizes.
+"""Search: the fastest schedule and mapping of a program of given sizes.
 
-``candidates`` says what there is to choose from, ``searches`` who chooses (a genetic algorithm, a
-policy of the gym, ``rng`` alone, or what follows a model of cost, ``by_model``, with its chains of
-``annealing``, ``edits`` of schedules, ``plays`` of policies and choice by ``diversity``, on what it
-has ``looked_at``; ``guide`` says which model leads, ``learning`` how it learns),
-``tuner`` has them measured on a ``bench`` and keeps the best: what it has ``tuned``; ``folder``
-writes it all down, so that a search that was ended goes on.
+``loop`` asks a strategy, has its proposals measured by a runner, and tells it the outcomes; the
+``plan`` names the strategy, the ``start`` has the initial candidates, the ``result`` the best.
+``strategies`` are behind ask and tell in a registry; a ``runner`` measures on this machine or on a
+cluster. ``folder`` and ``journal`` write a search down, so that one that was ended goes on;
+``settings`` are all that determines it, under ``conditions`` that a sweep has too, and ``tally``
+counts the outcomes. ``sweep`` searches many programs, ``corpus`` collects measurements to learn
+from, ``planning`` searches states of decision processes.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ from typing import TYPE_CHECKING
 from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
+    from polygym.search.loop import SearchProgress, run_search, tune
+    from polygym.search.plan import SearchPlan
+    from polygym.search.result import SearchResult, read_choice
     from polygym.search.strategies.candidates import Candidate
     from polygym.search.strategies.registry import strategy_names
-    from polygym.search.tuner import TuningPlan, TuningProgress, tune
-    from polygym.search.tuning_result import TuningResult, read_choice
 else:
     __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
     "Candidate",
-    "TuningPlan",
-    "TuningProgress",
-    "TuningResult",
+    "SearchPlan",
+    "SearchProgress",
+    "SearchResult",
     "read_choice",
+    "run_search",
     "strategy_names",
     "tune",
 ]

@@ -55,7 +55,7 @@ def conditions_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "seed": data["seed"],
         "options": TaskOptions(data["max_coefficient"], data["max_dimensions"], limits),
-        "measuring": evaluation_options_from_json(data),
+        "evaluation": evaluation_options_from_json(data),
     }
 
 

@@ -1,112 +1,128 @@
-"""One search in one folder: explored, written down, continued.
+"""One search in one folder: written down, and continued.
 
 The folder holds
 
-* ``episodes.jsonl``: the journal, every episode in order (:mod:`polygym.search.journal`);
-* ``tuning.jsonl``: the mappings that were tried, in order (:mod:`polygym.search.mapping_trials`);
-* ``best.json``: the fastest schedule so far as a record that ``polygym replay`` reads, with the
+* ``journal.jsonl``: the journal, every proposal in order (:mod:`polygym.search.journal`);
+* ``best.json``: the fastest candidate so far as a record that ``polygym replay`` reads, with the
   mapping under which it is the fastest;
 * ``best.c``: its C code;
-* ``summary.json``: counts, the best, how it came about. ``best_while_searching`` and
-  ``convergence`` are of the measurements that each schedule got on its own, when it was found;
-  ``best`` is the same until :meth:`Search.confirm` and what follows it have timed the fastest ones
-  again, side by side.
+* ``summary.json``: counts, the best, the convergence. ``best_while_searching`` and ``convergence``
+  are of the measurements that each candidate got on its own, when it was found; ``best`` is the
+  same until the fastest ones are measured again, side by side.
 
-Episodes are counted from 0, in all of these.
-
-The journals are what counts: the other files are written anew from them whenever the best improves,
-and when a search is resumed.
+The journal is the source: the other files are written anew from it whenever the best improves, and
+when a search is resumed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Mapping as Dictionary
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import assert_never
 
 from polygym.errors import InputError
-from polygym.files import write_atomically
+from polygym.files import create_numbered_folder, write_atomically
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.mdp.records import episode_record as record
 from polygym.mdp.records.record_checks import GIVEN_PHASE
 from polygym.mdp.task_options import Phase
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.runtime.evaluation import Evaluation
+from polygym.poly.scheduling.strategy import parse_strategy
+from polygym.runtime.evaluation import c_text
 from polygym.search.conditions import differences
-from polygym.search.episode_loop import (
-    EpisodeEvent,
-    MeasuredEpisode,
-    RepeatedEpisode,
-    UnscheduledEpisode,
-    explore_episodes,
-)
-from polygym.search.journal import JournalContents, Json, SearchJournal, read_journal
-from polygym.search.mapping_trials import MappingTrials
+from polygym.search.journal import Json, SearchJournal, read_journal
+from polygym.search.loop import SearchProgress
+from polygym.search.plan import EXTENT_KEYS
+from polygym.search.result import SearchResult, finding_json
 from polygym.search.settings import SearchSetting
-from polygym.search.tally import NO_SCHEDULE, REPEATED, Finding, SearchTally
+from polygym.search.strategies.candidates import Candidate, EditedSchedule, EpisodeSchedule
+from polygym.search.tally import Finding, SearchTally, Stage
 
-JOURNAL_FILE = "episodes.jsonl"
-TRIALS_FILE = "tuning.jsonl"
+JOURNAL_FILE = "journal.jsonl"
 BEST_FILE, BEST_C_FILE, SUMMARY_FILE = "best.json", "best.c", "summary.json"
-_JOURNAL_KEYS = ("index", "repeats", "reason")
+_JOURNAL_KEYS = ("index", "stage", "source", "repeats", "reason", "mapping")
+_HEAD_ONLY_KEYS = ("polygym", "similar", *EXTENT_KEYS)
 
 
 @dataclass(slots=True)
 class SearchFolder:
-    """A search that is open; ``emit_c`` returns the C code of a schedule under a mapping."""
+    """A search that is open; ``emit_c`` returns the C code of a schedule under a mapping.
+
+    Without a folder of the user's a new one is made when the first outcome is known. ``similar``
+    are the candidates of other programs, ``node`` the kind of the nodes of a cluster that measure,
+    "" for this machine.
+    """
 
     setting: SearchSetting
-    folder: Path
-    journal: SearchJournal
+    requested: Path | None
     emit_c: Callable[[Schedule, Mapping], str]
+    similar: Sequence[Candidate] = ()
+    node: str = ""
     tally: SearchTally = field(default_factory=SearchTally)
-    trials: MappingTrials = field(default_factory=MappingTrials)
-
-    def run(
-        self, budget: int, evaluate: Callable[[Schedule, Mapping], Evaluation]
-    ) -> Iterator[EpisodeEvent]:
-        """Go on until ``budget`` episodes are explored in all; yield each once it is written."""
-        indices = range(self.tally.explored, budget)
-        setting = self.setting
-        usual, known = setting.evaluation.mapping, self.tally.known()
-        for event in explore_episodes(
-            setting.sampler, setting.seed, indices, evaluate, usual, known
-        ):
-            line = _line(setting, event)
-            self.journal.append(line)
-            if _add(self.tally, event) and self.best is self.tally.best:
-                self._write_best(line)
-            yield event
-
-    def add_trial(self, evaluation: Evaluation, names: Dictionary[Schedule, int | str]) -> None:
-        """Write down what became of a schedule under another mapping; ``names`` says whose it is.
-
-        Raises:
-            OSError: it cannot be written; then it counts as not tried.
-        """
-        if self.trials.journal is None:
-            self.trials.journal = SearchJournal.create(
-                self.folder / TRIALS_FILE, self.setting.to_json()
-            )
-        best = self.best
-        finding = Finding(names[evaluation.schedule], evaluation)
-        self.trials.add(finding)
-        if self.best is not best:
-            self.confirm(finding)
+    journal: SearchJournal | None = None
+    lines: tuple[Json, ...] = ()
+    _folder: Path | None = None
+    _last: Json = field(default_factory=dict)
 
     @property
-    def best(self) -> Finding | None:
-        """The fastest so far, each measured once."""
-        findings = [
-            finding for finding in (self.tally.best, self.trials.best) if finding is not None
-        ]
-        return max(findings, key=lambda one: one.evaluation.speedup, default=None)
+    def folder(self) -> Path:
+        """The folder, which is made if it is not there."""
+        if self._folder is None:
+            if self.requested is None:
+                name = Path(self.setting.subject.program.name).stem
+                self._folder = create_numbered_folder(Path.cwd(), f"polygym-{name}")
+            else:
+                self.requested.mkdir(parents=True, exist_ok=True)
+                self._folder = self.requested
+        return self._folder
+
+    def recorded(self, stage: Stage) -> list[Json]:
+        """Return the lines of a stage that the journal had when it was opened."""
+        return [line for line in self.lines if line["stage"] == stage.value]
+
+    def add(self, progress: SearchProgress) -> None:
+        """Write a proposal down.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self.journal is None:
+            self.journal = SearchJournal.create(self.folder / JOURNAL_FILE, self._header())
+        self._last = self._line(progress)
+        self.journal.append(self._last)
+
+    def write_best(self) -> None:
+        """Write the proposal that was added last as the best."""
+        self._write_best(self._last)
+
+    def _line(self, progress: SearchProgress) -> Json:
+        """Return the journal's line about a proposal, which can be replayed."""
+        setting, evaluation = self.setting, progress.evaluation
+        known = evaluation if progress.repeats is None else None
+        if progress.episode is not None:
+            # An episode with too large numbers has no schedule that could be written either.
+            episode = progress.episode
+            if evaluation is None:
+                episode = replace(episode, phase=Phase.INVALID)
+            written = setting.record(episode, known)
+        else:
+            assert evaluation is not None
+            written = setting.record_of_schedule(evaluation)
+            if known is None:
+                written["outcome"] = None
+        return {
+            "index": progress.index,
+            "stage": progress.stage.value,
+            "source": str(progress.proposal.source),
+            "repeats": progress.repeats,
+            "reason": getattr(progress.proposal, "reason", ""),
+            "mapping": None if evaluation is None else str(evaluation.mapping),
+            **written,
+        }
 
     def confirm(self, finding: Finding) -> None:
-        """Make a finding the best one, with what measuring it again has shown."""
+        """Make a finding the best one, with the outcome of measuring it again."""
         setting, evaluation = self.setting, finding.evaluation
         line = self._played(finding) or setting.record_of_schedule(evaluation)
         outcome = record.outcome_entries(evaluation, setting.subject)
@@ -116,50 +132,122 @@ class SearchFolder:
         self._write_best({**line, "arguments": arguments, "outcome": outcome})
 
     def _played(self, finding: Finding) -> Json | None:
-        """Return the line of the episode that found something; None where none led to it."""
-        if not isinstance(finding.index, int):
-            return None
+        """Return the line of the episode that led to a finding; None where none did."""
+        assert self.journal is not None
         line = read_journal(self.journal.path).episodes[finding.index]
-        if not self.setting.decides_mapping:
-            return line
-        is_its_own = line["outcome"]["mapping"] == str(finding.evaluation.mapping)
-        return line if is_its_own else None
+        is_its_own = line["mapping"] == str(finding.evaluation.mapping)
+        return line if line["phase"] != GIVEN_PHASE and is_its_own else None
 
     def close(self) -> None:
-        """Close the journals; harmless the second time."""
-        self.journal.close()
-        self.trials.close()
+        """Close the journal; harmless the second time."""
+        if self.journal is not None:
+            self.journal.close()
+
+    def summary(self) -> Json:
+        """Return what the search has found so far, as JSON."""
+        tally = self.tally
+        best, alone = tally.best, tally.best_explored
+        return {
+            **self._header(),
+            "explored": tally.explored,
+            "distinct": tally.distinct,
+            "counts": dict(tally.counts),
+            "mappings_tried": len(tally.trials),
+            "best": None if best is None else finding_json(best),
+            "best_while_searching": None if alone is None else finding_json(alone),
+            "convergence": [
+                {"explored": explored, "speedup": speedup} for explored, speedup in tally.curve
+            ],
+        }
+
+    def document(self, result: SearchResult) -> Json:
+        """Return the summary of a search that is over."""
+        whole = result.to_json()
+        # The program and its sizes stand in the head.
+        return self.summary() | {
+            name: value
+            for name, value in whole.items()
+            if name not in ("format", "version", "name", "parameters")
+        }
 
     def write_summary(self, document: Json) -> None:
         """Write the summary."""
         self._write(SUMMARY_FILE, json.dumps(document, indent=2) + "\n")
 
     def _write_best(self, line: Json) -> None:
-        """Write the files about the episode of a line, the one by which a reader begins last."""
+        """Write the files about the candidate of a line, the one that readers open first last."""
         best = {name: value for name, value in line.items() if name not in _JOURNAL_KEYS}
         schedule = parse_schedule(line["schedule"], self.setting.subject.program.scop)
         mapping = parse_mapping(line["outcome"]["mapping"])
         self._write(BEST_C_FILE, self.emit_c(schedule, mapping))
-        self.write_summary(search_summary(self))
+        self.write_summary(self.summary())
         self._write(BEST_FILE, json.dumps(best, indent=2) + "\n")
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, text.encode())
 
+    def _header(self) -> Json:
+        return {
+            **self.setting.to_json(),
+            "similar": [
+                [str(candidate.source), str(candidate.mapping)] for candidate in self.similar
+            ],
+            **({"node": self.node} if self.node else {}),
+        }
 
-def create_search(
-    setting: SearchSetting, folder: Path, c_text: Callable[[Schedule, Mapping], str]
+    def expect_same(self, before: Json) -> None:
+        """Refuse to continue another search."""
+        assert self.journal is not None
+        heads = (
+            {name: value for name, value in head.items() if name not in _HEAD_ONLY_KEYS}
+            for head in (before, self._header())
+        )
+        if different := differences(*heads):
+            raise InputError(
+                f"{self.journal.path}: expected the search that is to be continued, found another "
+                f"one: {'; '.join(different)}"
+            )
+
+
+def open_search(
+    setting: SearchSetting,
+    folder: Path | None,
+    resumed: bool,
+    similar: Sequence[Candidate] = (),
+    node: str = "",
+    emit_c: Callable[[Schedule, Mapping], str] | None = None,
 ) -> SearchFolder:
-    """Begin a search in a folder, which must hold none."""
-    expect_no_search(folder, (JOURNAL_FILE, TRIALS_FILE, BEST_FILE, BEST_C_FILE, SUMMARY_FILE))
-    return SearchFolder(
-        setting, folder, SearchJournal.create(folder / JOURNAL_FILE, setting.to_json()), c_text
-    )
+    """Begin or resume the search in a folder; where there is none yet, it begins."""
+    program = setting.subject.program
+
+    def as_c(schedule: Schedule, mapping: Mapping) -> str:
+        return c_text(program, schedule, mapping)
+
+    transferable = [
+        candidate
+        for candidate in similar
+        if not isinstance(candidate.source, EpisodeSchedule | EditedSchedule)
+    ]
+    search = SearchFolder(setting, folder, emit_c or as_c, transferable, node)
+    if folder is None:
+        return search
+    if not (resumed and (folder / JOURNAL_FILE).exists()):
+        _expect_no_search(folder)
+        return search
+    search.journal, contents = SearchJournal.open(folder / JOURNAL_FILE)
+    try:
+        search.similar = _similar_in(contents.setting, folder / JOURNAL_FILE)
+        search.expect_same(contents.setting)
+        search.lines = contents.episodes
+    except BaseException:
+        search.close()
+        raise
+    return search
 
 
-def expect_no_search(folder: Path, names: Iterable[str]) -> None:
+def _expect_no_search(folder: Path) -> None:
     """Refuse a folder in which there is a file of an earlier search."""
-    for name in names:
+    for name in (JOURNAL_FILE, BEST_FILE, BEST_C_FILE, SUMMARY_FILE):
         if (folder / name).exists():
             raise InputError(
                 f"{folder}: expected a folder without the files of a search, found {name}; "
@@ -167,123 +255,14 @@ def expect_no_search(folder: Path, names: Iterable[str]) -> None:
             )
 
 
-def resume_search(
-    setting: SearchSetting, folder: Path, c_text: Callable[[Schedule, Mapping], str]
-) -> SearchFolder:
-    """Continue the search in a folder, which must have the same setting."""
-    journal, contents = SearchJournal.open(folder / JOURNAL_FILE)
+def _similar_in(head: Json, path: Path) -> list[Candidate]:
+    """Return the candidates of other programs with which a search began, from its journal."""
     try:
-        _check(setting, journal.path, contents)
-        search = SearchFolder(setting, folder, journal, c_text)
-        for line in contents.episodes:
-            _add_line(search.tally, line, setting)
-        if (folder / TRIALS_FILE).exists():
-            search.trials = _resumed_trials(setting, folder / TRIALS_FILE)
-        if search.best is not None:
-            search.confirm(search.best)
-    except BaseException:
-        journal.close()
-        raise
-    return search
-
-
-def _resumed_trials(setting: SearchSetting, path: Path) -> MappingTrials:
-    journal, contents = SearchJournal.open(path)
-    try:
-        _check_setting(setting, path, contents)
-        return MappingTrials.of(journal, contents, setting.subject.program.scop)
-    except BaseException:
-        journal.close()
-        raise
-
-
-def search_summary(search: SearchFolder) -> Json:
-    """Return what a search has found so far, as JSON."""
-    setting, tally = search.setting, search.tally
-    return {
-        **setting.to_json(),
-        "explored": tally.explored,
-        "distinct": len(tally.findings),
-        "counts": dict(tally.counts),
-        "mappings_tried": search.trials.count,
-        "best": None if search.best is None else finding_json(search.best),
-        "best_while_searching": None if tally.best is None else finding_json(tally.best),
-        "convergence": [
-            {"explored": explored, "speedup": speedup} for explored, speedup in tally.curve
-        ],
-    }
-
-
-def finding_json(finding: Finding) -> Json:
-    """Return a finding as JSON: the episode's number, or a name, and what was measured."""
-    return {"index": finding.index, **finding.evaluation.to_json()}
-
-
-def _check_setting(
-    setting: SearchSetting, path: Path, contents: JournalContents
-) -> tuple[str, str]:
-    """Refuse to continue another search; return polygym's version then and now."""
-    before, now = dict(contents.setting), setting.to_json()
-    version = str(before.pop("polygym", None)), str(now.pop("polygym", None))
-    if found := differences(before, now):
+        return [
+            Candidate(parse_strategy(source), parse_mapping(mapping))
+            for source, mapping in head["similar"]
+        ]
+    except (KeyError, TypeError, ValueError, InputError) as error:
         raise InputError(
-            f"{path}: expected the search that is to be continued, found another one: "
-            + "; ".join(found)
-        )
-    return version
-
-
-def _check(setting: SearchSetting, path: Path, contents: JournalContents) -> None:
-    """Refuse to continue a search that would have explored other schedules."""
-    version = _check_setting(setting, path, contents)
-    if not contents.episodes:
-        return
-    index = len(contents.episodes) - 1
-    last = setting.sampler(setting.seed, index)
-    if list(last.actions) != contents.episodes[index].get("actions"):
-        raise InputError(
-            f"{path}: expected episode {index} to be found again, found another one; it was "
-            f"explored with polygym {version[0]}, this is {version[1]}"
-        )
-
-
-def _line(setting: SearchSetting, event: EpisodeEvent) -> Json:
-    """Return the journal's line about an event."""
-    match event:
-        case MeasuredEpisode(index, episode, evaluation):
-            return _entry(index, setting.record(episode, evaluation))
-        case RepeatedEpisode(index, episode, _, first):
-            return _entry(index, setting.record(episode, None), repeats=first)
-        case UnscheduledEpisode(index, episode, reason):
-            # A complete one with too large numbers has no schedule that could be written either.
-            ended = replace(episode, phase=Phase.INVALID)
-            return _entry(index, setting.record(ended, None), reason=reason)
-        case _:
-            assert_never(event)
-
-
-def _entry(index: int, record: Json, *, repeats: int | None = None, reason: str = "") -> Json:
-    return {"index": index, "repeats": repeats, "reason": reason, **record}
-
-
-def _add(tally: SearchTally, event: EpisodeEvent) -> bool:
-    match event:
-        case MeasuredEpisode(index, _, evaluation):
-            return tally.add_measured(index, evaluation)
-        case RepeatedEpisode():
-            tally.add_unmeasured(REPEATED)
-        case UnscheduledEpisode():
-            tally.add_unmeasured(NO_SCHEDULE)
-        case _:
-            assert_never(event)
-    return False
-
-
-def _add_line(tally: SearchTally, line: Json, setting: SearchSetting) -> None:
-    if line["repeats"] is not None:
-        tally.add_unmeasured(REPEATED)
-    elif line["outcome"] is None:
-        tally.add_unmeasured(NO_SCHEDULE)
-    else:
-        scop = setting.subject.program.scop
-        tally.add_measured(line["index"], Evaluation.from_json(line["outcome"], scop))
+            f"{path}: expected the journal of a search, found something else: {error}"
+        ) from None

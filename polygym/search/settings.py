@@ -1,21 +1,20 @@
-"""What a search explores: the program, its sizes, the processes, the policy, the dice.
+"""All that determines the course of a search: program, plan, conditions.
 
-Two searches with one setting explore the same schedules. A journal begins with its setting, and
+Two searches with one setting propose the same candidates. A journal begins with its setting, and
 only a search with the same one may continue it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from polygym.autoschedule.weights import weights_digest
 from polygym.cost.models import pretrained as trees
-from polygym.cost.models.model_choice import PRETRAINED, ModelChoice
 from polygym.mdp.env_ids import OPTIMIZE, SCHEDULE
 from polygym.mdp.episode import Episode
-from polygym.mdp.policies.registry import LEARNED
+from polygym.mdp.policies.registry import LEARNED, POLICIES
 from polygym.mdp.problems.loading import ProgramSource, ScheduleProblem, problem_of
 from polygym.mdp.records import episode_record
 from polygym.mdp.records.record_checks import START_KEY
@@ -23,41 +22,41 @@ from polygym.mdp.task_options import MappingDecisions
 from polygym.poly.scheduling.strategy import AUTO
 from polygym.runtime.evaluation import Evaluation
 from polygym.search.conditions import SearchConditions
-from polygym.search.strategies.samplers import (
-    MODEL,
-    MODEL_POLICY,
-    EpisodeSampler,
-    check_sampler,
-    make_sampler,
-)
+from polygym.search.plan import SearchPlan
+from polygym.search.strategies.registry import strategy_entry
+from polygym.search.strategies.samplers import MODEL_POLICY
 from polygym.version import __version__
 
 FORMAT = "polygym search"
-VERSION = 1
+VERSION = 2
 
-# Of the conditions, those that are of no process: the sizes of those stand beside the process.
-_CONDITION_KEYS = ("seed", "threads", "timeout_factor", "mapping")
+# Of the conditions, those that are not of the process: its sizes stand beside the process.
+_CONDITION_KEYS = ("threads", "timeout_factor", "mapping")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSetting(SearchConditions):
-    """A search, but for how long it goes on.
+    """The program of a search, its plan, and how candidates are measured.
 
     The program is read once: its file may change while the search is at work. Episodes are those of
-    the environment that builds whole schedules, with the policy in the agent's place; those of the
-    policy that has learned edit the schedule that a model of cost takes among a few, and decide its
-    mapping too.
-    ``model`` is whom the policy asks that asks a model.
+    the environment that builds whole schedules; those of the pretrained policy edit the schedule
+    that a cost model takes among a few, and decide its mapping too.
     """
 
     source: ProgramSource
-    policy: str
-    model: ModelChoice = PRETRAINED
+    plan: SearchPlan = field(default_factory=SearchPlan)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be searched with."""
+        """Refuse a strategy that cannot be used here."""
+        object.__setattr__(self, "seed", self.plan.seed)
         super().__post_init__()
-        check_sampler(self.policy, self.model)
+        strategy_entry(self.strategy).expect(self.plan.model_options)
+
+    @property
+    def strategy(self) -> str:
+        """The name of the strategy."""
+        assert isinstance(self.plan.strategy, str)
+        return self.plan.strategy
 
     @cached_property
     def subject(self) -> ScheduleProblem:
@@ -72,14 +71,7 @@ class SearchSetting(SearchConditions):
     @property
     def decides_mapping(self) -> bool:
         """Whether episodes decide about a mapping too."""
-        return self.policy == LEARNED
-
-    @cached_property
-    def sampler(self) -> EpisodeSampler:
-        """Who plays: the policy, or a model that picks among what policies play."""
-        subject = self.subject
-        sizes = dict(subject.program.parameters)
-        return make_sampler(self.policy, subject.task, sizes, self.evaluation.mapping, self.model)
+        return self.strategy == LEARNED
 
     def record(self, episode: Episode, evaluation: Evaluation | None) -> dict[str, Any]:
         """Return an episode as JSON that can be replayed."""
@@ -92,9 +84,8 @@ class SearchSetting(SearchConditions):
 
     def record_of_schedule(self, evaluation: Evaluation) -> dict[str, Any]:
         """Return a schedule that no episode led to as JSON that can be replayed."""
-        return episode_record.record_of_schedule(
-            SCHEDULE, self._arguments(), self.subject, evaluation
-        )
+        arguments = {**self._arguments(), "mapping": str(evaluation.mapping)}
+        return episode_record.record_of_schedule(SCHEDULE, arguments, self.subject, evaluation)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that decides what is explored and how it is measured."""
@@ -105,15 +96,14 @@ class SearchSetting(SearchConditions):
             "polygym": __version__,
             "program": whole["program"],
             "process": whole["process"],
-            "policy": self.policy,
-            **({"model": self.model.digest} if self.policy == MODEL else {}),
+            **self.plan.to_json(),
             **self._learned(),
             **{name: conditions[name] for name in _CONDITION_KEYS},
         }
 
     def _learned(self) -> dict[str, Any]:
-        """Return what decides the choices of the policy that has learned, if it is that."""
-        if self.policy != LEARNED:
+        """Return what decides the choices of the pretrained policy, if it is the strategy."""
+        if self.strategy != LEARNED:
             return {}
         begins = str(self.subject.task.initial_strategy)
         return {"weights": weights_digest(), "trees": trees.pretrained_digest(), START_KEY: begins}
@@ -127,6 +117,7 @@ class SearchSetting(SearchConditions):
             "parameters": dict(self.source.parameters),
             "function": self.source.function,
             "reward": "speedup",
-            "policy": MODEL_POLICY if self.policy == MODEL else self.policy,
+            # A replay plays actions; the policy that is named here only has to be one.
+            "policy": self.strategy if self.strategy in POLICIES else MODEL_POLICY,
             **conditions,
         }

@@ -23,7 +23,7 @@ from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
 from polygym.programs import Program, ProgramOutput
 from polygym.programs.comprehensions import comprehension_initial_data
 from polygym.runtime.loader import LoadError
-from polygym.search import Candidate, TuningResult
+from polygym.search import Candidate, SearchResult
 from polygym.tc.cache import (
     CacheEntry,
     CacheWarning,
@@ -90,7 +90,7 @@ class KernelBuilder:
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
 
-    def compile_tuned(self, sizes: Mapping[str, int], found: TuningResult) -> CompiledKernel:
+    def compile_tuned(self, sizes: Mapping[str, int], found: SearchResult) -> CompiledKernel:
         """Compile what a tuner has found, and keep it in the cache with its time.
 
         What comes back is the fastest there, which an earlier search may have found.

@@ -23,7 +23,7 @@ from polygym.mdp.policies.registry import Policy
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
-from polygym.search import TuningPlan, TuningProgress, TuningResult, read_choice, tune
+from polygym.search import SearchPlan, SearchProgress, SearchResult, read_choice, tune
 from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
 from polygym.tc.builder import BuildOptions, KernelBuilder
 from polygym.tc.gradient import Gradient, GradientPart, check_gradient
@@ -208,7 +208,7 @@ class Comprehension:
         *arguments: Any,
         schedule: ScheduleStrategy | Schedule | str | None = None,
         mapping: Mapping | str | None = None,
-        tuned: TuningResult | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
+        tuned: SearchResult | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
     ) -> CompiledKernel:
         """Return the machine code for arguments like these, which are not changed.
 
@@ -238,8 +238,8 @@ class Comprehension:
         strategy: str | Policy = "genetic",
         seed: int = 0,
         time_limit: float | None = None,
-        show: Callable[[TuningProgress], None] = lambda _: None,
-    ) -> TuningResult:
+        show: Callable[[SearchProgress], None] = lambda _: None,
+    ) -> SearchResult:
         """Search for faster code for arguments like these, keep it, and use the fastest.
 
         Candidates run on data of their own, in other processes, and their outputs are compared bit
@@ -252,14 +252,20 @@ class Comprehension:
         """
         arrays = self._arrays(arguments)
         sizes = self._sizes(arrays)
-        plan = TuningPlan(generations, population, strategy, seed, time_limit)
+        plan = SearchPlan(
+            generations * population,
+            population,
+            strategy,
+            seed,
+            time_limit,
+            schedule=self._strategy,
+        )
         program = self._builder.program(sizes)
         result = tune(
             program,
             self.mapping,
             plan,
-            schedule=self._strategy,
-            initial_candidates=self._builder.similar_choices(sizes),
+            similar=self._builder.similar_choices(sizes),
             on_progress=show,
         )
         kernel = self._builder.compile_tuned(sizes, result)
@@ -277,14 +283,14 @@ class Comprehension:
         scop: Scop,
         schedule: ScheduleStrategy | Schedule | str | None,
         mapping: Mapping | str | None,
-        tuned: TuningResult | str | os.PathLike[str] | Dictionary[str, Any] | None,
+        tuned: SearchResult | str | os.PathLike[str] | Dictionary[str, Any] | None,
     ) -> BuildOptions:
         """Return options of one compilation."""
         usual = self._builder.options
         if tuned is not None:
             if schedule is not None or mapping is not None:
                 raise InputError("tuned: expected neither schedule nor mapping beside it")
-            if isinstance(tuned, TuningResult):
+            if isinstance(tuned, SearchResult):
                 best = tuned.best
                 return BuildOptions(parse_schedule(str(best.schedule), scop), best.mapping)
             return BuildOptions(*read_choice(tuned, scop))

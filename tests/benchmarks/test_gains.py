@@ -16,7 +16,7 @@ from polygym.programs import Program
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.search import TuningResult, tuner
+from polygym.search import SearchResult, loop
 from tests.benchmarks.run_study import run
 
 ROW = gains.Gain(
@@ -91,9 +91,11 @@ def test_code_that_does_something_else_in_the_race_is_no_result(
 def test_a_start_that_does_not_run_is_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failed(*given: Any, **named: Any) -> TuningResult:
-        result = tuner.tune(*given, **named)
-        return replace(result, initial=replace(result.initial, status=OutcomeStatus.TIMEOUT))
+    def failed(*given: Any, **named: Any) -> SearchResult:
+        result = loop.tune(*given, **named)
+        first = result.initial_finding
+        evaluation = replace(first.evaluation, status=OutcomeStatus.TIMEOUT)
+        return replace(result, initial_finding=replace(first, evaluation=evaluation))
 
     monkeypatch.setattr(gains, "tune", failed)
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1
@@ -107,7 +109,7 @@ def test_a_defect_is_no_result(
     monkeypatch.setattr(
         gains,
         "tune",
-        lambda *given, **named: replace(tuner.tune(*given, **named), defects=Defects(wrong=1)),
+        lambda *given, **named: replace(loop.tune(*given, **named), defects=Defects(wrong=1)),
     )
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1
     assert "mvt: 1 outputs were wrong and 0 candidates crashed" in capsys.readouterr().err

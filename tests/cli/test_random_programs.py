@@ -30,7 +30,7 @@ def test_a_random_program_is_searched_and_replayed(
 
 
 def test_a_random_program_is_tuned(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ("--search", "random", "--generations", "1", "--population", "2")
+    words = ("--strategy", "random", "--budget", "2")
     assert call(capsys, "tune", "random:17", *SMALL, *words, "--out", str(tmp_path))[0] == 0
 
 

@@ -82,7 +82,7 @@ def test_garbage_behind_the_last_line_is_cut_off(path: Path, garbage: bytes) -> 
         (lambda lines: [lines[0], *lines[2:]], ":2: expected episode 0, found 1"),
         (lambda lines: lines[1:], "expected the journal of a search"),
         (lambda lines: [], "expected the journal of a search"),
-        (lambda lines: [lines[0].replace(b'"version":1', b'"version":9')], "version 1"),
+        (lambda lines: [lines[0].replace(b'"version":2', b'"version":9')], "version 2"),
         (lambda lines: [b"binary \xff\xfe"] * 3, ":1: expected a JSON object"),
     ],
 )

@@ -49,8 +49,8 @@ from polygym.search.corpus.store import Corpus, open_corpus
 _HELP = f"""Make models of cost from a corpus, and look at them.
 
 A model ranks candidates (a schedule under a mapping) of a program that it has never seen, without
-running anything. `polygym tune --search model` uses the one that comes with polygym, or the one of
---model, and corrects it by what it measures.
+running anything. `polygym optimize --strategy annealing` uses the one that comes with polygym, or
+the one of --model, and corrects it by what it measures.
 
 Kernels on which models are tested are never learned from, nor programs whose innermost loops do the
 same: {", ".join(TEST_KERNELS)}.

@@ -1,4 +1,4 @@
-"""``polygym optimize``: search a program's legal schedules for a fast one."""
+"""``polygym optimize``: search for the fastest schedule and mapping of a program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from polybench import Dataset
+from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.execution.search_session import search_and_report
+from polygym.cli.options.cluster import cluster_option
 from polygym.cli.options.common import (
     PROGRAM_HELP,
     absolute_target,
@@ -15,7 +17,6 @@ from polygym.cli.options.common import (
     function_option,
     json_option,
     mapping_options,
-    model_option,
     out_option,
     program_argument,
     resolve_mapping,
@@ -24,6 +25,7 @@ from polygym.cli.options.common import (
     size_options,
     timeout_option,
 )
+from polygym.cli.options.durations import time_limit_option
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import (
     StorageOption,
@@ -34,58 +36,77 @@ from polygym.cli.options.storage import (
     storage_options,
 )
 from polygym.cli.result import CommandResult
+from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.cost.models.model_choice import ModelChoice
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.problems.loading import ProgramSource
 from polygym.mdp.task_options import TaskOptions
+from polygym.poly.scheduling.strategy import AUTO, parse_strategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
+from polygym.programs.comprehensions import is_comprehension
 from polygym.runtime.evaluation import EvaluationOptions
-from polygym.search.driver import SearchExtent
 from polygym.search.folder import JOURNAL_FILE
+from polygym.search.plan import SearchPlan
+from polygym.search.runner.ray.fleet.address import ClusterAddress
 from polygym.search.settings import SearchSetting
-from polygym.search.strategies.samplers import DEFAULT_STRATEGY, MODEL, sampler_names
+from polygym.search.strategies.model_options import ModelOptions
+from polygym.search.strategies.registry import (
+    CANDIDATE_BUDGET,
+    EPISODE_BUDGET,
+    STRATEGIES,
+    strategy_names,
+)
+from polygym.search.strategies.samplers import DEFAULT_STRATEGY
 
-_HELP = """Search the legal schedules of a program for one that runs faster.
+_FIXED_STRATEGY = "genetic"
+_KINDS = {kind.value: kind for kind in ModelKind}
 
-Every episode makes a schedule by a policy's choices, compiles it, runs it, compares its output with
-the original order's and times it. The usual policy, `learned`, asks networks that come with
-polygym: it begins with the schedule of `auto` and chooses another one, and another mapping than the
-default, where they expect these to be faster; in the first episode what they are sure of, so that
---budget 1 is their one answer, beside isl's schedule in the ranking; after that it explores. Other
-policies build schedules by dice, or by a rule. With --policy model these build eight for an
-episode, and the one that a model of cost ranks first is taken (pip install 'polygym[cost]').
-Whatever the policy, the schedule of `auto` (docs/schedules.md) is among the ranked where it is not
-isl's. With --tune-mapping N, other mappings are tried then for the three fastest schedules, that of
-`auto`, isl's and the original order: first a few that differ in one idea, then small changes of the
-best. At the end the best five are timed again, in turn with the original order and isl's schedule;
-as the best of many single measurements is a lucky one too, they tend to be slower then. The best is
-the fastest of these, isl's among them. Faster than the original is what is so by more than 3 % in
-the end. The same seed explores the same schedules; which mappings are tried depends on the times as
-well. Exit code 0 even if nothing faster was found; 1: the original order itself does not run, or a
-schedule's output was wrong or its code crashed, which is a defect of polygym and said in red; 130:
-interrupted.
+_HELP = f"""Search for the schedule and the mapping under which a program is fastest.
 
-Where the program keeps its values and is cut is decided first, as for `run --schedule auto`, unless
---storage or --split say so (--storage keep: as the source has it); a search that is resumed goes on
-with what it began with.
+A strategy proposes candidates: a schedule and a mapping each. They are compiled, run beside the
+original order and timed; their outputs are compared with the original's. The initial candidates,
+isl's schedule and that of `auto` among them (docs/schedules.md), come first. The default strategy,
+{DEFAULT_STRATEGY}, asks networks that come with polygym: with --budget 1 for their one answer,
+after that it explores. Other policies construct schedules by random choices or by a rule, under the
+mapping to start from. genetic, random, annealing and filter choose schedules of isl and mappings
+together: sixteen candidates at a time are compiled on all cores, and one that takes several times
+as long as the best is cut off. With --mapping-budget N, mappings are tried at last for the three
+fastest schedules, that of `auto`, isl's and the original order.
 
-Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the
-moment its outcome is known, `tuning.jsonl` every mapping, `best.json` the best one (for `polygym
-replay` and `polygym run --schedule`), `best.c` its C code, `summary.json` what --json prints, and,
-with --plot, `convergence.png` the best so far against schedules explored, each measured once.
+In the end the best five are timed again, in turn with the original order, isl's schedule and the
+initial candidate: the best of many single measurements is a lucky one too. The initial candidate
+stays the best where nothing is faster by more than 3 %. `polygym tune` is the same command.
 
-Episodes and their schedules are counted from 0: #35 is the `index` 35 of the files, and line 37 of
-`episodes.jsonl`, whose first line is the setting. In the summary `best` and `ranking` are timed
-again if `measured_together` is true; `best_while_searching` and `convergence` are measured once.
+\b
+Strategies:
+{"".join(f"  {name:24} {entry.summary}{chr(10)}" for name, entry in STRATEGIES.items())}
+Storage and index-set splitting are decided first, as for `run --schedule auto`, unless --storage or
+--split are given (--storage keep: as the source has it); comprehensions stay as they are. A search
+that is resumed goes on with its own.
+
+Ctrl-C and --time-limit stop at any time and keep the best: `journal.jsonl` in --out has every
+proposal the moment its outcome is known, `best.json` the best one (for `polygym replay` and
+`polygym run --schedule`), `best.c` its C code, `summary.json` the document of --json, and, with
+--plot, `convergence.png` the best so far against proposals. Line k + 2 of the journal has the
+`index` k; line 1 is the setting. The best of a comprehension is also kept in the cache (see
+`polygym cache`), where the operators of polygym.tc find it.
+
+--resume goes on where the search in --out ended, whatever ended it; the budgets and the limits may
+be others, and --time-limit counts anew.
+
+Exit code 0 even if nothing faster was found; 1: the original order itself does not run, or a
+candidate's output was wrong or its code crashed, which is a defect of polygym; 130: interrupted.
 
 \b
 Examples:
   polygym optimize gemm --dataset medium
-  polygym optimize gemm --threads 2 --budget 50 --tune-mapping 100
-  polygym optimize gemm --threads 2 --policy learned --budget 1
-  polygym optimize my.c -p n=500 --budget 1000 --out found --plot
-  polygym optimize my.c -p n=500 --budget 5000 --out found --resume
-  polygym optimize lu --policy uniform --seed 3 --json > lu.json
+  polygym optimize gemm --threads 2 --budget 50 --mapping-budget 100
+  polygym optimize my.c -p n=500 --budget 5000 --out found --resume --plot
+  polygym optimize lu --strategy uniform --seed 3 --json > lu.json
+  polygym optimize jacobi-2d -d medium --strategy genetic --time-limit 60s
+  polygym optimize gemm --schedule fixed --from isl
+  polygym tune tc:matmul -p M=128 -p N=256 -p K=32 --strategy genetic
   polygym replay found/best.json
 """
 
@@ -95,39 +116,84 @@ Examples:
 @function_option
 @size_options
 @click.option(
-    "--budget",
-    type=click.IntRange(1, 100_000_000),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="How many episodes to explore, in all.",
+    "--strategy",
+    type=click.Choice(strategy_names()),
+    metavar="NAME",
+    help=f"The strategy that chooses what is measured next. (Default: {DEFAULT_STRATEGY}, with "
+    f"--schedule fixed {_FIXED_STRATEGY}, or that of the search that is resumed.)",
 )
 @click.option(
-    "--tune-mapping",
-    "mappings",
+    "--schedule",
+    "kind",
+    type=click.Choice(["free", "fixed"]),
+    default="free",
+    show_default=True,
+    help="fixed: search mappings for the schedule of --from alone.",
+)
+@click.option(
+    "--from",
+    "initial_schedule",
+    default=str(AUTO),
+    show_default=True,
+    metavar="SCHEDULE",
+    help="The schedule to start from: original, auto, or isl with options.",
+)
+@click.option(
+    "--model",
+    metavar="KIND|FILE",
+    default="",
+    help="The cost model of guided, annealing and filter: trees or tree-gru, the kind that learns "
+    "from the measurements, or a file of `polygym cost train`. (Default: the model that comes with "
+    "polygym, and trees.)",
+)
+@click.option(
+    "--acquisition",
+    type=click.Choice([acquisition.value for acquisition in Acquisition]),
+    default=Acquisition.MEAN.value,
+    show_default=True,
+    help="The value of an uncertain candidate for annealing and filter: the expected speed, the "
+    "expected improvement, or an upper confidence bound.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 100_000_000),
+    metavar="N",
+    help="The number of proposals beside the initial candidates. (Default: "
+    f"{EPISODE_BUDGET} episodes, or {CANDIDATE_BUDGET} candidates.)",
+)
+@click.option(
+    "--population",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="The size of a generation of genetic; the first one has all initial candidates, even if "
+    "these are more. (Default: 100.)",
+)
+@click.option(
+    "--mapping-budget",
     type=click.IntRange(0, 1_000_000),
     default=0,
     show_default=True,
     metavar="N",
-    help="Then try mappings (tiles, copies, vectors ...) for the fastest schedules: N in all, "
-    "those of the search that is resumed included.",
+    help="The number of mappings (tiles, copies, vectors ...) to try at last for the fastest "
+    "schedules; those of a search that is resumed are included.",
 )
+@time_limit_option(
+    "Begin no candidate after this time; the one that is running comes to its end, and the first "
+    "one is tried in any case."
+)
+@seed_option("The seed of all random choices. The times that were measured decide too.")
 @click.option(
-    "--policy",
-    "policy_name",
-    type=click.Choice(sampler_names()),
-    help="Who makes the choices: a policy by dice or rule, the policy that has learned, or a model "
-    f"of cost that takes the most promising of eight episodes. (Default: {DEFAULT_STRATEGY}, or "
-    "whoever made "
-    "them in the search that is resumed.)",
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Candidates compiled at a time. (Default: one on each core.)",
 )
-@model_option("The model that --policy model asks")
-@seed_option("The dice of the policy.")
 @out_option
 @resume_option
-@click.option("--plot", is_flag=True, help="Draw how the best came about.")
-@split_option("decided by models, unless --storage is given")
-@storage_options("model, unless --split is given")
+@click.option("--plot", is_flag=True, help="Draw the convergence of the search.")
+@cluster_option
+@split_option("decided by models, unless --storage is given; none for comprehensions")
+@storage_options("model, unless --split is given; keep for comprehensions")
 @mapping_options
 @timeout_option
 @construction_options
@@ -137,14 +203,21 @@ def command(
     region: str | None,
     dataset: Dataset | None,
     parameters: dict[str, int],
-    budget: int,
-    mappings: int,
-    policy_name: str | None,
+    strategy: str | None,
+    kind: str,
+    initial_schedule: str,
     model: str,
+    acquisition: str,
+    budget: int | None,
+    population: int | None,
+    mapping_budget: int,
+    time_limit: float | None,
     seed: int,
+    jobs: int | None,
     out: Path | None,
     resumed: bool,
     plot: bool,
+    on: ClusterAddress | None,
     cutter: SplitOption | None,
     storage: StorageOption | None,
     storage_limit: int | None,
@@ -159,33 +232,62 @@ def command(
     """Read the options and search."""
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
-    mapping = resolve_mapping(mapping, DEFAULT_MAPPING, threads)
+    if on is not None and jobs is not None:
+        raise click.UsageError("--jobs is for one machine; nodes of a cluster use all cores.")
+    start = resolve_mapping(mapping, DEFAULT_MAPPING, threads)
+    journal = out / JOURNAL_FILE if resumed and out else None
+    is_fixed = kind == "fixed"
+    strategy = strategy or _strategy_in_journal(journal, is_fixed)
+    _expect_options(strategy, model, acquisition, population)
+    models = ModelOptions(
+        ModelChoice("" if model in _KINDS else model),
+        Acquisition(acquisition),
+        _KINDS.get(model, ModelKind.TREES),
+    )
+    plan = SearchPlan(
+        budget or STRATEGIES[strategy].budget, population or 100, strategy, seed, time_limit, jobs,
+        models, mapping_budget, parse_strategy(initial_schedule), is_fixed,
+    )  # fmt: skip
     source = ProgramSource(
         absolute_target(target), region, dataset or Dataset.LARGE, tuple(parameters.items())
     )
-    journal = out / JOURNAL_FILE if resumed and out else None
-    policy_name = policy_name or _policy_in_journal(journal)
-    if model and policy_name != MODEL:
-        raise click.UsageError("--model is for --policy model.")
-    before = source_in_journal(source, journal, "program")
-    source = initial_source(source, VariantOptions(cutter, storage, storage_limit), mapping, before)
+    # Operators of a comprehension, which find the best in the cache, are of it as it was written.
+    default = SOURCE_STORAGE if is_comprehension(target) else DefaultSource.MODEL
+    source = initial_source(
+        source,
+        VariantOptions(cutter, storage, storage_limit),
+        start,
+        source_in_journal(source, journal, "program"),
+        default,
+    )
     setting = SearchSetting(
         source=source,
-        policy=policy_name,
-        model=ModelChoice(model),
-        seed=seed,
+        plan=plan,
         options=TaskOptions(max_coefficient, max_dimensions, SpaceLimits(rays=max_rays)),
-        evaluation=EvaluationOptions(
-            threads=threads, timeout_factor=timeout_factor, mapping=mapping
-        ),
+        evaluation=EvaluationOptions(threads=threads, timeout_factor=timeout_factor, mapping=start),
     )
-    return search_and_report(setting, SearchExtent(budget, mappings), out, resumed, plot, as_json)
+    return search_and_report(setting, out, resumed, plot, on, as_json)
 
 
-def _policy_in_journal(journal: Path | None) -> str:
-    """Return who makes the choices of a search: as its journal says, or else as usual.
+def _strategy_in_journal(journal: Path | None, is_fixed: bool) -> str:
+    """Return the strategy of a search as its journal has it, or the default.
 
-    What is wrong with a journal is said where it is read.
+    A damaged journal is refused where it is read.
     """
-    result = None if journal is None else journal_header(journal).get("policy")
-    return result if result in sampler_names() else DEFAULT_STRATEGY
+    result = None if journal is None else journal_header(journal).get("strategy")
+    if result in STRATEGIES:
+        return str(result)
+    return _FIXED_STRATEGY if is_fixed else DEFAULT_STRATEGY
+
+
+def _expect_options(strategy: str, model: str, acquisition: str, population: int | None) -> None:
+    """Refuse options that the strategy does not take."""
+    given = {
+        "model": bool(model),
+        "acquisition": acquisition != Acquisition.MEAN.value,
+        "population": population is not None,
+    }
+    for option, is_given in given.items():
+        if is_given and option not in STRATEGIES[strategy].options:
+            takers = [name for name, entry in STRATEGIES.items() if option in entry.options]
+            raise click.UsageError(f"--{option} is for --strategy {', '.join(takers)}.")

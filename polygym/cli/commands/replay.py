@@ -27,20 +27,20 @@ from polygym.runtime.worker.timing import describe_host
 
 _HELP = """Play a recorded episode again: is its schedule the same, legal, correct, as fast?
 
-FILE is `best.json` of `polygym optimize`, one line of its `episodes.jsonl` (line 1 is the setting,
-episode k is line k + 2), or what `export()` of an environment returned. The actions are taken again
-(a schedule that no actions led to, such as isl's, is taken as it is), legality is decided exactly,
-and the schedule is measured beside the original order, under the mapping and for the sizes that
-FILE says. Exit code 0: all of it holds; 1: the actions lead somewhere else now, or the schedule
+FILE is `best.json` of `polygym optimize`, one line of its `journal.jsonl` (line 1 is the setting,
+proposal k is line k + 2), or what `export()` of an environment returned. The actions are taken
+again (a schedule that no actions led to, such as isl's, is taken as it is), legality is decided
+exactly, and the schedule is measured beside the original order, under the mapping and for the sizes
+of FILE. Exit code 0: all of it holds; 1: the actions lead to another schedule now, or the schedule
 does not run to a correct end. A different speedup is shown, not judged; times that were recorded
-for other sizes are not shown beside those that are found.
+for other sizes are not shown.
 
 \b
 Examples:
   polygym replay found/best.json
   polygym replay found/best.json --no-run
   polygym replay found/best.json --file moved/my.c
-  sed -n 37p found/episodes.jsonl > 35.json; polygym replay 35.json
+  sed -n 37p found/journal.jsonl > 35.json; polygym replay 35.json
   polygym replay episode.json --json
 """
 _ROUNDS = 5
@@ -89,11 +89,6 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Comm
 def _read(file: Path) -> Mapping[str, Any]:
     """Return the record in a file, or say what else it is."""
     text = read_small_file(str(file), "an episode")
-    if '"schedule_of"' in text:
-        raise InputError(
-            f"{file}: expected one episode, found the mappings that were tried for a few; the best "
-            "of all is in best.json"
-        )
     if sum(line.startswith("{") for line in text.splitlines()) > 1:
         raise InputError(
             f"{file}: expected one episode, found several, a line each; take one of them, such as "

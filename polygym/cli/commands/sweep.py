@@ -28,6 +28,7 @@ from polygym.cli.options.common import (
     seed_option,
     timeout_option,
 )
+from polygym.cli.options.durations import DURATION
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
 from polygym.cli.output.console import spinner, write_text
@@ -52,7 +53,7 @@ from polygym.runtime.evaluation.c_compilers import tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.timing import describe_host
 from polygym.search.runner.ray.fleet.address import ClusterAddress
-from polygym.search.strategies.samplers import MODEL, check_sampler, model_name
+from polygym.search.strategies.samplers import GUIDED, check_sampler, model_name
 from polygym.search.sweep import reader
 from polygym.search.sweep.rows import ISL, LIMIT
 from polygym.search.sweep.settings import SweepSetting
@@ -73,22 +74,21 @@ _DRIFT = 1.25
 
 _HELP = """Search the schedules of many programs, and measure the best again at a larger size.
 
-Every program is searched with each policy, the policies in turn, at --search-dataset; then its
---confirm best schedules are measured at --dataset, side by side with the original order, isl's
-schedule and what --against names. The first schedules of each policy are the --seeds. With --split
-or --storage each program is changed before; what was found is in the store, and schedules are of
-that program. --function and --extent are for all files that are named; a store keeps them, and
-another choice needs another DIR. Every outcome is in DIR/sweep.sqlite the moment it is known.
-Ctrl-C stops after the schedule in flight; the same command goes on, also after a crash, with a
-larger budget or with more programs. `polygym report DIR` draws what was found, at any time. Exit
-code 1: a program could not
+Every program is searched with each strategy in turn at --search-dataset; then its --confirm best
+schedules are measured at --dataset, side by side with the original order, isl's schedule and the
+compilers of --against. The --initial-schedules are the first of each strategy. With --split or
+--storage each program is changed before; the store has those programs and their schedules.
+--function and --extent are for all files that are named; a store keeps them, and another choice
+needs another DIR. Every outcome is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after
+the schedule in flight; the same command goes on, also after a crash, with a larger budget or with
+more programs. `polygym report DIR` draws the results, at any time. Exit code 1: a program could not
 be searched, or a schedule computed something else than the original order, or crashed.
 
 \b
 Examples:
   polygym sweep gemm mvt --budget 100 --out found
-  polygym sweep --kernels all --policy bias_coeff_0,uniform --budget 1000 \\
-      --threads 2 --minutes 120 --against polly --out found
+  polygym sweep --kernels all --strategy bias_coeff_0,uniform --budget 1000 \\
+      --threads 2 --time-limit 2h --against polly --out found
   polygym report found
 """
 
@@ -118,14 +118,15 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     help="Where the store is, or will be.",
 )
 @click.option(
-    "--policy",
+    "--strategy",
     "policies",
     default="bias_coeff_0",
     show_default=True,
     metavar="NAME[,NAME]",
-    help="Who makes the choices; see `polygym optimize --help`.",
+    help="The strategies, indexed ones of `polygym optimize`. The default stays bias_coeff_0, of "
+    "which published numbers are.",
 )
-@model_option("The model that --policy model asks")
+@model_option("The model of --strategy guided")
 @click.option(
     "--budget",
     type=click.IntRange(1, 100_000_000),
@@ -136,11 +137,12 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 )
 @seed_option("The dice of the policies.")
 @click.option(
-    "--seeds",
+    "--initial-schedules",
+    "seeds",
     default="original,isl",
     show_default=True,
     metavar="NAME[,NAME]",
-    help="Orders with which every policy begins: original, isl, auto, or none.",
+    help="The schedules with which every strategy begins: original, isl, auto, or none.",
 )
 @click.option(
     "--against",
@@ -176,11 +178,11 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     help="How many schedules of every program are measured again.",
 )
 @click.option(
-    "--minutes",
-    type=click.FloatRange(0.0, 1e7, min_open=True),
-    metavar="M",
-    help="Stop searching after so long, each program having had a fair share. What an earlier run "
-    "of the same sweep took counts. Confirming comes after that.",
+    "--time-limit",
+    type=DURATION,
+    metavar="DURATION",
+    help="Stop searching after this time, each program having had a fair share. The time of an "
+    "earlier run of the same sweep counts. Confirming comes after that.",
 )
 @click.option(
     "--jobs",
@@ -197,11 +199,12 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 @mapping_options
 @timeout_option
 @click.option(
-    "--compile-seconds",
-    type=click.FloatRange(0.0, 1e6, min_open=True),
-    default=5.0,
+    "--compile-time-limit",
+    "compile_seconds",
+    type=DURATION,
+    default="5s",
     show_default=True,
-    metavar="S",
+    metavar="DURATION",
     help="Give up a schedule whose code takes longer to generate.",
 )
 @construction_options
@@ -219,7 +222,7 @@ def command(
     search_dataset: Dataset,
     dataset: Dataset,
     confirm: int,
-    minutes: float | None,
+    time_limit: float | None,
     jobs: int,
     region: str | None,
     cutter: SplitOption | None,
@@ -240,7 +243,7 @@ def command(
     setting = SweepSetting(
         search_dataset=search_dataset,
         dataset=dataset,
-        initial_schedules=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+        initial_schedules=_listed(seeds, "--initial-schedules") if seeds.strip() != "none" else (),
         seed=seed,
         recipe=recipe_of(cutter, storage, storage_limit),
         function=region,
@@ -252,7 +255,6 @@ def command(
             mapping=resolve_mapping(mapping, DEFAULT_MAPPING, threads),
         ),
     )
-    seconds = None if minutes is None else 60.0 * minutes
     programs = _chosen(kernels, selection)
     expect_files(programs, region)
     orders = SweepWorkload(
@@ -260,7 +262,7 @@ def command(
         _policies(policies, asked),
         budget,
         confirm,
-        seconds,
+        time_limit,
         1,
         _contenders(against, threads if on is None else 0),
         asked.file,
@@ -290,13 +292,13 @@ def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
 
 
 def _policies(text: str, model: ModelChoice) -> tuple[str, ...]:
-    names = _listed(text, "--policy")
-    if model.file and all(name.partition("@")[0] != MODEL for name in names):
-        raise click.UsageError("--model is for --policy model.")
+    names = _listed(text, "--strategy")
+    if model.file and all(name.partition("@")[0] != GUIDED for name in names):
+        raise click.UsageError("--model is for --strategy guided.")
     for name in names:
         check_sampler(name, model)
     # Episodes of another model are another policy's, also in a store that there is already.
-    return tuple(model_name(model) if name == MODEL else name for name in names)
+    return tuple(model_name(model) if name == GUIDED else name for name in names)
 
 
 def _listed(text: str, option: str) -> tuple[str, ...]:

@@ -9,48 +9,33 @@ from contextlib import AbstractContextManager, contextmanager
 
 from polygym.cli.output.console import spinner, write_text
 from polygym.cli.output.text import printable
-from polygym.search import TuningProgress
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
-from polygym.search.tally import SearchTally
+from polygym.search.tally import Stage
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
 def search_progress(
-    name: str, budget: int, tally: SearchTally
+    search: SearchFolder, stage: Stage | None, nodes: Callable[[], str] = str
 ) -> AbstractContextManager[Callable[[], None]]:
-    """Give a function that shows how far the tally is; standard error is where."""
-    return _progress(name, "explored", budget, lambda: tally.explored, lambda: tally_state(tally))
+    """Give a function that shows how far a search is in a stage, None for the last comparison.
 
-
-def mapping_progress(
-    name: str, count: int, search: SearchFolder
-) -> AbstractContextManager[Callable[[], None]]:
-    """Give a function that shows how many mappings have been tried."""
-
-    def best() -> str:
-        return "-" if search.best is None else f"best {search.best.evaluation.speedup:.2f}x"
-
-    return _progress(name, "mappings tried", count, lambda: search.trials.count, best)
-
-
-def tuning_progress(
-    name: str, total: int, latest: Sequence[TuningProgress], nodes: Callable[[], str] = str
-) -> AbstractContextManager[Callable[[], None]]:
-    """Give a function that shows how far a tuner is, which is what the last of ``latest`` says.
-
-    ``nodes`` says how those of a cluster are, "" where there is none.
+    ``nodes`` describes those of a cluster, "" where there is none.
     """
+    tally, plan = search.tally, search.setting.plan
+    name = search.setting.subject.program.name
 
-    def count() -> int:
-        return latest[-1].tried if latest else 0
+    def state() -> str:
+        best = "best -" if tally.best is None else f"best {tally.best.speedup:.2f}x"
+        return _listed(best, f"{tally.failed} failed", nodes())
 
-    def best() -> str:
-        result = f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
-        return _listed(result, nodes())
-
-    return _progress(name, "candidates tried", total, count, best)
+    if stage is None:
+        return waiting_phase("measuring the best ones together")
+    if stage is Stage.MAPPINGS:
+        count, total = (lambda: len(tally.trials)), plan.mapping_budget
+        return _progress(name, "mappings tried", total, count, state)
+    return _progress(name, "explored", plan.budget, lambda: tally.explored, state)
 
 
 def collection_progress(
@@ -114,12 +99,6 @@ def _progress(
     with bar:
         task = bar.add_task(state(), total=total, completed=count())
         yield lambda: bar.update(task, completed=count(), description=state())
-
-
-def tally_state(tally: SearchTally) -> str:
-    """Return the best so far and the number of failures in a few words."""
-    best = "-" if tally.best is None else f"{tally.best.evaluation.speedup:.2f}x"
-    return f"best {best}, {tally.failed} failed"
 
 
 def _lines(

@@ -8,92 +8,91 @@ from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import shorten
 from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.programs import Program
 from polygym.programs.isl_text import without_parameters
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation
-from polygym.search.folder import SearchFolder
-from polygym.search.ranking import (
-    IslReference,
-    Ranking,
-    confirmed_evaluation,
-    is_same_finding,
-    speedup_over,
-)
+from polygym.search.result import SearchResult, speedup_over
 from polygym.search.tally import Finding, SearchTally
 
 _LONGEST_SCHEDULE = 70
 
 
-def print_ranking(search: SearchFolder, ranking: Ranking, budget: int) -> None:
-    """Write the table, the counts, and a sentence that says what came of it."""
-    program, tally = search.setting.subject.program, search.tally
+def print_ranking(tally: SearchTally, result: SearchResult, program: Program, budget: int) -> None:
+    """Write the table, the counts, and a sentence about the outcome."""
     sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
     heading(f"{program.name}: {program.scop.name}({sizes})")
     print_table(
-        ("", "SCHEDULE", "STATUS", "TIME", "SAMPLES", "OVER -O3", "OVER ISL"),
-        [_original_row(ranking), _isl_row(ranking.isl), *_rows(ranking)],
-        "lllrrrr",
-        optional=("SAMPLES", "STATUS"),
+        ("", "SCHEDULE", "STATUS", "TIME", "SAMPLES", "SPEEDUP (-O3)", "SPEEDUP (isl)", "MAPPING"),
+        [_original_row(result, program), *_rows(result)],
+        "lllrrrrl",
+        optional=("MAPPING", "SAMPLES", "STATUS"),
     )
     write_text(_counts(tally, budget))
-    if search.trials.count:
-        _print_mappings(search.trials.count, ranking.findings)
-    if caveat := search.setting.evaluation.mapping.timing_caveat:
+    if tally.trials:
+        write_text(f"{len(tally.trials)} mappings tried")
+    if caveat := result.best.mapping.timing_caveat:
         write_text(f"{caveat[0].upper()}{caveat[1:]}.")
-    if ranking.isl.reason:
-        write_text(f"isl: {ranking.isl.reason}")
-    if tally.best is not None and (note := confirmation_note(tally.best, ranking)):
+    if result.isl_reason:
+        write_text(f"isl: {result.isl_reason}")
+    if tally.best is not None and (note := confirmation_note(tally.best, result)):
         write_text(note)
-    if ranking.best is None:
+    _print_outcome(result)
+
+
+def _print_outcome(result: SearchResult) -> None:
+    best = result.best_finding
+    if not best.evaluation.is_ok:
         write_text("No schedule ran to a correct end.")
-    elif not ranking.is_improvement:
-        close = ranking.best.evaluation.speedup >= 1 - TIMING_NOISE
-        but = f": {ranking.best.label} is within {TIMING_NOISE:.0%} of it" if close else ""
+    elif not result.is_improvement:
+        close = best.speedup >= 1 - TIMING_NOISE
+        but = f": {best.label} is within {TIMING_NOISE:.0%} of it" if close else ""
         write_text(f"Nothing faster than the original order was found{but}.")
     else:
-        _print_best(ranking.best)
+        write_text(f"Best: {_ratio(best.speedup)}, schedule {best.label}:")
+        write_text(f"  {without_parameters(str(best.evaluation.schedule))}")
+        write_text(f"  mapping: {_mapping(best.evaluation)}")
+        if result.is_faster:
+            write_text(f"  {result.gain:.2f}x {result.initial_finding.label}, the start")
 
 
-def confirmation_note(searched: Finding, ranking: Ranking) -> str:
-    """Say what became of the best of the search when it was timed again; "" if it is the same."""
-    again, best = confirmed_evaluation(searched, ranking), ranking.best
-    if again is None:
+def confirmation_note(searched: Finding, result: SearchResult) -> str:
+    """Report the best of the search where measuring it again changed it; "" if it is the same."""
+    again = (finding for finding in result.ranking if finding.index == searched.index)
+    measured = next(again, None) if result.is_confirmed else None
+    if measured is None:
         return ""
-    before = _ratio(searched.evaluation.speedup)
-    now = _ratio(again.speedup) if again.is_ok else again.status.value
-    is_best = best is not None and is_same_finding(best, searched)
+    before, is_best = _ratio(searched.speedup), result.ranking[0].index == searched.index
+    evaluation = measured.evaluation
+    now = _ratio(evaluation.speedup) if evaluation.is_ok else evaluation.status.value
     if is_best and now == before:
         return ""
     return (
-        f"While searching, schedule #{searched.index} looked best with {before}; timed again with "
+        f"While searching, schedule {searched.label} looked best with {before}; timed again with "
         f"the others: {now}."
     )
 
 
-def _original_row(ranking: Ranking) -> Sequence[object]:
-    known = [finding.evaluation for finding in ranking.findings]
-    known += [ranking.isl.evaluation] if ranking.isl.evaluation is not None else []
+def _original_row(result: SearchResult, program: Program) -> Sequence[object]:
+    known = [finding.evaluation for finding in result.ranking]
     baseline = next((evaluation for evaluation in known if evaluation.baseline_samples), None)
     time = "-" if baseline is None else format_seconds(baseline.baseline_seconds)
     count = "-" if baseline is None else len(baseline.baseline_samples)
-    slower = next((1 / one.speedup for one in [ranking.isl.evaluation] if one and one.is_ok), None)
-    return ("original", _shown(ranking.original), "ok", time, count, "1.00x", _ratio(slower))
+    isl = result.isl
+    slower = 1 / isl.speedup if isl is not None and isl.is_ok else None
+    shown = _shown(original_schedule(program.scop))
+    return ("original", shown, "ok", time, count, "1.00x", _ratio(slower), "sequential")
 
 
-def _isl_row(isl: IslReference) -> Sequence[object]:
-    if isl.evaluation is None:
-        shown = "-" if isl.schedule is None else _shown(isl.schedule)
-        return ("isl", shown, "-", "-", "-", "-", "-")
-    return ("isl", *_cells(isl.evaluation), _ratio(speedup_over(isl.evaluation, isl.evaluation)))
-
-
-def _rows(ranking: Ranking) -> list[Sequence[object]]:
+def _rows(result: SearchResult) -> list[Sequence[object]]:
     return [
         (
             finding.label,
             *_cells(finding.evaluation),
-            _ratio(speedup_over(finding.evaluation, ranking.isl.evaluation)),
+            _ratio(speedup_over(finding.evaluation, result.isl)),
+            _mapping(finding.evaluation),
         )
-        for finding in ranking.findings
+        for finding in result.ranking
     ]
 
 
@@ -120,19 +119,7 @@ def _counts(tally: SearchTally, budget: int) -> str:
     """
     kinds = ", ".join(f"{count} {kind}" for kind, count in tally.counts.most_common())
     explored = f"{tally.explored} of {max(budget, tally.explored)} explored"
-    return f"{explored}, {len(tally.findings)} distinct" + (f": {kinds}" if kinds else "")
-
-
-def _print_best(best: Finding) -> None:
-    write_text(f"Best: {_ratio(best.evaluation.speedup)}, schedule {best.label}:")
-    write_text(f"  {without_parameters(str(best.evaluation.schedule))}")
-    write_text(f"  mapping: {_mapping(best.evaluation)}")
-
-
-def _print_mappings(count: int, findings: Sequence[Finding]) -> None:
-    write_text(f"{count} mappings tried; those of the table:")
-    for finding in findings:
-        write_text(f"  {finding.label:8}  {_mapping(finding.evaluation)}")
+    return f"{explored}, {tally.distinct} distinct" + (f": {kinds}" if kinds else "")
 
 
 def _mapping(evaluation: Evaluation) -> str:

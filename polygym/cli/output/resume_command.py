@@ -1,4 +1,4 @@
-"""The command line that goes on with a search, for people to copy."""
+"""The command line that goes on with a search, for users to copy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from polybench import Dataset
+from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.mdp.task_options import TaskOptions
+from polygym.poly.scheduling.strategy import AUTO
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.runtime.evaluation import EvaluationOptions
-from polygym.search.driver import SearchExtent
 from polygym.search.settings import SearchSetting
+from polygym.search.strategies.registry import STRATEGIES
 from polygym.search.strategies.samplers import DEFAULT_STRATEGY
 
 
-def resume_command(setting: SearchSetting, extent: SearchExtent, plot: bool, folder: Path) -> str:
-    """Return the words with which a search is resumed; what is as usual is left out."""
-    source, options, measuring = setting.source, setting.options, setting.evaluation
-    usual, usual_measuring = TaskOptions(), EvaluationOptions()
+def resume_command(setting: SearchSetting, plot: bool, folder: Path) -> str:
+    """Return the command with which a search is resumed; defaults are left out."""
+    source, options, evaluation = setting.source, setting.options, setting.evaluation
+    plan, models, entry = setting.plan, setting.plan.model_options, STRATEGIES[setting.strategy]
+    usual, usual_evaluation = TaskOptions(), EvaluationOptions()
     words = ["polygym", "optimize", _shown(source.target)]
     if source.function is not None:
         words += ["--function", source.function]
@@ -28,14 +31,19 @@ def resume_command(setting: SearchSetting, extent: SearchExtent, plot: bool, fol
         words += ["-p", f"{name}={value}"]
     if source.splitting.statements:
         words += ["--split", str(source.splitting)]
+    kind = models.kind.value if models.kind is not ModelKind.TREES else ""
     given: tuple[tuple[str, object, object], ...] = (
         ("--storage", source.storage, SOURCE_STORAGE),
-        ("--policy", setting.policy, DEFAULT_STRATEGY),
-        ("--model", _shown(setting.model.file), ""),
+        ("--strategy", setting.strategy, DEFAULT_STRATEGY),
+        ("--schedule", "fixed" if plan.is_fixed else "free", "free"),
+        ("--from", plan.schedule, AUTO),
+        ("--model", _shown(models.model.file) or kind, ""),
+        ("--acquisition", models.acquisition.value, Acquisition.MEAN.value),
+        ("--population", plan.population if "population" in entry.options else 100, 100),
         ("--seed", setting.seed, 0),
-        ("--threads", measuring.threads, usual_measuring.threads),
-        ("--mapping", replace(measuring.mapping, threads=1), usual_measuring.mapping),
-        ("--timeout-factor", measuring.timeout_factor, usual_measuring.timeout_factor),
+        ("--threads", evaluation.threads, usual_evaluation.threads),
+        ("--mapping", replace(evaluation.mapping, threads=1), usual_evaluation.mapping),
+        ("--timeout-factor", evaluation.timeout_factor, usual_evaluation.timeout_factor),
         ("--max-coefficient", options.max_coefficient, usual.max_coefficient),
         ("--max-dimensions", options.max_dimensions, usual.max_dimensions),
         ("--max-rays", options.limits.rays, usual.limits.rays),
@@ -43,9 +51,11 @@ def resume_command(setting: SearchSetting, extent: SearchExtent, plot: bool, fol
     for option, found, default in given:
         if found != default:
             words += [option, str(found)]
-    words += ["--budget", str(extent.budget)]
-    if extent.mapping_budget:
-        words += ["--tune-mapping", str(extent.mapping_budget)]
+    words += ["--budget", str(plan.budget)]
+    if plan.mapping_budget:
+        words += ["--mapping-budget", str(plan.mapping_budget)]
+    if plan.time_limit is not None:
+        words += ["--time-limit", f"{plan.time_limit:g}s"]
     words += ["--out", _shown(str(folder)), "--resume"]
     return shlex.join([*words, "--plot"] if plot else words)
 

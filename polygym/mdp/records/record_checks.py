@@ -34,7 +34,7 @@ _RECORD_KEYS = (
     "phase", "schedule", "outcome",
 )  # fmt: skip
 # Those of a line of a search's journal.
-_SEARCH_KEYS = ("index", "repeats", "reason")
+_SEARCH_KEYS = ("index", "stage", "source", "mapping", "repeats", "reason")
 _PROGRAM_KEYS = ("target", "file", "function", "dataset", "parameters", "sha256")
 _PROCESS_KEYS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME_KEYS = (

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from math import inf
 from typing import Protocol, TypeAlias
 
 from polygym.programs import Program
@@ -43,12 +42,13 @@ class CandidateRunner(Protocol):
         """Whether all that can be done beforehand for one has been done."""
         ...
 
-    def measure_baseline(self, choice: MappedSchedule) -> Evaluation:
-        """Measure what everything else is compared with: again, if it was cut off."""
-        ...
+    def measure(
+        self, choice: MappedSchedule, best_so_far: float | None, *, retries: bool = False
+    ) -> Evaluation:
+        """Measure a choice: again with ``retries``, if it was cut off.
 
-    def measure(self, choice: MappedSchedule, best_so_far: float) -> Evaluation:
-        """Measure a choice in a search in which only the best counts."""
+        ``best_so_far`` is the time of the best in a search in which only the best counts.
+        """
         ...
 
     def measure_together(
@@ -87,15 +87,15 @@ class LocalRunner:
         """Whether there is code."""
         return self.compilers.is_ready(choice)
 
-    def measure_baseline(self, choice: MappedSchedule) -> Evaluation:
-        """Measure patiently."""
-        return expect_candidate_result(
-            evaluate_with_retries(self.evaluator, *choice, best_so_far=inf)
-        )
-
-    def measure(self, choice: MappedSchedule, best_so_far: float) -> Evaluation:
-        """Measure once."""
-        return expect_candidate_result(self.evaluator.evaluate(*choice, best_so_far=best_so_far))
+    def measure(
+        self, choice: MappedSchedule, best_so_far: float | None, *, retries: bool = False
+    ) -> Evaluation:
+        """Measure a choice."""
+        if retries:
+            evaluation = evaluate_with_retries(self.evaluator, *choice, best_so_far=best_so_far)
+        else:
+            evaluation = self.evaluator.evaluate(*choice, best_so_far=best_so_far)
+        return expect_candidate_result(evaluation)
 
     def measure_together(
         self, choices: Sequence[MappedSchedule], rounds: int

@@ -1,3 +1,3 @@
-"""strategies: to be described."""
+"""Strategies of a search, behind ask and tell, in a registry by name."""
 
 __all__: list[str] = []

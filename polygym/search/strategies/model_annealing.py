@@ -216,8 +216,7 @@ class ModelAnnealing(RandomSearch):
         )
 
     def _best_candidates(self) -> list[Candidate]:
-        ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
-        return [candidate for candidate in ranked if self.speedups[candidate] > 0][:8]
+        return self.ranked()[:8]
 
     def _neighbor(self, candidate: Candidate) -> Candidate:
         if self.rng.random() < _MAPPING_MOVE_SHARE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.cost.models.cost_model import Acquisition, CostModel
+from polygym.cost.models.cost_model import Acquisition, CostModel, ModelKind
 from polygym.cost.models.model_choice import PRETRAINED, ModelChoice
 from polygym.cost.models.pretrained import TargetMachine, matches_machine
 from polygym.mapping.machine import Machine
@@ -21,11 +21,12 @@ class ModelOptions:
 
     model: ModelChoice = PRETRAINED
     acquisition: Acquisition = Acquisition.MEAN
+    kind: ModelKind = ModelKind.TREES
 
     @property
     def learning(self) -> LearningOptions:
         """How a search learns from its own measurements."""
-        return LearningOptions(acquisition=self.acquisition)
+        return LearningOptions(self.kind, acquisition=self.acquisition)
 
     @property
     def where(self) -> TargetMachine | None:
@@ -44,10 +45,6 @@ class ModelOptions:
     def is_local(self, model: CostModel | None) -> bool:
         """Whether there is a model that has learned on a machine like the one that measures."""
         return model is not None and matches_machine(model.card, self.where)
-
-    def to_json(self) -> dict[str, str]:
-        """Return what decides what is tried: another model is another search."""
-        return {"model": self.model.digest, "acquisition": self.acquisition.value}
 
 
 DEFAULT_MODEL_OPTIONS = ModelOptions()

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from polygym.mdp.episode import Episode
 from polygym.search.strategies.candidates import Candidate, SearchSpace
+from polygym.search.strategies.protocol import Proposal
 
 _ATTEMPTS = 30
 
@@ -14,13 +16,12 @@ _ATTEMPTS = 30
 class RandomSearch:
     """Dice alone, after the seeds.
 
-    With ``is_by_generation`` what comes next depends on a whole generation, which is asked for at
-    once; else it may be asked for bit by bit. So many as ``batch_size`` are compiled, on all cores,
-    before they are measured.
+    Subclasses choose in other ways; ``size`` is the number of candidates of a batch.
     """
 
-    is_by_generation = False
-    batch_size = 16
+    is_indexed = False
+    cuts_off = True
+    size = 16
 
     def __init__(
         self, space: SearchSpace, seeds: Sequence[Candidate], rng: np.random.Generator
@@ -32,6 +33,18 @@ class RandomSearch:
         # Asked from time to time by those that take long to choose: then nobody wants the rest.
         self.is_over: Callable[[], bool] = lambda: False
 
+    @property
+    def batch_size(self) -> int:
+        """The initial candidates together, then batches."""
+        return len(self._seeds) or self.size
+
+    def episode_of(self, proposal: Proposal) -> Episode | None:
+        """Return nothing: candidates are schedules under mappings, whatever led to them."""
+
+    def skip(self, count: int) -> None:
+        """Refuse to skip: what comes next depends on the outcomes before."""
+        raise NotImplementedError
+
     def ask(self, count: int) -> list[Candidate]:
         """Return candidates to try, none twice or again: the seeds, then what the dice say."""
         return self._fill(count, lambda: self.space.sample(self.rng))
@@ -39,6 +52,11 @@ class RandomSearch:
     def tell(self, candidate: Candidate, speedup: float) -> None:
         """Remember it, so that it is not tried again."""
         self.speedups[candidate] = speedup
+
+    def ranked(self) -> list[Candidate]:
+        """Return the candidates that ran, the fastest first."""
+        ran = [candidate for candidate, speedup in self.speedups.items() if speedup > 0]
+        return sorted(ran, key=lambda candidate: -self.speedups[candidate])
 
     def _fill(self, count: int, make: Callable[[], Candidate]) -> list[Candidate]:
         chosen: dict[Candidate, None] = {}

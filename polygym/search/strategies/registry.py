@@ -1,228 +1,215 @@
-"""Who chooses what is tried next; told what became of it, in speedups (0: it failed).
-
-*genetic*: a population, the first of seeds and dice. Then the best are kept, and the others are
-children of three parents each, the fitter the likelier, which have every gene from one of them; now
-and then a gene is rolled anew.
-
-*random*: dice alone.
-
-*model* and *filter*: what a model of cost expects to be fast, which learns from what was measured
-(:mod:`polygym.search.strategies.model_annealing`).
-
-*policy*: schedules that a policy of the gym constructs, each under the mapping to start from; about
-every second candidate is one of the four best so far with its mapping changed.
-"""
+"""The strategies of a search by name: one row each, with the options that it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
+from polygym.autoschedule.weights import expect_weights
 from polygym.cost.models.boosted_trees import expect_lightgbm
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
+from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mdp.episode import Task
-from polygym.mdp.policies.registry import DETERMINISTIC, POLICIES, Policy
+from polygym.mdp.policies.registry import LEARNED, POLICIES, Policy
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.schedule import Schedule
-from polygym.search.strategies.candidates import (
-    Candidate,
-    EpisodeSchedule,
-    ScheduleSource,
-    SearchSpace,
-    known_source,
-)
+from polygym.search.strategies.candidates import Candidate, ScheduleSource, SearchSpace
+from polygym.search.strategies.episode_search import EpisodeSearch
 from polygym.search.strategies.feature_cache import FeatureCache
+from polygym.search.strategies.genetic import GeneticSearch
 from polygym.search.strategies.model_annealing import ModelAnnealing, ModelFilter
 from polygym.search.strategies.model_options import DEFAULT_MODEL_OPTIONS, ModelOptions
-from polygym.search.strategies.neighborhood import mutate_mapping, sample_parent
+from polygym.search.strategies.policy_search import PolicySearch
+from polygym.search.strategies.protocol import Strategy
 from polygym.search.strategies.random_search import RandomSearch
-from polygym.search.strategies.samplers import sample_episode, schedule_or_reason
+from polygym.search.strategies.samplers import GUIDED, make_sampler
 
 POLICY_PREFIX = "policy:"
-_ELITES = 0.1
-_MUTATION = 0.07
-_MAPPING_MUTATION_SHARE = 0.5
-
-# So many episodes one after the other that find nothing new: then there is nothing more to find.
-_MAX_FRUITLESS = 50
+EPISODE_BUDGET, CANDIDATE_BUDGET = 100, 1000
 
 
-class GeneticSearch(RandomSearch):
-    """A population with crossover of three parents, mutation and elites."""
+@dataclass(slots=True)
+class StrategyContext:
+    """The program of a search, and all that a strategy may want to know.
 
-    is_by_generation = True
+    ``known`` has the schedules by their sources, and gets those that the strategy constructs;
+    ``initial`` are the candidates that every strategy proposes first.
+    """
 
-    def ask(self, count: int) -> list[Candidate]:
-        """Return children of the fittest, or seeds and dice where there are none yet."""
-        ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])[:count]
-        ranked = [candidate for candidate in ranked if self.speedups[candidate] > 0]
-        if len(ranked) < 3:
-            return super().ask(count)
-        fitness = np.array([self.speedups[one] for one in ranked])
-        chances = fitness / fitness.sum()
-        # The elites stay parents; they need no second measurement.
-        children = max(1, count - round(_ELITES * count))
-        return self._fill(children, lambda: self._child(ranked, chances))
+    scop: Scop
+    sizes: Mapping[str, int]
+    mapping: MachineMapping
+    known: dict[ScheduleSource, Schedule]
+    initial: Sequence[Candidate] = ()
+    seed: int = 0
+    population: int = 100
+    model_options: ModelOptions = DEFAULT_MODEL_OPTIONS
+    make_task: Callable[[], Task] | None = None
+    space: SearchSpace = field(init=False)
 
-    def _child(self, ranked: Sequence[Candidate], chances: np.ndarray) -> Candidate:
-        parents = [
-            self.space.values(ranked[int(place)])
-            for place in self.rng.choice(len(ranked), size=3, p=chances)
-        ]
-        values = {}
-        for name in self.space.names():
-            values[name] = parents[int(self.rng.integers(3))][name]
-            if self.rng.random() < _MUTATION:
-                values[name] = self.space.sample_value(name, self.rng)
-        return self.space.chosen(values)
+    def __post_init__(self) -> None:
+        """Derive the space from the schedules that are known at the beginning."""
+        self.space = SearchSpace.for_program(self.scop, tuple(self.known), self.sizes, self.mapping)
 
+    @property
+    def task(self) -> Task:
+        """The decision process in which schedules are constructed."""
+        return Task(self.scop, TaskOptions()) if self.make_task is None else self.make_task()
 
-class PolicySearch(RandomSearch):
-    """Schedules from episodes of the gym, and changes of the mappings of the best."""
-
-    at_a_time = 4  # an episode may take seconds
-
-    def __init__(
-        self,
-        space: SearchSpace,
-        seeds: Sequence[Candidate],
-        rng: np.random.Generator,
-        sampler: PolicyScheduleSampler,
-    ) -> None:
-        """Begin with the seeds."""
-        super().__init__(space, seeds, rng)
-        self._explorer = sampler
-
-    def ask(self, count: int) -> list[Candidate]:
-        """Return new schedules, and the best ones so far under other mappings."""
-        ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
-        ranked = [candidate for candidate in ranked if self.speedups[candidate] > 0]
-        return self._fill(count, lambda: self._propose(ranked))
-
-    def _propose(self, ranked: Sequence[Candidate]) -> Candidate:
-        if not ranked or self.rng.random() >= _MAPPING_MUTATION_SHARE:
-            way = self._explorer.next_source()
-            if way is not None:
-                return Candidate(way, self.space.default)
-        if not ranked:
-            return self.space.sample(self.rng)
-        parent = ranked[sample_parent(len(ranked), self.rng)]
-        return replace(parent, mapping=mutate_mapping(parent.mapping, self.rng))
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers from the seed."""
+        return np.random.default_rng(self.seed)
 
 
-class PolicyScheduleSampler:
-    """Plays episode after episode; the schedules are added to those that are known."""
+@dataclass(frozen=True, slots=True)
+class StrategyEntry:
+    """A strategy: a summary, its maker, the options that it takes, and what it needs."""
 
-    def __init__(
-        self,
-        scop: Scop,
-        policy: Policy,
-        name: str,
-        seed: int,
-        known: dict[ScheduleSource, Schedule],
-    ) -> None:
-        """Set up the processes of a program."""
-        self._task = Task(scop, TaskOptions())
-        self._policy, self._name, self._seed = policy, name, seed
-        self._known = known
-        self._played = 0
-        self._patience = 1 if name in DETERMINISTIC else _MAX_FRUITLESS
+    summary: str
+    make: Callable[[StrategyContext], Strategy]
+    options: frozenset[str] = frozenset()
+    is_indexed: bool = False
+    takes_fixed_schedule: bool = False
+    expect: Callable[[ModelOptions], None] = lambda _: None
 
-    def next_source(self) -> ScheduleSource | None:
-        """Return a new schedule's name, None if there seem to be no more."""
-        for _ in range(self._patience):
-            index, self._played = self._played, self._played + 1
-            schedule = schedule_or_reason(
-                sample_episode(self._task, self._policy, self._seed, index)
+    @property
+    def budget(self) -> int:
+        """The default number of proposals."""
+        return EPISODE_BUDGET if self.is_indexed else CANDIDATE_BUDGET
+
+
+def _make_episodes(name: str, context: StrategyContext) -> Strategy:
+    sampler = make_sampler(
+        name, context.task, context.sizes, context.mapping, context.model_options.model
+    )
+    return EpisodeSearch(
+        sampler, name, context.seed, context.initial, context.mapping, context.known
+    )
+
+
+def _make_policy(name: str, policy: Policy, context: StrategyContext) -> Strategy:
+    return PolicySearch(
+        context.space, context.initial, context.rng,
+        Task(context.scop, TaskOptions()), policy, name, context.seed, context.known,
+    )  # fmt: skip
+
+
+def _make_model(kind: type[ModelAnnealing], context: StrategyContext) -> Strategy:
+    expect_lightgbm()
+    options = context.model_options
+    prior, learning = options.model.load(), options.learning
+    features = FeatureCache(
+        context.scop, context.sizes, context.known, learning.wants_loops(prior),
+        machine=options.machine,
+    )  # fmt: skip
+    return kind(
+        context.space, context.initial, context.rng, features, prior, options.is_local(prior),
+        learning,
+    )  # fmt: skip
+
+
+def _expect_model(options: ModelOptions) -> None:
+    options.model.expect_model()
+
+
+_MODEL_OPTIONS = frozenset({"model", "acquisition"})
+
+STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
+    {
+        **{
+            name: StrategyEntry(
+                "episodes of the pretrained policy, the best known one first"
+                if name == LEARNED
+                else f"episodes of the policy {name}",
+                partial(_make_episodes, name),
+                is_indexed=True,
+                expect=(lambda _: expect_weights()) if name == LEARNED else (lambda _: None),
             )
-            if isinstance(schedule, str):
-                continue
-            way = EpisodeSchedule(self._name, index)
-            if known_source(self._known, way, schedule) == way:
-                return way
-        self._patience = 0
-        return None
-
-
-MODEL_FREE_STRATEGIES: dict[str, type[RandomSearch]] = {
-    "genetic": GeneticSearch,
-    "random": RandomSearch,
-}
-MODEL_STRATEGIES: dict[str, type[ModelAnnealing]] = {"model": ModelAnnealing, "filter": ModelFilter}
+            for name in (LEARNED, *(name for name in POLICIES if name != LEARNED))
+        },
+        GUIDED: StrategyEntry(
+            "the most promising of eight episodes, by a cost model",
+            partial(_make_episodes, GUIDED),
+            frozenset({"model"}),
+            is_indexed=True,
+            expect=_expect_model,
+        ),
+        "genetic": StrategyEntry(
+            "children of the fastest candidates",
+            lambda context: GeneticSearch(
+                context.space, context.initial, context.rng, context.population
+            ),
+            frozenset({"population"}),
+            takes_fixed_schedule=True,
+        ),
+        "random": StrategyEntry(
+            "random candidates",
+            lambda context: RandomSearch(context.space, context.initial, context.rng),
+            takes_fixed_schedule=True,
+        ),
+        "annealing": StrategyEntry(
+            "simulated annealing on a cost model that learns from the measurements",
+            partial(_make_model, ModelAnnealing),
+            _MODEL_OPTIONS,
+        ),
+        "filter": StrategyEntry(
+            "the best of many random candidates, by that model",
+            partial(_make_model, ModelFilter),
+            _MODEL_OPTIONS,
+            takes_fixed_schedule=True,
+        ),
+        **{
+            f"{POLICY_PREFIX}{name}": StrategyEntry(
+                f"schedules of the policy {name}, and other mappings of the best",
+                partial(_make_policy, name, policy),
+            )
+            for name, policy in POLICIES.items()
+        },
+    }
+)
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Return what a search may be called."""
-    return (
-        *MODEL_FREE_STRATEGIES,
-        *MODEL_STRATEGIES,
-        *(f"{POLICY_PREFIX}{name}" for name in POLICIES),
-    )
+    """Return the names of the strategies."""
+    return tuple(STRATEGIES)
 
 
-def make_strategy(
-    strategy: str | Policy,
-    scop: Scop,
-    space: SearchSpace,
-    seeds: Sequence[Candidate],
-    seed: int,
-    known: dict[ScheduleSource, Schedule],
-    sizes: Mapping[str, int],
-    model_options: ModelOptions = DEFAULT_MODEL_OPTIONS,
-) -> RandomSearch:
-    """Return the search of a name, or the one that a policy leads, for a program at ``sizes``.
-
-    ``known`` has the schedules by name, and gets those that the search finds; ``model_options`` is
-    for those that follow a model.
+def strategy_entry(name: str) -> StrategyEntry:
+    """Return the row of a strategy.
 
     Raises:
-        InputError: there is no such search, or the space is too large for a policy, or a package
+        InputError: there is none of that name.
+    """
+    check_strategy(name)
+    return STRATEGIES[name]
+
+
+def make_strategy(strategy: str | Policy, context: StrategyContext) -> Strategy:
+    """Return the strategy of a name, or the search that a policy leads.
+
+    Raises:
+        InputError: there is no such strategy, or the space is too large for a policy, or a package
             that models need is missing.
     """
     check_strategy(strategy)
-    rng = np.random.default_rng(seed)
     if not isinstance(strategy, str):
-        return PolicySearch(
-            space, seeds, rng, PolicyScheduleSampler(scop, strategy, "policy", seed, known)
-        )
-    if strategy in MODEL_FREE_STRATEGIES:
-        return MODEL_FREE_STRATEGIES[strategy](space, seeds, rng)
-    if strategy in MODEL_STRATEGIES:
-        expect_lightgbm()
-        other = model_options.model.load()
-        looked_at = FeatureCache(
-            scop,
-            sizes,
-            known,
-            model_options.learning.wants_loops(other),
-            machine=model_options.machine,
-        )
-        return MODEL_STRATEGIES[strategy](
-            space,
-            seeds,
-            rng,
-            looked_at,
-            other,
-            model_options.is_local(other),
-            model_options.learning,
-        )
-    name = strategy.removeprefix(POLICY_PREFIX)
-    return PolicySearch(
-        space, seeds, rng, PolicyScheduleSampler(scop, POLICIES[name], name, seed, known)
-    )
+        return _make_policy("policy", strategy, context)
+    return STRATEGIES[strategy].make(context)
 
 
 def check_strategy(strategy: str | Policy) -> None:
-    """Refuse what is no search.
+    """Refuse what is no strategy.
 
     Raises:
         InputError: it is none.
     """
-    if strategy not in strategy_names() if isinstance(strategy, str) else not callable(strategy):
+    if strategy not in STRATEGIES if isinstance(strategy, str) else not callable(strategy):
         raise InputError(
-            f"search: expected one of {', '.join(strategy_names())}, or a policy, found "
-            f"{strategy!r}"
+            f"strategy: expected one of {', '.join(STRATEGIES)}, or a policy, found {strategy!r}"
         )

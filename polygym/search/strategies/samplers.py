@@ -4,7 +4,7 @@ A player gives the episode of a number, at its end. It rolls its dice with the s
 and nothing else, so which schedule an episode finds depends neither on the episodes before nor on a
 clock, whoever plays. (What the model says depends on the machine for which loops are planned.)
 
-``model`` lets policies play :data:`TRIES` episodes and takes the one whose schedule a model of cost
+``guided`` lets policies play :data:`TRIES` episodes and takes the one whose schedule a cost model
 ranks first under the search's mapping and sizes; nothing is run for that. Every
 :data:`UNGUIDED_EVERY`-th episode is a policy's alone, in case the model is blind to something.
 
@@ -36,7 +36,7 @@ from polygym.mdp.task_options import Phase
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 
-MODEL = "model"
+GUIDED = "guided"
 """The name of the player that asks the model; the others are policies."""
 
 DEFAULT_STRATEGY = LEARNED
@@ -63,12 +63,12 @@ class EpisodeSampler(Protocol):
 
 def sampler_names() -> tuple[str, ...]:
     """Return what a player may be called."""
-    return (*POLICIES, MODEL)
+    return (*POLICIES, GUIDED)
 
 
 def model_name(model: ModelChoice = PRETRAINED) -> str:
     """Return the name of the player that asks just this model; another model is another player."""
-    return f"{MODEL}@{model.digest}"
+    return f"{GUIDED}@{model.digest}"
 
 
 def check_sampler(name: str, model: ModelChoice = PRETRAINED) -> None:
@@ -81,9 +81,9 @@ def check_sampler(name: str, model: ModelChoice = PRETRAINED) -> None:
         expect_weights()
     if name in POLICIES:
         return
-    if name in (MODEL, here := model_name(model)):
+    if name in (GUIDED, here := model_name(model)):
         model.expect_model()
-    elif name.startswith(f"{MODEL}@"):
+    elif name.startswith(f"{GUIDED}@"):
         raise InputError(f"a policy: expected {here}, the model that is here, found {name}")
     else:
         raise InputError(f"a policy: expected one of {', '.join(sampler_names())}, found {name!r}")

@@ -1,4 +1,4 @@
-"""``--on`` and ``polygym cluster``, without a cluster and without Ray."""
+"""``--cluster`` and ``polygym cluster``, without a cluster and without Ray."""
 
 import socket
 from pathlib import Path

@@ -94,7 +94,7 @@ def test_optimize_begins_with_it_and_goes_on_with_what_it_began_with(
     with monkeypatch.context() as patch:
         patch.setattr(storage_choice, "is_better_variant", lambda *_: False)  # another model
         assert call(capsys, *search, "--budget", "2", "--resume")[0] == 0
-    assert len((out / "episodes.jsonl").read_text().splitlines()) == 3
+    assert len((out / "journal.jsonl").read_text().splitlines()) >= 3
     code, _, error = call(capsys, *search, "--budget", "2", "--resume", "--storage-limit", "100")
     assert code == 2
     assert "allow more with --storage-limit" in error
@@ -109,13 +109,13 @@ def test_optimize_begins_with_it_and_goes_on_with_what_it_began_with(
 
 def test_tune_begins_with_it_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    tune = ("tune", *MINI, "--out", str(out), "--population", "1", "--generations", "1")
+    tune = ("tune", *MINI, "--out", str(out), "--strategy", "random", "--budget", "1")
     assert call(capsys, *tune)[0] == 0
     assert json.loads((out / "best.json").read_text())["program"]["storage"] == EXPANDED
     assert call(capsys, *tune, "--resume")[0] == 0
     code, _, error = call(capsys, *tune, "--resume", "--storage", "keep")
     assert code == 2
-    assert "source.storage" in error
+    assert "program.storage" in error
 
 
 def test_a_comprehension_that_is_tuned_keeps_its_arrays(
@@ -127,6 +127,6 @@ def test_a_comprehension_that_is_tuned_keeps_its_arrays(
     monkeypatch.setattr(storage_choice, "storage_variants_within", never)
     out = tmp_path / "out"
     sizes = ("-p", "M=8,N=8,K=8")
-    words = ("--population", "1", "--generations", "1", "--out", str(out))
+    words = ("--strategy", "random", "--budget", "1", "--out", str(out))
     assert call(capsys, "tune", "tc:matmul", *sizes, *words)[0] == 0
     assert "storage" not in json.loads((out / "best.json").read_text())["program"]

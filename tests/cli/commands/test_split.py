@@ -132,7 +132,7 @@ def test_searches_of_pieces_are_kept_and_replayed(
 
 def test_tuning_of_pieces(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "tuned"
-    budget = ("--generations", "1", "--population", "2", "--out", str(folder))
+    budget = ("--strategy", "random", "--budget", "2", "--out", str(folder))
     arguments = ("tune", "floyd-warshall", "-p", "n=9", "--split", "S0: i = k", *budget)
     code, _ = call_json(capsys, *arguments)
     assert code == 0

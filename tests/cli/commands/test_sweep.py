@@ -46,8 +46,8 @@ from tests.cost.models.saved_models import saved_trees
 
 # The last of them finds the same schedule every time.
 POLICIES = ("bias_coeff_0", "uniform", "earliest")
-USUAL = ("--seeds", "none", 
-    "--policy", ",".join(POLICIES), "--search-dataset", "mini", "--dataset", "mini",
+USUAL = ("--initial-schedules", "none", 
+    "--strategy", ",".join(POLICIES), "--search-dataset", "mini", "--dataset", "mini",
     "--confirm", "2", "--seed", "5",
 )  # fmt: skip
 
@@ -124,18 +124,18 @@ def test_a_model_picks_among_episodes_beside_a_policy(
 ) -> None:
     out = tmp_path / "out"
     usual = [one for one in USUAL if one != ",".join(POLICIES)]
-    usual.insert(usual.index("--policy") + 1, "model,uniform")
+    usual.insert(usual.index("--strategy") + 1, "model,uniform")
     code, _, _ = call(capsys, y_ax, "--out", str(out), "--budget", "2", *usual)
     assert code == 0
     found = explored(out)
     assert set(found) == {(name, index) for name in (model_name(), "uniform") for index in range(2)}
     subject = SweepSetting().subject(y_ax, Dataset.MINI)
     mapping = SweepSetting().evaluation.mapping
-    play = make_sampler("model", subject.task, dict(subject.program.parameters), mapping)
+    play = make_sampler("guided", subject.task, dict(subject.program.parameters), mapping)
     assert [found[model_name(), index] for index in range(2)] == [
         str(schedule_or_reason(play(5, index))) for index in range(2)
     ]
-    code, _, err = call(capsys, y_ax, "--out", str(out), "--policy", "nobody")
+    code, _, err = call(capsys, y_ax, "--out", str(out), "--strategy", "nobody")
     assert code == 2
     assert "expected one of" in err
     assert "model, found 'nobody'" in err
@@ -145,19 +145,19 @@ def test_episodes_of_another_model_are_another_policys(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("lightgbm")
-    usual = (y_ax, "--out", str(tmp_path / "out"), "--budget", "1", "--seeds", "none")
+    usual = (y_ax, "--out", str(tmp_path / "out"), "--budget", "1", "--initial-schedules", "none")
     usual += ("--search-dataset", "mini", "--dataset", "mini", "--confirm", "0")
     file = saved_trees(tmp_path / "trees.model")
     other = ("--model", str(file))
-    assert call(capsys, *usual, "--policy", "model", *other)[0] == 0
-    assert set(explored(tmp_path / "out")) == {(f"model@{model_file_digest(file)}", 0)}
-    assert call(capsys, *usual, "--policy", model_name(ModelChoice(str(file))), *other)[0] == 0
+    assert call(capsys, *usual, "--strategy", "guided", *other)[0] == 0
+    assert set(explored(tmp_path / "out")) == {(f"guided@{model_file_digest(file)}", 0)}
+    assert call(capsys, *usual, "--strategy", model_name(ModelChoice(str(file))), *other)[0] == 0
     assert len(explored(tmp_path / "out")) == 1
-    assert call(capsys, *usual, "--policy", "model")[0] == 0
+    assert call(capsys, *usual, "--strategy", "guided")[0] == 0
     assert (model_name(), 0) in explored(tmp_path / "out")
-    code, _, said = call(capsys, *usual, "--policy", "uniform", *other)
+    code, _, said = call(capsys, *usual, "--strategy", "uniform", *other)
     assert (code, "--model is for --policy model" in said) == (2, True)
-    code, _, said = call(capsys, *usual, "--policy", "model", "--model", "nothing")
+    code, _, said = call(capsys, *usual, "--strategy", "guided", "--model", "nothing")
     assert (code, "nothing: expected a model" in said) == (2, True)
 
 
@@ -202,7 +202,7 @@ def test_a_signal_loses_nothing(
 def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     usual = (y_ax, "--out", str(out), *USUAL, "--budget", "1000000")
-    code, _, _ = call(capsys, *usual, "--minutes", "0.04")
+    code, _, _ = call(capsys, *usual, "--time-limit", "2.4s")
     assert code == 0
     contents = read_sweep(out)
     assert 0 < len(contents.episodes) < 1000000
@@ -214,7 +214,7 @@ def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Pat
     }
     assert abs(counts[POLICIES[0]] - counts[POLICIES[1]]) <= 1
     # The time of the first run counts: nothing is left for a second one.
-    assert call(capsys, *usual, "--minutes", "0.04")[0] == 0
+    assert call(capsys, *usual, "--time-limit", "2.4s")[0] == 0
     assert len(read_sweep(out).episodes) == len(contents.episodes)
 
 
@@ -231,10 +231,10 @@ def test_more_jobs_than_cores(
     ("arguments", "said"),
     [
         (("nobody",), "nobody"),
-        (("mvt", "--policy", "nobody"), "bias_coeff_0"),
-        (("mvt", "--policy", ","), "--policy"),
+        (("mvt", "--strategy", "nobody"), "bias_coeff_0"),
+        (("mvt", "--strategy", ","), "--strategy"),
         (("mvt", "--dataset", "huge"), "huge"),
-        (("mvt", "--minutes", "0"), "--minutes"),
+        (("mvt", "--time-limit", "0"), "--time-limit"),
         (("mvt", "--jobs", "0"), "--jobs"),
     ],
 )
@@ -343,17 +343,17 @@ def test_a_search_begins_with_its_seeds(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    usual = ("--policy", "bias_coeff_0", "--search-dataset", "mini", "--dataset", "mini")
+    usual = ("--strategy", "bias_coeff_0", "--search-dataset", "mini", "--dataset", "mini")
     assert call(capsys, y_ax, "--out", str(out), *usual, "--budget", "4", "--confirm", "0")[0] == 0
     program = SweepSetting().subject(y_ax, Dataset.MINI).program
     found = explored(out)
     assert found["bias_coeff_0", 0] == str(original_schedule(program.scop))
     assert found["bias_coeff_0", 1] == str(isl_schedule(program.scop))
     assert len(found) == 4
-    code, _, err = call(capsys, y_ax, "--out", str(out), *usual, "--seeds", "none")
+    code, _, err = call(capsys, y_ax, "--out", str(out), *usual, "--initial-schedules", "none")
     assert code == 2
     assert "seeds" in err
-    code, _, err = call(capsys, y_ax, "--out", str(tmp_path / "x"), "--seeds", "best")
+    code, _, err = call(capsys, y_ax, "--out", str(tmp_path / "x"), "--initial-schedules", "best")
     assert code == 2
     assert "seeds: expected original or isl or auto, found 'best'" in err
 

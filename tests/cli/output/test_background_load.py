@@ -17,7 +17,7 @@ def test_others_on_the_machine_are_said(capsys: pytest.CaptureFixture[str], tmp_
     """Whether there are any is written down here: the machine may be busy or not."""
     out = tmp_path / "out"
     usual = (
-        "sweep", "mvt", "--out", str(out), "--seeds", "none", "--policy", "earliest",
+        "sweep", "mvt", "--out", str(out), "--initial-schedules", "none", "--strategy", "earliest",
         "--search-dataset", "mini", "--dataset", "mini", "--budget", "1", "--confirm", "0",
     )  # fmt: skip
     assert call(capsys, *usual)[0] == 0
@@ -38,7 +38,7 @@ def test_others_on_the_machine_are_said(capsys: pytest.CaptureFixture[str], tmp_
     [
         ("bench", "mvt", "--schedules", "original", "--repeat", "1"),
         ("optimize", "mvt", "--budget", "1"),
-        ("tune", "mvt", "--generations", "1", "--population", "1"),
+        ("tune", "mvt", "--strategy", "genetic", "--budget", "1", "--population", "1"),
     ],
 )
 def test_so_do_the_other_commands_that_measure(

@@ -79,7 +79,7 @@ def test_it_is_said_in_red(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("kind", "wrong", "crashed"), [(CRASHES, 0, 1), (WRONG, 1, 0)])
-@pytest.mark.parametrize("moment", ["evaluate", "evaluate_together"])
+@pytest.mark.parametrize("moment", ["evaluate", "evaluate_interleaved"])
 def test_optimize_where_isl_has_a_defect(
     kind: tuple[OutcomeStatus, type],
     wrong: int,
@@ -95,7 +95,7 @@ def test_optimize_where_isl_has_a_defect(
         "mvt",
         "-d",
         "mini",
-        "--policy",
+        "--strategy",
         "uniform",
         "--budget",
         "2",
@@ -113,7 +113,7 @@ def test_optimize_where_a_mapping_has_a_defect(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spoil(monkeypatch, CRASHES, lambda _, mapping: mapping.tile == ())
-    words = ("optimize", "mvt", "-d", "mini", "--budget", "1", "--tune-mapping", "4")
+    words = ("optimize", "mvt", "-d", "mini", "--budget", "1", "--mapping-budget", "4")
     code, data = call_json(capsys, *words)
     assert code == 1
     assert data["crashed"] >= 1
@@ -122,10 +122,10 @@ def test_optimize_where_a_mapping_has_a_defect(
 
 def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     spoil(monkeypatch, CRASHES, lambda _, mapping: mapping.pack is False)
-    words = ("tune", "mvt", "-d", "mini", "--generations", "1", "--population", "24")
-    code, out, err = call(capsys, *words, "--search", "random", "--out", "found")
+    words = ("tune", "mvt", "-d", "mini", "--strategy", "random", "--budget", "24")
+    code, out, err = call(capsys, *words, "--out", "found")
     assert code == 1
-    assert "24 candidates tried" in out
+    assert "24 of 24 explored" in out
     assert "crashes: a defect of polygym" in err
 
 
@@ -150,7 +150,7 @@ def test_a_sweep_whose_isl_has_a_defect(
 ) -> None:
     """At the size of the search, where nothing else says it, as at that of the best."""
     words = (
-        "sweep", "mvt", "--budget", "1", "--policy", "earliest", "--seeds", "none",
+        "sweep", "mvt", "--budget", "1", "--strategy", "earliest", "--initial-schedules", "none",
         "--confirm", "1", "--search-dataset", "mini", "--dataset", "small", "--out", "s",
     )  # fmt: skip
     if not kept.exists():

@@ -8,11 +8,13 @@ import pytest
 from polygym.cli.output.ranking import confirmation_note, print_ranking
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.runtime.evaluation import Evaluation
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.folder import SearchFolder
-from polygym.search.ranking import IslReference, Ranking, search_document
+from polygym.search.result import SearchResult
 from polygym.search.tally import Finding
-from tests.search.fakes import begin_fake, fake_evaluation, setting
+from tests.search.fakes import begin_fake, run_fake, setting
+
+NOTHING = "Nothing faster than the original order was found"
 
 
 def evaluation(speedup: float) -> Evaluation:
@@ -24,12 +26,18 @@ def evaluation(speedup: float) -> Evaluation:
     return Evaluation(schedule, OutcomeStatus.OK, speedup, 1 / speedup, 1.0, (1 / speedup,), (1.0,))
 
 
-def ranking(*findings: tuple[int, float], together: bool = True) -> Ranking:
-    return Ranking(
-        original_schedule(setting().subject.program.scop),
-        IslReference(None, None, "isl finds none"),
-        tuple(Finding(index, evaluation(speedup)) for index, speedup in findings),
+def ranking(*findings: tuple[int, float], together: bool = True) -> SearchResult:
+    program = setting().subject.program
+    ranked = tuple(Finding(index, f"learned#{index}", evaluation(x)) for index, x in findings)
+    return SearchResult(
+        "mvt",
+        program.parameters,
+        ranked,
+        ranked[0] if ranked else Finding(0, "isl", evaluation(0)),
+        len(ranked),
+        Defects(),
         together,
+        isl_reason="isl finds none",
     )
 
 
@@ -44,22 +52,30 @@ def ranking(*findings: tuple[int, float], together: bool = True) -> Ranking:
         (ranking((35, 3.97), together=False), ""),
     ],
 )
-def test_what_looked_best_is_said_where_it_is_not(found: Ranking, expected: str) -> None:
-    said = confirmation_note(Finding(35, evaluation(3.97)), found)
+def test_what_looked_best_is_said_where_it_is_not(found: SearchResult, expected: str) -> None:
+    said = confirmation_note(Finding(35, "learned#35", evaluation(3.97)), found)
     assert said.endswith(expected)
     assert bool(said) == bool(expected)
     if expected:
-        assert said.startswith("While searching, schedule #35 looked best with 3.97x; ")
+        assert said.startswith("While searching, schedule learned#35 looked best with 3.97x; ")
 
 
 @pytest.mark.parametrize(
     ("speedup", "words", "improved"),
     [
-        (1.5, "Best: 1.50x, schedule #3:", True),
-        (1.04, "Best: 1.04x, schedule #3:", True),
-        (1.02, "Nothing faster than the original order was found: #3 is within 3% of it.", False),
-        (0.98, "Nothing faster than the original order was found: #3 is within 3% of it.", False),
-        (0.5, "Nothing faster than the original order was found.", False),
+        (1.5, "Best: 1.50x, schedule learned#3:", True),
+        (1.04, "Best: 1.04x, schedule learned#3:", True),
+        (
+            1.02,
+            f"{NOTHING}: learned#3 is within 3% of it.",
+            False,
+        ),
+        (
+            0.98,
+            f"{NOTHING}: learned#3 is within 3% of it.",
+            False,
+        ),
+        (0.5, f"{NOTHING}.", False),
         (0.0, "No schedule ran to a correct end.", False),
     ],
 )
@@ -67,37 +83,30 @@ def test_noise_is_no_improvement(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, speedup: float, words: str, improved: bool
 ) -> None:
     search, found = begin_fake(tmp_path), ranking((3, speedup))
-    with search.journal:
-        print_ranking(search, found, 10)
-        assert words in capsys.readouterr().out.splitlines()
-        assert search_document(search, found, 10, {})["improved"] is improved
-
-
-def explored(folder: Path) -> SearchFolder:
-    search = begin_fake(folder)
-    with search.journal:
-        for _ in search.run(9, fake_evaluation):
-            pass
-    return search
+    print_ranking(search.tally, found, search.setting.subject.program, 10)
+    assert words in capsys.readouterr().out.splitlines()
+    assert search.document(found)["improved"] is improved
 
 
 def test_the_document_has_both_bests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    search = explored(tmp_path)
+    search = begin_fake(tmp_path)
+    run_fake(search, 9)
     first, second = search.tally.fastest(2)
-    slower = Finding(first.index, replace(first.evaluation, speedup=1.25))
-    found = replace(ranking(), findings=(second, slower))
-    data = search_document(search, found, 9, {})
+    speedup = second.speedup / 2
+    slower = replace(first, evaluation=replace(first.evaluation, speedup=speedup, seconds=99.0))
+    found = replace(ranking(), ranking=(second, slower), initial_finding=slower)
+    data = search.document(found)
     assert data["best"]["index"] == second.index
     assert data["best_while_searching"]["index"] == first.index
     assert data["best_while_searching"]["speedup"] == data["convergence"][-1]["speedup"]
     assert [one["index"] for one in data["ranking"]] == [second.index, first.index]
-    isl = IslReference(original_schedule(setting().subject.program.scop), evaluation(1.5))
-    ranked = search_document(search, replace(found, findings=(slower,), isl=isl), 9, {})["ranking"]
+    isl = Finding(99, "isl", evaluation(1.5))
+    ranked = search.document(replace(found, ranking=(isl, slower)))["ranking"]
     assert [(one["index"], one["speedup_over_isl"]) for one in ranked] == [
-        ("isl", 1.0),
-        (first.index, pytest.approx(1.25 / 1.5)),
+        (99, 1.0),
+        (first.index, pytest.approx(speedup / 1.5)),
     ]
-    print_ranking(search, found, 9)
+    print_ranking(search.tally, found, search.setting.subject.program, 9)
     out = capsys.readouterr().out
-    assert f"schedule #{first.index} looked best" in out
-    assert f"Best: {second.evaluation.speedup:.2f}x, schedule #{second.index}:" in out
+    assert f"schedule {first.label} looked best" in out
+    assert f"Best: {second.speedup:.2f}x, schedule {second.label}:" in out

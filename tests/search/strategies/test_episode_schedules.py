@@ -18,12 +18,11 @@ from polygym.search.strategies.candidates import (
     Candidate,
     EpisodeSchedule,
     ScheduleSource,
-    SearchSpace,
     schedules_of,
 )
 from polygym.search.strategies.episode_schedules import EpisodeSchedules
 from polygym.search.strategies.model_annealing import ModelAnnealing
-from polygym.search.strategies.registry import make_strategy
+from polygym.search.strategies.registry import StrategyContext, make_strategy
 from polygym.search.strategies.samplers import TRIES
 
 START = replace(DEFAULT_MAPPING, threads=2)
@@ -98,8 +97,9 @@ def test_what_is_played_is_measured_and_gone_on_with() -> None:
     """Only what was played is fast here; the search finds that out, and tries it under mappings."""
     pytest.importorskip("lightgbm")
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(SCOP, sources=(ISL,)))
-    genes = SearchSpace.for_program(SCOP, tuple(known), SIZES, START)
-    search = make_strategy("model", SCOP, genes, [Candidate(ISL, START)], 0, known, SIZES)
+    search = make_strategy(
+        "annealing", StrategyContext(SCOP, SIZES, START, known, [Candidate(ISL, START)])
+    )
     tried: list[list[Candidate]] = []
     for _ in range(5):
         tried.append(search.ask(16))

@@ -16,11 +16,11 @@ from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.runtime.evaluation import Evaluation
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.folder import BEST_C_FILE, BEST_FILE, TRIALS_FILE
+from polygym.search.folder import BEST_C_FILE, BEST_FILE, JOURNAL_FILE
 from polygym.search.strategies.hill_climbing import climb
 from polygym.search.strategies.neighborhood import initial_variants, mutate_mapping
 from polygym.search.tally import Finding
-from tests.search.fakes import begin_fake, resume_fake, setting
+from tests.search.fakes import FakeRunner, begin_fake, resume_fake, run_fake, setting
 
 SCOP = setting().subject.program.scop
 SCHEDULES = (original_schedule(SCOP), isl_schedule(SCOP))
@@ -80,41 +80,29 @@ def test_ideas_and_changes_are_mappings_of_the_same_threads(text: str, threads: 
         assert replace(parse_mapping(str(mapping)), threads=threads) == mapping
 
 
-def test_a_tuning_that_is_resumed_knows_what_was_tried(tmp_path: Path) -> None:
-    names: dict[Schedule, int | str] = {SCHEDULES[0]: "original", SCHEDULES[1]: "isl"}
+def test_a_climb_that_is_resumed_knows_what_was_tried(tmp_path: Path) -> None:
+    runner = FakeRunner(evaluate=timed)
     search = begin_fake(tmp_path)
-    for evaluation in tuned(30):
-        search.add_trial(evaluation, names)
-    search.close()
+    result = run_fake(search, 1, 30, runner=runner)
     best = json.loads((tmp_path / BEST_FILE).read_text())
-    with open(tmp_path / TRIALS_FILE, "a") as file:
-        file.write('{"index": 30, "sched')
+    with open(tmp_path / JOURNAL_FILE, "a") as file:
+        file.write('{"index": 33, "sched')
     again = resume_fake(tmp_path)
-    again.close()
-    assert again.trials.findings == search.trials.findings
-    assert again.best == search.best
+    run_fake(again, 1, 30, runner=FakeRunner(evaluate=timed))
+    assert again.tally == search.tally
     assert best == json.loads((tmp_path / BEST_FILE).read_text())
-    assert search.best is not None
-    assert search.best.evaluation.speedup == max(one.speedup for one in tuned(30))
-    mapping = search.best.evaluation.mapping
+    speedups = [finding.speedup for finding in search.tally.trials.values()]
+    assert len(speedups) == 30
+    assert search.tally.best is not None
+    assert search.tally.best.speedup == max(speedups)
+    mapping = result.best.mapping
     assert best["arguments"]["mapping"] == str(mapping)
     assert str(mapping) in (tmp_path / BEST_C_FILE).read_text()
     played = episode_record.replay_record(
         episode_record.read_record(json.dumps(best), BEST_FILE), BEST_FILE
     )
-    assert (played.episode, played.schedule) == (None, search.best.evaluation.schedule)
+    assert (played.episode, played.schedule) == (None, result.best.schedule)
     assert played.evaluation_options.mapping == mapping
-
-
-def test_the_tuning_of_another_search_is_refused(tmp_path: Path) -> None:
-    search = begin_fake(tmp_path)
-    search.add_trial(tuned(1)[0], {SCHEDULES[0]: "original"})
-    search.close()
-    lines = (tmp_path / TRIALS_FILE).read_text().splitlines()
-    lines[0] = lines[0].replace('"seed":0', '"seed":7', 1)
-    (tmp_path / TRIALS_FILE).write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match=r"tuning\.jsonl.*found another one"):
-        resume_fake(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +122,7 @@ def test_given_records_are_checked(entries: dict[str, object], expected: str) ->
 
 def test_labels() -> None:
     evaluation = timed(SCHEDULES[0], DEFAULT_MAPPING)
-    assert [Finding(literal, evaluation).label for literal in (3, "isl")] == ["#3", "isl"]
+    assert [Finding(3, name, evaluation).label for name in ("learned#3", "isl")] == [
+        "learned#3",
+        "isl",
+    ]

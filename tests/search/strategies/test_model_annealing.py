@@ -36,7 +36,7 @@ from polygym.search.strategies.candidates import (
 from polygym.search.strategies.feature_cache import FeatureCache, stack_features
 from polygym.search.strategies.model_options import DEFAULT_MODEL_OPTIONS, ModelOptions
 from polygym.search.strategies.neighborhood import mutate_mapping
-from polygym.search.strategies.registry import make_strategy
+from polygym.search.strategies.registry import StrategyContext, make_strategy
 from polygym.search.strategies.schedule_edits import edit_schedule
 
 pytest.importorskip("lightgbm")
@@ -64,8 +64,12 @@ def searched(
 ) -> list[tuple[Candidate, float]]:
     scop = load_program("gemm").scop
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(scop, sources=(ISL,)))
-    genes = SearchSpace.for_program(scop, tuple(known), SIZES, START)
-    search = make_strategy(name, scop, genes, [Candidate(ISL, START)], seed, known, SIZES, led_by)
+    search = make_strategy(
+        name,
+        StrategyContext(
+            scop, SIZES, START, known, [Candidate(ISL, START)], seed, model_options=led_by
+        ),
+    )
     tried = []
     while len(tried) < count:
         for candidate in search.ask(each):
@@ -86,10 +90,10 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
         return float(np.mean(late))
 
     rng = mean("random")
-    assert mean("model") > rng + 0.5
+    assert mean("annealing") > rng + 0.5
     assert mean("filter") > rng + 0.3
-    first = [candidate for candidate, _ in searched("model", 1, 32)]
-    assert first == [one for one, _ in searched("model", 1, 32)]
+    first = [candidate for candidate, _ in searched("annealing", 1, 32)]
+    assert first == [one for one, _ in searched("annealing", 1, 32)]
     assert len(set(first)) == len(first)
     assert first[0] == Candidate(ISL, START)
 
@@ -99,9 +103,9 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
     monkeypatch.setattr(model_options, "matches_machine", lambda *_: True)
-    with_it = [candidate for candidate, _ in searched("model", 3, 16, each=8)]
+    with_it = [candidate for candidate, _ in searched("annealing", 3, 16, each=8)]
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
-    without = [one for one, _ in searched("model", 3, 16, each=8)]
+    without = [one for one, _ in searched("annealing", 3, 16, each=8)]
     assert len(set(with_it)) == len(with_it) == 16
     assert with_it[0] == without[0] == Candidate(ISL, START)  # what it is to begin with
     assert with_it[1:8] != without[1:8]
@@ -130,12 +134,12 @@ def test_doubt_may_be_taken_into_account(
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
     led_by, gains = ModelOptions(acquisition=acquisition), []
     for seed in (2, 3):
-        tried = searched("model", seed, 64, led_by=led_by)
+        tried = searched("annealing", seed, 64, led_by=led_by)
         assert len({one for one, _ in tried}) == 64
         first, last = ([speedup for _, speedup in part] for part in (tried[:16], tried[32:]))
         gains.append(np.mean(last) - np.mean(first))
         assert gains[-1] > 0.25
-        certain = {candidate for candidate, _ in searched("model", seed, 64)}
+        certain = {candidate for candidate, _ in searched("annealing", seed, 64)}
         assert len(certain & {one for one, _ in tried[32:]}) < 24
     assert np.mean(gains) > 0.75
 
@@ -167,7 +171,7 @@ def test_what_is_to_be_expected_is_on_the_models_own_scale(
 
     def found(by: float) -> list[tuple[Candidate, float]]:
         monkeypatch.setattr(ModelChoice, "load", lambda _: Shifted(by))
-        return searched("model", 1, 40, 8, led_by)
+        return searched("annealing", 1, 40, 8, led_by)
 
     assert found(0.0) == found(16.0)
 
@@ -187,9 +191,9 @@ def test_a_network_leads_as_well(tmp_path: Path) -> None:
     path = tmp_path / "network.model"
     options = TreeGRUOptions(shape=TreeGRUShape(8, 8, 2), epochs=2)
     train_tree_gru(TrainingSamples(vectors, times, cases, loops), options).save(path)
-    tried = searched("model", 0, 24, 8, ModelOptions(ModelChoice(str(path))))
+    tried = searched("annealing", 0, 24, 8, ModelOptions(ModelChoice(str(path))))
     assert len({one for one, _ in tried}) == 24
-    assert tried == searched("model", 0, 24, 8, ModelOptions(ModelChoice(str(path))))
+    assert tried == searched("annealing", 0, 24, 8, ModelOptions(ModelChoice(str(path))))
 
 
 def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
@@ -201,7 +205,7 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
     def first(is_of_here: bool) -> list[Candidate]:
         monkeypatch.setattr(model_options, "matches_machine", lambda *_: is_of_here)
         # But for what it is to begin with. Half of eleven come by dice: one seed says too little.
-        return [one for seed in range(4) for one, _ in searched("model", seed, 12, 12)[1:]]
+        return [one for seed in range(4) for one, _ in searched("annealing", seed, 12, 12)[1:]]
 
     here, there = first(True), first(False)
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
@@ -231,14 +235,7 @@ def test_loops_are_planned_for_the_machine_that_measures() -> None:
     scop = load_program("gemm").scop
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(scop, sources=(ISL,)))
     search = make_strategy(
-        "model",
-        scop,
-        SearchSpace.for_program(scop, tuple(known), SIZES, START),
-        [],
-        0,
-        known,
-        SIZES,
-        led_by,
+        "annealing", StrategyContext(scop, SIZES, START, known, model_options=led_by)
     )
     assert isinstance(search, model_annealing.ModelAnnealing)
     (seen,) = search._looked_at.features([Candidate(ISL, START)])
@@ -301,7 +298,7 @@ def test_what_was_seen_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyP
             np.testing.assert_array_equal(look.vector, again.vector)
 
 
-@pytest.mark.parametrize("name", ["model", "filter"])
+@pytest.mark.parametrize("name", ["annealing", "filter"])
 def test_the_same_code_is_not_measured_twice(name: str) -> None:
     scop = load_program("gemm").scop
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(scop, sources=(ISL,)))

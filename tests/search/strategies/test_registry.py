@@ -13,6 +13,7 @@ from polygym.poly.legality import is_legal
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.strategy import ORIGINAL, Fusion, IslOptions
 from polygym.programs import load_program, load_scop
+from polygym.search import SearchPlan, tune
 from polygym.search.strategies.candidates import (
     ISL_STRATEGIES,
     Candidate,
@@ -21,9 +22,9 @@ from polygym.search.strategies.candidates import (
     SearchSpace,
     schedules_of,
 )
+from polygym.search.strategies.genetic import GeneticSearch
 from polygym.search.strategies.random_search import RandomSearch
-from polygym.search.strategies.registry import MODEL_FREE_STRATEGIES, GeneticSearch, make_strategy
-from polygym.search.tuner import TuningPlan, tune
+from polygym.search.strategies.registry import StrategyContext, make_strategy
 
 START = replace(DEFAULT_MAPPING, threads=2)
 GENES = SearchSpace.for_program(
@@ -60,9 +61,10 @@ def test_tiles_leave_no_small_rest() -> None:
 def by_policy(name: str, known: dict[ScheduleSource, Schedule], seed: int = 0) -> RandomSearch:
     scop = load_scop("mvt")
     known |= schedules_of(scop)
-    genes = SearchSpace.for_program(scop, tuple(known), {"n": 40}, START)
     begin = [Candidate(way, START) for way in known]
-    return make_strategy(f"policy:{name}", scop, genes, begin, seed, known, {"n": 40})
+    return make_strategy(
+        f"policy:{name}", StrategyContext(scop, {"n": 40}, START, known, begin, seed)
+    )
 
 
 def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None:
@@ -95,7 +97,7 @@ def test_a_policy_without_dice_finds_one_schedule() -> None:
     assert len(candidates) == 12  # the rest are dice
 
 
-@pytest.mark.parametrize("kind", MODEL_FREE_STRATEGIES.values())
+@pytest.mark.parametrize("kind", [GeneticSearch, RandomSearch])
 def test_nothing_is_tried_twice_and_seeds_come_first(kind: type[RandomSearch]) -> None:
     tried = run(kind, 0)
     assert len(tried) == len(set(tried)) > 100
@@ -172,7 +174,7 @@ def test_ctrl_c_while_candidates_are_chosen_keeps_what_was_found(
 
     monkeypatch.setattr(RandomSearch, "ask", generation)
     program = load_program("mvt", dataset=Dataset.MINI)
-    result = tune(program, START, TuningPlan(3, 3, "random"), waiting=waiting)
+    result = tune(program, START, SearchPlan(9, 3, "random"), waiting=waiting)
     assert result.interrupted
     assert result.tried >= 3
     assert result.best.is_ok

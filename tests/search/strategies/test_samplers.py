@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ from polygym.mdp.episode import Episode
 from polygym.mdp.policies.registry import policy_named
 from polygym.poly.legality import LegalSchedule, is_legal
 from polygym.poly.schedule import Schedule
+from polygym.search.folder import JOURNAL_FILE
+from polygym.search.journal import read_journal
 from polygym.search.strategies import samplers
 from polygym.search.strategies.samplers import (
-    MODEL,
+    GUIDED,
     TRIES,
     UNGUIDED_EVERY,
     ModelSampler,
@@ -32,7 +35,7 @@ from polygym.search.strategies.samplers import (
     sampler_names,
     schedule_or_reason,
 )
-from tests.search.fakes import begin_fake, fake_evaluation, resume_fake, setting
+from tests.search.fakes import begin_fake, resume_fake, run_fake, setting
 
 SIZES = {"n": 40}
 
@@ -159,36 +162,33 @@ def test_a_policy_plays_as_before() -> None:
 
 
 def test_names() -> None:
-    assert sampler_names()[-1] == MODEL
-    with pytest.raises(InputError, match=r"expected one of uniform, .*, model, found 'nobody'"):
+    assert sampler_names()[-1] == GUIDED
+    with pytest.raises(InputError, match=r"expected one of uniform, .*.*, guided, found 'nobody'"):
         check_sampler("nobody")
     with pytest.raises(InputError, match="expected one of uniform"):
         setting(policy="nobody")
     check_sampler(model_name())
-    with pytest.raises(InputError, match="the model that is here, found model@0123"):
-        check_sampler("model@0123")
+    with pytest.raises(InputError, match="the model that is here, found guided@0123"):
+        check_sampler("guided@0123")
 
 
 def test_a_package_without_a_model_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pretrained, "model_path", lambda *_: None)
     with pytest.raises(InputError, match="expected a model that comes with polygym"):
-        check_sampler(MODEL)
+        check_sampler(GUIDED)
     pretrained.pretrained_digest.cache_clear()  # it may have looked meanwhile
 
 
 def test_a_search_goes_on_with_the_same_model_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = begin_fake(tmp_path, setting(policy=MODEL))
-    first = [event.episode.actions for event in search.run(2, fake_evaluation)]
-    search.close()
-    search = resume_fake(tmp_path, setting(policy=MODEL))
-    both = first + [event.episode.actions for event in search.run(3, fake_evaluation)]
-    search.close()
-    (tmp_path / "whole").mkdir()
-    whole = begin_fake(tmp_path / "whole", setting(policy=MODEL))
-    assert both == [event.episode.actions for event in whole.run(3, fake_evaluation)]
-    whole.close()
+    def actions(folder: Path) -> list[Any]:
+        return [line["actions"] for line in read_journal(folder / JOURNAL_FILE).episodes]
+
+    run_fake(begin_fake(tmp_path, setting(policy=GUIDED)), 2)
+    run_fake(resume_fake(tmp_path, setting(policy=GUIDED)), 3)
+    run_fake(begin_fake(tmp_path / "whole", setting(policy=GUIDED)), 3)
+    assert actions(tmp_path) == actions(tmp_path / "whole")
     monkeypatch.setattr(ModelChoice, "digest", "another one")
     with pytest.raises(InputError, match=r"model: [0-9a-f]{12} before, another one now"):
-        resume_fake(tmp_path, setting(policy=MODEL))
+        resume_fake(tmp_path, setting(policy=GUIDED))

@@ -62,14 +62,12 @@ class RayRunner:
         """Whether it is measured."""
         return choice in self._ready
 
-    def measure_baseline(self, choice: MappedSchedule) -> Evaluation:
-        """Return what was measured patiently."""
-        return self.measure(choice, inf)
-
-    def measure(self, choice: MappedSchedule, best_so_far: float) -> Evaluation:
-        """Return what was measured, or measure it now."""
+    def measure(
+        self, choice: MappedSchedule, best_so_far: float | None, *, retries: bool = False
+    ) -> Evaluation:
+        """Return the outcome of :meth:`prepare`, or measure now."""
         if choice not in self._ready:
-            self.prepare([choice], best_so_far, lambda: False)
+            self.prepare([choice], inf if best_so_far is None else best_so_far, lambda: False)
         if choice not in self._ready:
             raise WorkerError("expected an answer of the cluster, found none")
         return self._ready.pop(choice)

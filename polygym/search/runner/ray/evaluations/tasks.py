@@ -62,9 +62,7 @@ def measure_task(
     for place, choice in zip(job["places"], choices, strict=True):
         if is_stopped():
             return
-        evaluation = (
-            bench.measure_baseline(choice) if job["patiently"] else bench.measure(choice, best)
-        )
+        evaluation = bench.measure(choice, best, retries=job["patiently"])
         emit({"row": "evaluation", "place": place, "evaluation": evaluation.to_json()})
 
 
