@@ -152,7 +152,7 @@ def _request(kind: str, given: dict[str, Any]) -> Request:
     if kind == ConfirmRequest.__name__:
         return ConfirmRequest(given["count"], against)
     policies = tuple(given["policies"])
-    return SearchRequest(policies, given["budget"], given["seconds"], against, given["model"])
+    return SearchRequest(policies, given["budget"], given["time_limit"], against, given["model"])
 
 
 def _record(store: SweepStore, kernel: str, reason: str) -> NoReturn:
