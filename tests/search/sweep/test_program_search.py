@@ -52,7 +52,7 @@ class Disturbed(Evaluator):
             self.known[schedule] = self._cut_off(super().evaluate(schedule, *given, **options))
         return self.known[schedule]
 
-    def evaluate_together(self, *given: Any) -> tuple[Evaluation, ...]:
+    def evaluate_interleaved(self, *given: Any) -> tuple[Evaluation, ...]:
         return tuple(map(self._cut_off, super().evaluate_interleaved(*given)))
 
 
@@ -64,7 +64,7 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
         kind = type("_", (Disturbed,), {"runs": {}, "known": {}, "lasting": lasting})
         for module in (program_search, confirmation):
             monkeypatch.setattr(module, "Evaluator", kind)
-            monkeypatch.setattr(module, "pin", lambda _: None)
+            monkeypatch.setattr(module, "pin_to_cores", lambda _: None)
         monkeypatch.setattr(retries, "_PAUSE_SECONDS", 0.0)
 
     return disturb
@@ -189,7 +189,7 @@ def test_what_else_the_machine_did_is_kept_for_both_sizes(
 ) -> None:
     monkeypatch.setattr(LoadMonitor, "load", lambda _: BackgroundLoad(60.0, others, 0.0, 2))
     for module in (program_search, confirmation):
-        monkeypatch.setattr(module, "pin", lambda _: None)
+        monkeypatch.setattr(module, "pin_to_cores", lambda _: None)
     with swept(tmp_path, (), 1) as store:
         found = [(row.kernel, row.others) for row in reader.disturbances(store.connection)]
     assert found == ([] if kept is None else [("mvt", kept)] * 2)
