@@ -78,6 +78,6 @@ def test_what_takes_too_long_to_find_stays(symm: Program, monkeypatch: pytest.Mo
     def gives_up(*_: object) -> None:
         raise LimitError("too long")
 
-    for name in ("splitting_within", "with_chosen_storage"):
+    for name in ("splitting_within", "with_default_storage"):
         monkeypatch.setattr(program_recipes, name, gives_up)
     assert ProgramRecipe(DefaultSource.AUTO, DefaultSource.AUTO).apply(symm).scop == symm.scop
