@@ -14,8 +14,7 @@ import pytest
 from polygym.cached_hash import CachedHash, cache_hash
 from polygym.codegen.common.loop_annotation import UnrollAndJam
 from polygym.codegen.common.packing_candidates import PackingCandidates
-from polygym.codegen.tree.floored_row import FlooredRow
-from polygym.codegen.tree.ir import Band, BandMember, Branch, Leaf, SequenceNode
+from polygym.codegen.tree.ir import Band, BandMember, Branch, FlooredRow, Leaf, SequenceNode
 from polygym.mapping.mapping import parse_mapping
 from polygym.poly.schedule import ScheduleRow
 from polygym.poly.scheduling.strategy import ISL

@@ -52,7 +52,7 @@ from polygym.autoschedule.schedule_choice import (
 )
 from polygym.autoschedule.storage_cache import StorageVariant, VariantRanking
 from polygym.codegen.contraction import legal_with_storage
-from polygym.codegen.llvm.core.heap import MAX_REUSED_BYTES
+from polygym.codegen.llvm.core.memory_allocation import MAX_REUSED_BYTES
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.candidates.private_arrays import (
     has_private_arrays,

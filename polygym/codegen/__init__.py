@@ -1,18 +1,22 @@
-"""A legal schedule in, machine code out: trees, then loops, then LLVM IR.
+"""Code generation: a legal schedule in, machine code out, by way of trees, loops and LLVM IR.
 
-==================  ===============================================================================
-``pipeline``        the way as a whole, and simpler ways where a mapping is out of isl's reach
-``passes``          the passes of the way, in their order: one table
-``stages``          what each pass leaves, for people
-``trees``           the schedule as a tree of loops, and what a mapping makes of it
-``loops``           isl's loops of the tree as a small IR, and the passes over it
-``llvm``            the loops as LLVM IR, and as machine code that is loaded
-``contraction``     smaller arrays, where a schedule has only a part of them alive
-``c_printer``       the loops as C
-``common``          what trees, loops and emitters agree about: mapping, machine, sizes, annotations
-==================  ===============================================================================
-
-Imports go from ``llvm`` to ``loops`` to ``trees`` to ``common``, and never back.
+================  ==================================================================
+``pipeline``      lowering: the passes, their checks, simpler mappings as a fallback
+``passes``        the passes in their order: one table
+``pass_types``    the type of a pass, and the request that all passes serve
+``stages``        the result of a pass as text, for ``polygym show --after``
+``tree``          the schedule as a tree of loops, and its planning for a mapping
+``generation``    loops of the tree, by isl's AST generator
+``loopir``        the types of loops and indices
+``analysis``      value ranges, footprints, disjointness
+``transforms``    passes over loops
+``recurrences``   families of transformations that few programs need
+``validate``      checks of generated loops
+``contraction``   smaller arrays, where a schedule keeps only a part of them alive
+``llvm``          loops as LLVM IR and machine code
+``c``             loops as C
+``common``        facts that trees, loops and emitters share
+================  ==================================================================
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ all the same, the arrays stay as they are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -78,15 +77,6 @@ def certain_order(scop: Scop, tree: Tree) -> isl.UnionMap:
             )
         )
     return union_map
-
-
-@dataclass(frozen=True)
-class _UnorderedPairs:
-    """Two statements on their way down the tree: pairs of instances that nothing has told apart."""
-
-    source: str
-    sink: str
-    pairs: isl.Map
 
 
 def _certain_pairs(

@@ -13,17 +13,10 @@ from dataclasses import dataclass, replace
 
 from polygym.codegen.contraction import contract_legal
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.llvm.jit import compile_object
+from polygym.codegen.llvm.jit import compile_object, optimization_level
 from polygym.codegen.loopir.ir import LoopProgram, count_instances
-from polygym.codegen.passes import (
-    BUILD,
-    GENERATE,
-    LOOP_PASSES,
-    PLAN,
-    CodegenRequest,
-    max_instances,
-    optimization_level,
-)
+from polygym.codegen.pass_types import CodegenRequest, max_instances
+from polygym.codegen.passes import BUILD, GENERATE, LOOP_PASSES, PLAN
 from polygym.codegen.tree.ir import Tree, reordered_reductions_in, without_annotations
 from polygym.codegen.validate.bounds import with_bounds_proofs
 from polygym.codegen.validate.execution import check_by_execution, prepare_probes
@@ -32,15 +25,10 @@ from polygym.errors import InputError, InternalError, LimitError
 from polygym.ir.scop import StorageClass
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping, require_statements
 from polygym.mapping.sizes import Sizes, known_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import DEFAULT_OPERATIONS, bounded_operations
 from polygym.poly.legality import LegalSchedule
-
-# What a mapping may cost before a simpler one is taken, in isl's operations, of which a program
-# with many dependences needs more.
-_MAX_ISL_OPERATIONS = 800_000
-_OPERATIONS_PER_DEPENDENCE = 20_000
-_LAST_ATTEMPT_FACTOR = 3  # with the last thing that can be tried
 
 # What ends one way to make loops, and not the others: limits, and mistakes of isl's.
 _RETRYABLE_ERRORS = (InputError, InternalError, LimitError)
@@ -112,7 +100,9 @@ def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Lower
     asked = CodegenRequest(legal, mapping, sizes)
     prepare_probes(legal.scop, sizes)
     tree = BUILD.run(legal, asked)
-    most = _MAX_ISL_OPERATIONS + _OPERATIONS_PER_DEPENDENCE * len(dependences(legal.scop))
+    most = TUNING.mapping_operations + TUNING.operations_per_dependence * len(
+        dependences(legal.scop)
+    )
     hopeless: set[Tree] = set()
     trace = _first_success(tree, asked, most, hopeless)
     if trace is not None:
@@ -133,7 +123,7 @@ def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Lower
     if sizes is not None:
         with suppress(*_RETRYABLE_ERRORS), bounded_operations("generating loops", most):
             return _run_passes(mapped, replace(goal, keeps_loops_whole=True))
-    with bounded_operations("generating loops", most * _LAST_ATTEMPT_FACTOR):
+    with bounded_operations("generating loops", most * TUNING.last_attempt_factor):
         trace = _run_passes(mapped, replace(goal, sizes=None, keeps_loops_whole=True))
         if sizes is not None:
             check_by_execution(trace.loops[0].body, mapped, legal, sizes)

@@ -13,18 +13,8 @@ from typing import Any, assert_never
 
 from polygym.codegen.c import print_c
 from polygym.codegen.loopir.ir import LoopProgram
-from polygym.codegen.passes import (
-    BUILD,
-    EMIT,
-    GENERATE,
-    LOOP_PASSES,
-    OPTIMIZE,
-    PASSES,
-    PLAN,
-    CodegenRequest,
-    Pass,
-    Representation,
-)
+from polygym.codegen.pass_types import CodegenRequest, Pass, Representation
+from polygym.codegen.passes import BUILD, EMIT, GENERATE, LOOP_PASSES, OPTIMIZE, PASSES, PLAN
 from polygym.codegen.pipeline import LoweringTrace, lowering_trace
 from polygym.codegen.tree.ir import Tree
 from polygym.codegen.tree.printer import print_tree
@@ -65,7 +55,7 @@ class Stage:
     @property
     def _heading(self) -> str:
         notes = [f"{self.request.legal.scop.name} after {self.after.name}: {self.after.summary}"]
-        notes += [] if self.changed else ["here it has changed nothing"]
+        notes += [] if self.changed else ["no change"]
         notes += (
             [simpler]
             if (simpler := self.requested_mapping.simplification_note(self.request.mapping))
@@ -83,8 +73,8 @@ def pass_named(name: str, earlier: Sequence[tuple[str, str]] = ()) -> Pass[Any, 
     result = next((one for one in PASSES if one.name == name), None)
     if result is None:
         raise InputError(
-            f"expected a pass, found {name[:_MAX_NAME_LENGTH]!r}; there are, in "
-            f"their order:\n{pass_list_text(earlier)}"
+            f"--after: expected a pass, found {name[:_MAX_NAME_LENGTH]!r}; passes in order:\n"
+            f"{pass_list_text(earlier)}"
         )
     return result
 
@@ -128,4 +118,4 @@ def _output_of(
             emitted = EMIT.run(trace.program, trace.request)
             return emitted if shown_pass is EMIT else OPTIMIZE.run(emitted, trace.request), True
         case _:
-            assert_never(shown_pass.leaves)
+            assert_never(shown_pass.produces)

@@ -82,9 +82,9 @@ def test_show_after_a_pass(capsys: pytest.CaptureFixture[str], y_ax: str) -> Non
         ("build", "T: j"),
         ("plan", "T: [(i)/8]   parallel, dynamic"),
         ("generate", "#pragma omp parallel for"),
-        ("pack", "#pragma omp parallel for"),
+        ("pack_arrays", "#pragma omp parallel for"),
         ("emit", "define i32 @"),
-        ("optimise", "target triple = "),
+        ("optimize", "target triple = "),
     ):
         code, out, err = call(capsys, *words, name)
         assert (code, err) == (0, "")

@@ -31,6 +31,7 @@ from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.codegen.mapped_programs import random_mapping
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
 from tests.oracles.random_schedules import random_legal_schedule
+from tests.oracles.tuning import tune
 
 HEAD = "void f(int n, {kind} s[1], {kind} *t, {kind} x[n], {kind} y[n], {kind} z[n], "
 HEAD += "{kind} A[n][n], {kind} B[n][n], {kind} C[n][n]) {{\n#pragma scop\n"
@@ -129,10 +130,8 @@ def disagreement(text: str, seed: int, mapping: Mapping, *, watched: bool) -> st
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads however little there is to do."""
-    monkeypatch.setattr(parallel_reductions, "MIN_PARALLEL_WORK", 1)
-    monkeypatch.setattr(parallel_reductions, "_MIN_TERMS_PER_ELEMENT", 0)
-    monkeypatch.setattr(emit_parallel, "MIN_PARALLEL_WORK", 1)
-    monkeypatch.setattr(emit_parallel, "_WORK_PER_COPIED_ELEMENT", 0)
+    tune(monkeypatch, parallel_reductions, min_parallel_work=1, min_terms_per_element=0)
+    tune(monkeypatch, emit_parallel, min_parallel_work=1, work_per_copied_element=0)
 
 
 @pytest.mark.rotates
@@ -279,7 +278,7 @@ def test_copies_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     text = nest("x[n - 1 - i] += y[i]; x[j] += A[i][j];")
     on = "threads=4 reassociate=on"
     assert sums_of(loops_of(text, on)) == [("x", ReductionOperator.SUM)]
-    monkeypatch.setattr(parallel_reductions, "MAX_COPY_BYTES", 4 * 2000 * 8 - 1)
+    tune(monkeypatch, parallel_reductions, max_reduction_copy_bytes=4 * 2000 * 8 - 1)
     assert sums_of(loops_of(text, on)) == []
 
 

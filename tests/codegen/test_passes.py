@@ -7,20 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.codegen import passes, pipeline
+from polygym.codegen import pipeline
 from polygym.codegen.c import print_c
 from polygym.codegen.common.loop_annotation import ScalarReplacement, UnrollAndJam, VectorLoop
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.llvm.jit import optimise
+from polygym.codegen.llvm.jit import optimize
 from polygym.codegen.loopir.ir import (
     LoopProgram,
     count_instances,
     instances_in,
     loops_in,
 )
-from polygym.codegen.passes import LOOP_PASSES, PASSES, Representation, code_key
+from polygym.codegen.pass_types import Representation
+from polygym.codegen.passes import LOOP_PASSES, PASSES, code_key
 from polygym.codegen.pipeline import lower, lowering_trace
 from polygym.codegen.stages import Stage, pass_list_text, pass_named, stage_after
+from polygym.codegen.transforms import full_tile_separation
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.validate.interpreter import make_runner
 from polygym.errors import InputError
@@ -62,7 +64,7 @@ def test_the_table_is_in_order_and_every_row_has_a_line() -> None:
     assert [line.split()[0] for line in lines] == NAMES
     assert all(line.endswith(one.summary) for one, line in zip(PASSES, lines, strict=True))
     assert max(map(len, lines)) <= 105
-    with pytest.raises(InputError, match=r"found 'peal'; there are, in their order:\n  build  "):
+    with pytest.raises(InputError, match=r"found 'peal'; passes in order:\n  build  "):
         pass_named("peal")
 
 
@@ -70,10 +72,10 @@ def test_the_way_ends_in_what_is_lowered() -> None:
     legal, mapping = legal_of("columns"), parse_mapping(WHOLE)
     way, lowered = lowering_trace(legal, mapping, None), lower(legal, mapping)
     assert len(way.loops) == 1 + len(LOOP_PASSES)
-    assert way.loops[-1] == lowered == stage("pack", "columns", WHOLE).value
+    assert way.loops[-1] == lowered == stage("pack_arrays", "columns", WHOLE).value
     emitted = emit_llvm(lowered)
     assert stage("emit", "columns", WHOLE).value == emitted
-    assert stage("optimise", "columns", WHOLE).value == optimise(emitted, 2)
+    assert stage("optimize", "columns", WHOLE).value == optimize(emitted, 2)
     assert stage("build", "columns", WHOLE).value == build_tree(legal)
     assert stage("plan", "columns", WHOLE).value == way.tree != build_tree(legal)
 
@@ -82,12 +84,11 @@ def test_the_way_ends_in_what_is_lowered() -> None:
     ("name", "program", "text", "without"),
     [
         ("plan", "product", "default", "sequential"),
-        ("peel", "torus", "vector_bits=256", "vector_bits=off"),
-        ("move_initialisers", "convolution", "tile=off", "tile=off scalar_replacement=off"),
-        ("separate", "product", "tile=8 separate=on", "tile=8"),
+        ("sink_reduction_init", "convolution", "tile=off", "tile=off scalar_replacement=off"),
+        ("separate_full_tiles", "product", "tile=8 separate=on", "tile=8"),
         ("unroll_jam", "product", "unroll_jam=2", "unroll_jam=1"),
-        ("vectorise", "product", "vector_bits=256", "vector_bits=off"),
-        ("pack", "columns", "tile=off vector_bits=256", "tile=off vector_bits=256 pack=off"),
+        ("vectorize", "product", "vector_bits=256", "vector_bits=off"),
+        ("pack_arrays", "columns", "tile=off vector_bits=256", "tile=off vector_bits=256 pack=off"),
     ],
 )  # fmt: skip
 def test_a_pass_does_something_where_it_is_asked_for(
@@ -95,8 +96,8 @@ def test_a_pass_does_something_where_it_is_asked_for(
 ) -> None:
     done, left_out = stage(name, program, text), stage(name, program, without)
     assert (done.changed, left_out.changed) == (True, False)
-    assert "here it has changed nothing" in left_out.text.splitlines()[0]
-    assert "here it has changed nothing" not in done.text
+    assert "no change" in left_out.text.splitlines()[0]
+    assert "no change" not in done.text
     assert done.after.summary in done.text.splitlines()[0]
 
 
@@ -106,7 +107,7 @@ def test_tiles_are_packed_at_known_sizes() -> None:
     text = "tile=off vector_bits=256"
     packed, before = (
         stage_after(pass_named(name), legal, parse_mapping(text), SIZES).value
-        for name in ("pack_tiles", "peel")
+        for name in ("pack_tiles", "generate")
     )
     assert isinstance(packed, LoopProgram)
     assert isinstance(before, LoopProgram)
@@ -125,13 +126,13 @@ def test_annotations_are_carried_out_by_their_passes() -> None:
     assert "{  /* holds S1 */" in generated.text
     assert UnrollAndJam not in annotations(stage("unroll_jam", "product", text))
     assert VectorLoop in annotations(stage("unroll_jam", "product", text))
-    assert not annotations(stage("vectorise", "product", text)) & {UnrollAndJam, VectorLoop}
+    assert not annotations(stage("vectorize", "product", text)) & {UnrollAndJam, VectorLoop}
     assert isinstance(generated.value, LoopProgram)
     assert "/*" not in print_c(generated.value)
 
 
 def test_both_arms_of_a_condition_run_in_lanes_whatever_they_call() -> None:
-    done = stage("vectorise", "arms", "tile=off vector_bits=256").value
+    done = stage("vectorize", "arms", "tile=off vector_bits=256").value
     assert isinstance(done, LoopProgram)
     lanes = {
         instance.statement for instance in instances_in(done.body) if instance.lanes is not None
@@ -159,15 +160,17 @@ def test_tiles_stay_together_where_separating_them_makes_too_much_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = "tile=4 separate=on unroll_jam=2 vector_bits=256"
-    apart = stage("separate", "product", text)
+    apart = stage("separate_full_tiles", "product", text)
     assert isinstance(apart.value, LoopProgram)
-    together = stage("pack", "product", text.replace("separate=on", "separate=off")).value
+    together = stage("pack_arrays", "product", text.replace("separate=on", "separate=off")).value
     assert isinstance(together, LoopProgram)
     limit = count_instances(together.body)
-    for module in (passes, pipeline):
-        monkeypatch.setattr(module, "most_instances", lambda _: limit)
-    assert stage("separate", "product", text).changed is False
-    assert stage("pack", "product", text).value == replace(together, mapping=parse_mapping(text))
+    for module in (full_tile_separation, pipeline):
+        monkeypatch.setattr(module, "max_instances", lambda _: limit)
+    assert stage("separate_full_tiles", "product", text).changed is False
+    assert stage("pack_arrays", "product", text).value == replace(
+        together, mapping=parse_mapping(text)
+    )
 
 
 def test_a_simpler_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

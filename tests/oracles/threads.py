@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
 from polygym.codegen.llvm.loops import emit_parallel
 from polygym.foreign import calls, openmp
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.runtime import loader
 
 
@@ -36,7 +37,7 @@ def every_loop_shared() -> Iterator[Forks]:
 
     function = calls.fork_callback(counted)
     with (
-        patch.object(emit_parallel, "MIN_PARALLEL_WORK", 0),
+        patch.object(emit_parallel, "TUNING", replace(TUNING, min_parallel_work=0)),
         patch.object(loader, "_fork_address", lambda: calls.address_of(function)),
     ):
         yield forks

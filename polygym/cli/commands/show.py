@@ -58,7 +58,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
   polygym show my.c --after desugar
   polygym show gemm --schedule isl --mapping default --after plan
   polygym show gemm --mapping 'tile=32 unroll_jam=4' --after unroll_jam
-  polygym show gemm --mapping default --after optimise > gemm.ll
+  polygym show gemm --mapping default --after optimize > gemm.ll
 """
 
 _C_ROWS = [(row.name, row.summary) for row in C_PASSES]

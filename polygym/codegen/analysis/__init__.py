@@ -1,3 +1,10 @@
-"""analysis: to be described."""
+"""Analyses of loops: value ranges, footprints, disjointness.
+
+================  ==================================================================
+``value_ranges``  bounds of index expressions, proved by linear forms
+``disjointness``  accesses of a nest that never touch one element, or stay in bounds
+``footprint``     elements that loops access, as isl relations, and their origin
+================  ==================================================================
+"""
 
 __all__: list[str] = []

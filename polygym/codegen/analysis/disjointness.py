@@ -17,14 +17,16 @@ The *hull* of loops is a box around their iterations: bounds that depend on each
 their widest. With j <= min(64b + 63, i - 1) and i <= 64a + 63 it is j <= min(64b + 63, 64a + 62).
 It may be larger than the smallest one, so that nothing is copied unless all of it is inside of the
 array.
+
+Values of a loop's counter as a linear form, for proofs about ranges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from polygym.codegen.analysis.loop_counters import counter_form
 from polygym.codegen.analysis.value_ranges import (
     BoundContext,
     LinearForm,
@@ -42,8 +44,8 @@ from polygym.codegen.loopir.index_arithmetic import (
     substitute,
 )
 from polygym.codegen.loopir.ir import Index, IndexOperator, Loop
-
-_MAX_STEPS = 2_000
+from polygym.codegen.loopir.linear_sums import constant_difference
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class ProgramPoint:
 
     def _context(self) -> BoundContext:
         """Return what is known here."""
-        context = BoundContext({}, {}, ProofBudget(steps_left=_MAX_STEPS))
+        context = BoundContext({}, {}, ProofBudget(steps_left=TUNING.disjointness_steps))
         context.forms_by_name = {
             name: context.new_variable(VariableBounds())
             if self.sizes is None
@@ -170,3 +172,29 @@ def _widest_bound(bound: Index, inner: Sequence[Loop], operator: IndexOperator) 
             piece = substitute(piece, {loop.variable: loop.lower if is_low else loop.upper})
         result.append(piece)
     return maximum(*result) if operator is IndexOperator.MAXIMUM else minimum(*result)
+
+
+def counter_form(context: BoundContext, loop: Loop) -> LinearForm:
+    """Return a loop's counter: a variable, or in steps the lower bound and a multiple of one.
+
+    In steps it may end before the upper bound: from 3 to 9 by 4 it is 3 + 4k with k <= 6/4, or 7.
+    """
+    lows = _bound_forms(context, loop.lower, IndexOperator.MAXIMUM)
+    highs = _bound_forms(context, loop.upper, IndexOperator.MINIMUM)
+    if loop.step == 1:
+        return context.new_variable(VariableBounds(lows, highs))
+    start, part = context.form(loop.lower), Fraction(1, loop.step)
+    most = [high.plus(start, -1).times(part) for high in highs]
+    last = constant_difference(loop.upper, loop.lower)
+    if last is not None and last >= 0:
+        most.append(constant_form(last // loop.step))
+    number = context.new_variable(VariableBounds((constant_form(0),), tuple(most)))
+    return start.plus(number, loop.step)
+
+
+def _bound_forms(
+    context: BoundContext, bound: Index, operator: IndexOperator
+) -> tuple[LinearForm, ...]:
+    """Return what bounds a counter: the bound, and what it is the minimum or maximum of."""
+    every = dict.fromkeys((*min_max_operands(bound, operator), bound))
+    return tuple(context.form(piece) for piece in every)

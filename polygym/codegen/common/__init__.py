@@ -1,22 +1,15 @@
-"""What the floors of code generation agree about: trees, loops and emitters.
+"""Facts that trees, loops and emitters of code generation share.
 
-===================  ==============================================================================
-``mapping``          what is done to a schedule for the machine's sake, as a value with a text
-``nest_entries``     what a mapping says of single nests
-``former_words``     texts of mappings in old files
-``consulted``        answers about mappings, remembered by what they asked
-``machine``          what is known of the machine: caches, vectors, registers
-``sizes``            what is known of the program's sizes
-``boxes``            the box around a statement's instances at known sizes
-``loop_annotation``  what a loop has been given to do
-``meetings``         how much work threads have to have between two meetings
-``reductions``       statements whose terms may be taken in any order
-``sum_order``        what keeps its order where terms may be taken in any order
-``packable``         which reads may go to a turned copy of their array
-``math_forms``       in which forms functions of math.h can be computed
-``exponential``      the exponential function as numbers: the same in LLVM IR and in C
-``special``          functions that the C library has not, as lists of operations, and as C
-===================  ==============================================================================
+======================  ==============================================================
+``loop_annotation``     annotations of loops: threads, vectors, copies, registers
+``reductions``          statements that reduce, and their operators
+``reduction_order``     order that a reduction keeps where its terms may be reordered
+``packing_candidates``  reads that may go to a transposed copy
+``bounding_boxes``      the box around a statement's instances at known sizes
+``math_support``        functions of math.h by the forms that compute them
+``exponential``         the exponential function as numbers, the same in LLVM IR and C
+``special_functions``   functions that the C library lacks, as operations
+======================  ==============================================================
 """
 
 __all__: list[str] = []

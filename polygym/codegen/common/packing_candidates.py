@@ -36,10 +36,9 @@ from polygym.codegen.common.bounding_boxes import bounding_ranges, box_size
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Scop, Statement
 from polygym.mapping.sizes import Sizes, element_count, known_sizes
+from polygym.mapping.tuning_parameters import TUNING
 
-MIN_REUSE = 16
-CACHE_LINE, CONFLICT_STRIDE = 64, 512
-_MAX_COPY_BYTES = 512 << 20
+CACHE_LINE = 64
 
 
 @cache_hash
@@ -83,8 +82,9 @@ class PackingCandidates(CachedHash):
             return True
         elements = element_count(array, dict(self.sizes))
         return (
-            elements * array.type.size <= _MAX_COPY_BYTES
-            and box_size(bounding_ranges(statement.domain, self.sizes)) >= MIN_REUSE * elements
+            elements * array.type.size <= TUNING.max_packed_bytes
+            and box_size(bounding_ranges(statement.domain, self.sizes))
+            >= TUNING.min_reuse * elements
         )
 
 
@@ -94,7 +94,7 @@ def row_padding(row: int, size: int) -> int:
     >>> spare(1000, 8), spare(1024, 8), spare(1024, 4)
     (0, 8, 16)
     """
-    return CACHE_LINE // size if row * size % CONFLICT_STRIDE == 0 else 0
+    return CACHE_LINE // size if row * size % TUNING.conflict_stride == 0 else 0
 
 
 def packing_candidates(

@@ -10,6 +10,7 @@ Subscripts that are computed are 0 here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import assert_never
 
 import islpy as isl
@@ -28,6 +29,7 @@ from polygym.codegen.loopir.ir import (
     Node,
 )
 from polygym.codegen.loopir.names import counter_depth, counter_names
+from polygym.codegen.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.tree.ir import Tree, loop_path, reordered_reductions_in, tree_depth
 from polygym.codegen.tree.isl_tree import BRANCH_PREFIX, to_isl
 from polygym.codegen.validate.order import check_legal_order
@@ -230,3 +232,16 @@ def _subscripts(
         index_from_isl(expression.get_op_arg(position))
         for position in range(1, expression.get_op_n_arg())
     )
+
+
+def _generate(tree: Tree, request: CodegenRequest) -> LoopProgram:
+    program = generate_loops(tree, request.legal, request.sizes, whole=request.keeps_loops_whole)
+    return replace(program, mapping=request.mapping)
+
+
+PASS = Pass(
+    "generate",
+    Representation.LOOPS,
+    "loops of isl's AST generator, checked exactly and by execution",
+    _generate,
+)

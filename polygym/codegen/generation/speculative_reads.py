@@ -25,10 +25,9 @@ import islpy as isl
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import attempt_bounded
 from polygym.poly.may_accesses import anchor_access
-
-_MAX_ISL_OPERATIONS = 1_000_000
 
 
 def speculative_read(
@@ -48,7 +47,7 @@ def speculative_read(
     if sizes is None:
         instances = instances.intersect_params(isl.Set(scop.context))
     try:
-        with attempt_bounded(_MAX_ISL_OPERATIONS):
+        with attempt_bounded(TUNING.speculation_operations):
             aff = _total_subscripts(relation, own, instances, _array_elements(scop, access, sizes))
     except isl.Error:
         return own, True

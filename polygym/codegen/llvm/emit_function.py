@@ -23,19 +23,23 @@ from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import LoopAnnotation, ParallelLoop, ScalarReplacement
 from polygym.codegen.common.reductions import MinMaxUpdate
-from polygym.codegen.llvm.access.cells import are_distinct, cell_of
 from polygym.codegen.llvm.access.emit_gather import (
     CheckedAccess,
     SubscriptChecks,
     emit_gather,
     emit_update,
 )
-from polygym.codegen.llvm.access.emit_memory import MemoryEmitter
+from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.access.emit_transpose import emit_transpose
-from polygym.codegen.llvm.access.protocols import Cell, CellGroup
+from polygym.codegen.llvm.access.protocols import Cell, CellGroup, are_distinct, cell_of
 from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
-from polygym.codegen.llvm.core.emit_index import Environment, emit_condition, emit_index
-from polygym.codegen.llvm.core.lane_set import LaneSet, lane_values
+from polygym.codegen.llvm.core.emit_index import (
+    Environment,
+    LaneSet,
+    emit_condition,
+    emit_index,
+    lane_values,
+)
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
 from polygym.codegen.llvm.core.types import I1, I64, LaneType, splat
 from polygym.codegen.llvm.expressions.emit_expression import ExpressionEmitter
@@ -55,6 +59,7 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.validate.bounds import WRITE_ACCESS
 from polygym.ir.expressions import Gather, Update, loaded_accesses
+from polygym.ir.scop import Statement
 
 
 @dataclass
@@ -98,7 +103,9 @@ class FunctionEmitter:
             watched,
             self.program.exact_divisions,
         )
-        self.statements = {statement.name: statement for statement in scop.statements}
+        self.statements: Mapping[str, Statement] = {
+            statement.name: statement for statement in scop.statements
+        }
         self.ahead = {
             (prefetch.statement, prefetch.read): prefetch for prefetch in self.program.prefetches
         }
@@ -294,11 +301,12 @@ class FunctionEmitter:
         if read in self.new_values:
             return self.new_values[read]
         check = self._is_checked(statement.name, number)
+        place = Element(array, subscripts, environment)
         if lanes is None:
-            return self.memory.load(array, subscripts, environment, check=check)
+            return self.memory.load(place, check=check)
         if not check:
-            self.prefetch_ahead(statement.name, number, subscripts, environment, lanes)
-        return self.memory.load_lanes(array, subscripts, environment, lanes, check=check)
+            self.prefetch_ahead(statement.name, number, place, lanes)
+        return self.memory.load_lanes(place, lanes, check=check)
 
     def _is_checked(self, statement: str, access: int) -> bool:
         """Whether code has to check that an access is in range."""
@@ -318,32 +326,24 @@ class FunctionEmitter:
         }
         array, subscripts, _ = cell
         check = self._is_checked(statement, WRITE_ACCESS)
+        place = Element(array, subscripts, environment)
         if lanes is None:
-            self.memory.store(result, array, subscripts, environment, check=check)
+            self.memory.store(result, place, check=check)
             return
         past = statement in self.program.nontemporal_stores
-        where = (array, subscripts, environment, lanes)
-        self.memory.store_lanes(result, *where, check=check, past=past)
+        self.memory.store_lanes(result, place, lanes, check=check, past=past)
         if past:
             self.new_values[cell] = result
 
-    def prefetch_ahead(
-        self,
-        statement: str,
-        read: int,
-        subscripts: tuple[Index, ...],
-        environment: Environment,
-        lanes: LaneSet,
-    ) -> None:
+    def prefetch_ahead(self, statement: str, read: int, place: Element, lanes: LaneSet) -> None:
         """Ask for what a read of lanes reads later, where that is to be."""
         ahead = self.ahead.get((statement, read))
-        if ahead is None or ahead.variable not in environment:
+        if ahead is None or ahead.variable not in place.environment:
             return
         # Nothing promises that it does not wrap: it may be no element.
         by = ir.Constant(I64, ahead.distance)
-        later = self.builder.add(environment[ahead.variable], by)
-        there = environment | {ahead.variable: later, lanes.variable: lanes.base}
-        self.memory.prefetch(self.statements[statement].reads[read].array, subscripts, there)
+        later = self.builder.add(place.environment[ahead.variable], by)
+        self.memory.prefetch(place.at(ahead.variable, later).at(lanes.variable, lanes.base))
 
     def _update(self, update: Update, emitter: ExpressionEmitter, place: CheckedAccess) -> None:
         """Emit a store that happens where a condition holds, at an element that is computed."""

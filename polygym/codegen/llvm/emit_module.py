@@ -27,18 +27,20 @@ from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.access.emit_gather import begin_subscript_checks
 from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
-from polygym.codegen.llvm.core.heap import (
+from polygym.codegen.llvm.core.memory_allocation import (
+    STACK_STORAGE,
     allocate_memory,
+    allocate_stack_arrays,
     preallocate,
     release,
     rounded_up,
     staggered_offset,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.stack_storage import STACK_STORAGE, allocate_stack_arrays
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, LoopProgram, Node
+from polygym.codegen.pass_types import Pass, Representation
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.codegen.transforms.vectorization import element_size
 from polygym.ir.scop import Array, Scop, StorageClass
@@ -266,3 +268,8 @@ def _nanoseconds(builder: ir.IRBuilder, timespec: Any) -> Any:
     field = builder.gep(timespec, [ir.Constant(I64, 1)], source_etype=I64)
     fraction = builder.load(field, typ=I64)
     return builder.add(builder.mul(seconds, ir.Constant(I64, NANOSECONDS_PER_SECOND)), fraction)
+
+
+PASS: Pass[LoopProgram, str] = Pass(
+    "emit", Representation.LLVM, "emitted LLVM IR", lambda program, _: emit_llvm(program)
+)

@@ -14,8 +14,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from polygym.codegen.pass_types import Pass, Representation
 from polygym.errors import InternalError
 from polygym.mapping.machine import compile_target
+from polygym.mapping.mapping import Mapping
 
 
 @lru_cache(maxsize=32)
@@ -24,15 +26,15 @@ def compile_object(llvm_ir: str, level: int = 3) -> bytes:
 
     Schedules and mappings often come to the same code.
     """
-    return bytes(_target_machine().emit_object(_optimised_module(llvm_ir, level)))
+    return bytes(_target_machine().emit_object(_optimized_module(llvm_ir, level)))
 
 
-def optimise(llvm_ir: str, level: int = 3) -> str:
+def optimize(llvm_ir: str, level: int = 3) -> str:
     """Return the text of a module after LLVM's pipeline for this machine."""
-    return str(_optimised_module(llvm_ir, level))
+    return str(_optimized_module(llvm_ir, level))
 
 
-def _optimised_module(llvm_ir: str, level: int = 3) -> Any:
+def _optimized_module(llvm_ir: str, level: int = 3) -> Any:
     machine = _target_machine()
     try:
         module = llvm.parse_assembly(llvm_ir)
@@ -64,3 +66,16 @@ def _target_machine() -> Any:
         codemodel="default",
         jit=False,
     )
+
+
+def optimization_level(mapping: Mapping) -> int:
+    """Return the level of LLVM's pipeline: the highest where loops keep the schedule's order."""
+    return 3 if mapping.keeps_schedule_order else 2
+
+
+PASS: Pass[str, str] = Pass(
+    "optimize",
+    Representation.LLVM,
+    "LLVM IR optimized for this CPU, level 3 for sequential loops, else 2",
+    lambda text, request: optimize(text, optimization_level(request.mapping)),
+)

@@ -21,6 +21,9 @@ from typing import assert_never
 
 from polygym.codegen.loopir.index_arithmetic import add_constant, substitute
 from polygym.codegen.loopir.ir import (
+    COMPARISONS,
+    QUOTIENTS,
+    REMAINDERS,
     Block,
     Guard,
     Index,
@@ -35,20 +38,6 @@ from polygym.codegen.loopir.ir import (
     Node,
 )
 from polygym.codegen.loopir.linear_sums import to_linear_sum
-
-_QUOTIENTS = (
-    IndexOperator.DIVIDE_EXACT,
-    IndexOperator.DIVIDE_FLOOR,
-    IndexOperator.DIVIDE_NONNEGATIVE,
-)
-_REMAINDERS = (IndexOperator.REMAINDER_NONNEGATIVE, IndexOperator.REMAINDER_ZERO_TEST)
-_COMPARISONS = (
-    IndexOperator.EQUAL,
-    IndexOperator.LESS,
-    IndexOperator.LESS_EQUAL,
-    IndexOperator.GREATER,
-    IndexOperator.GREATER_EQUAL,
-)
 
 
 def canonical_key(program: LoopProgram) -> str:
@@ -161,16 +150,14 @@ def _term_and_constant(term: Index) -> tuple[str, int]:
             least = min(constant for _, constant in sums)
             texts = sorted(_sum_text(terms, constant - least) for terms, constant in sums)
             return f"{operator.name}({' '.join(texts)})", least
-        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if operator in _QUOTIENTS:
+        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if operator in QUOTIENTS:
             terms, constant = _terms_and_constant(dividend)
             whole, rest = divmod(constant, divisor)
             return f"{operator.name}({_sum_text(terms, rest)} {divisor})", whole
-        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if (
-            operator in _REMAINDERS
-        ):
+        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if operator in REMAINDERS:
             terms, constant = _terms_and_constant(dividend)
             return f"{operator.name}({_sum_text(terms, constant % divisor)} {divisor})", 0
-        case IndexOperation(operator, (left, right)) if operator in _COMPARISONS:
+        case IndexOperation(operator, (left, right)) if operator in COMPARISONS:
             between = IndexOperation(IndexOperator.SUBTRACT, (left, right))
             return f"{operator.name}({_canonical_text(between)})", 0
         case IndexOperation(operator, operands):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, neg, sub
 from typing import assert_never
 
@@ -155,6 +155,13 @@ def coefficient(index: Index, variable: str) -> int | None:
                     return None
         case _:
             assert_never(index)
+
+
+def strides_along(subscripts: Sequence[Index], variable: str) -> tuple[int, ...] | None:
+    """Return the coefficients of a variable in subscripts, None where one of them has none."""
+    steps = [coefficient(subscript, variable) for subscript in subscripts]
+    known = tuple(step for step in steps if step is not None)
+    return known if len(known) == len(steps) else None
 
 
 def is_monotone(index: Index, variable: str) -> bool:

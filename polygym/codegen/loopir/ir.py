@@ -8,13 +8,13 @@ match exhaustively.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, LoopAnnotation
-from polygym.ir.scop import Scop
+from polygym.ir.scop import Array, Scop, Statement
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING as SEQUENTIAL_MAPPING
 from polygym.mapping.mapping import Mapping
 
@@ -41,6 +41,33 @@ class IndexOperator(Enum):
     GREATER_EQUAL = auto()
     AND = auto()
     OR = auto()
+
+
+QUOTIENTS = (
+    IndexOperator.DIVIDE_EXACT,
+    IndexOperator.DIVIDE_FLOOR,
+    IndexOperator.DIVIDE_NONNEGATIVE,
+)
+REMAINDERS = (IndexOperator.REMAINDER_NONNEGATIVE, IndexOperator.REMAINDER_ZERO_TEST)
+COMPARISONS = {
+    IndexOperator.EQUAL: "==",
+    IndexOperator.LESS: "<",
+    IndexOperator.LESS_EQUAL: "<=",
+    IndexOperator.GREATER: ">",
+    IndexOperator.GREATER_EQUAL: ">=",
+}
+"""Comparisons by their symbols."""
+INFIX_SYMBOLS = {
+    IndexOperator.ADD: "+",
+    IndexOperator.SUBTRACT: "-",
+    IndexOperator.MULTIPLY: "*",
+    **dict.fromkeys(QUOTIENTS, "//"),
+    **dict.fromkeys(REMAINDERS, "%"),
+    **COMPARISONS,
+    IndexOperator.AND: "and",
+    IndexOperator.OR: "or",
+}
+"""The operators that stand between their operands in Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +200,30 @@ class LoopProgram:
     def threads(self) -> int:
         """How many threads parallel loops may use."""
         return self.mapping.threads if self.mapping.is_parallel else 1
+
+    @property
+    def guarded_statements(self) -> frozenset[str]:
+        """The statements of which some reads are not to be hoisted above a condition."""
+        return frozenset(name for name, _ in self.guarded_reads)
+
+    def extended(
+        self,
+        body: Node,
+        arrays: Iterable[Array],
+        extents: Iterable[tuple[Index, ...]],
+        statements: Iterable[Statement],
+    ) -> LoopProgram:
+        """Return the program with other loops, further arrays and further statements."""
+        scop = replace(
+            self.scop,
+            arrays=(*self.scop.arrays, *arrays),
+            statements=(*self.scop.statements, *statements),
+        )
+        return replace(self, scop=scop, body=body, extents=(*self.extents, *extents))
+
+    def with_body(self, body: Node) -> LoopProgram:
+        """Return the program with other loops."""
+        return replace(self, body=body)
 
 
 def children_of(node: Node) -> tuple[Node, ...]:

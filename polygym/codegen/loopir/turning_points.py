@@ -22,6 +22,7 @@ from polygym.codegen.loopir.index_arithmetic import (
     substitute,
 )
 from polygym.codegen.loopir.ir import (
+    COMPARISONS,
     Block,
     Guard,
     Index,
@@ -34,14 +35,6 @@ from polygym.codegen.loopir.ir import (
     Node,
     children_of,
     loops_in,
-)
-
-COMPARISONS = (
-    IndexOperator.EQUAL,
-    IndexOperator.LESS,
-    IndexOperator.LESS_EQUAL,
-    IndexOperator.GREATER,
-    IndexOperator.GREATER_EQUAL,
 )
 
 

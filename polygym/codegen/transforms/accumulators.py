@@ -55,10 +55,10 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.loopir.nests import constant_spans, only_instances, sequence_parts
+from polygym.codegen.pass_types import loop_pass
 from polygym.codegen.transforms.vectorization import element_size, is_vectorizable
-
-_MAX_ACCUMULATORS = 4  # what two loads for each term leave time for, in four cycles
-_MAX_REDUCTIONS = 16  # more would not stay in registers
+from polygym.mapping.machine import this_machine
+from polygym.mapping.tuning_parameters import TUNING
 
 
 def split_accumulators(program: LoopProgram, bits: int, *, reassociate: bool) -> LoopProgram:
@@ -138,7 +138,7 @@ class _AccumulatorSplitter:
                 return False
             kinds.add(statement.body.type.is_floating and operator.is_min_max)
         # Maxima of floats are of keys, in a loop that has nothing else.
-        return len(kinds) == 1 and 0 < len(instances) <= _MAX_REDUCTIONS
+        return len(kinds) == 1 and 0 < len(instances) <= TUNING.max_reductions
 
     def _are_disjoint(
         self,
@@ -184,13 +184,12 @@ class _AccumulatorSplitter:
         scop, names = self.program.scop, set(_statement_names(instances))
         bytes_of_all = max(element_size(scop, name) for name in names)
         width = max(1, self.bits // (8 * bytes_of_all))
-        guarded = {name for name, _ in self.program.guarded_reads}
-        in_lanes = loop.step == 1 and names.isdisjoint(guarded)
+        in_lanes = loop.step == 1 and names.isdisjoint(self.program.guarded_statements)
         in_lanes = in_lanes and all(is_vectorizable(scop.statement(name)) for name in names)
         reads = [read for _, read in self._terms(instances)]
         if not (in_lanes and all(_has_unit_stride(read, loop.variable) for read in reads)):
             width = 1
-        count = max(1, _MAX_ACCUMULATORS // len(instances))
+        count = max(1, TUNING.max_accumulators // len(instances))
         longest = min((last + 1 for _, _, last in constant_spans(loop)), default=None)
         if longest is not None:
             while width > 1 and longest < width:
@@ -244,3 +243,17 @@ def _has_unit_stride(read: Sequence[Index], variable: str) -> bool:
     """Whether a read stays where it is, or goes to its neighbour in memory."""
     steps = [coefficient(subscript, variable) for subscript in read]
     return not steps or (steps[-1] in (-1, 0, 1) and not any(step != 0 for step in steps[:-1]))
+
+
+def _split(program: LoopProgram) -> LoopProgram:
+    mapping = program.mapping
+    bits = mapping.vector_bits_on(this_machine().vector_bits) if mapping.has_vectors else 0
+    return split_accumulators(program, bits, reassociate=mapping.reassociate)
+
+
+PASS = loop_pass(
+    "split_accumulators",
+    "several accumulators per reduction (of integers, or reassociate=on)",
+    _split,
+    lambda mapping: mapping.scalar_replacement and not mapping.keeps_schedule_order,
+)

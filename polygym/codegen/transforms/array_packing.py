@@ -51,18 +51,16 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import constant_spans, sequence_parts
-from polygym.codegen.transforms.copy_statements import copy_in_statement
+from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.transforms.packed_tiles import copy_in_statement
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Array, Scop, Statement, StorageClass
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_values import isl_text
 
 T = TypeVar("T")
-
-_COPY_BLOCK = 16
-_RUN_LENGTH = 256  # elements that follow each other in the array, of one block
-LONG_LOOP = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +128,12 @@ def pack_arrays(program: LoopProgram) -> LoopProgram:
     # The dynamic or static of a parallel loop does not matter here: all blocks cost the same.
     annotation = ParallelLoop(is_dynamic=False) if program.threads > 1 else SEQUENTIAL_LOOP
     nests = {copy.name: _copy_nest(copy, extents[copy.array.name], annotation) for copy in made}
-    return replace(
-        program,
-        scop=replace(
-            scop,
-            arrays=(*scop.arrays, *(_declared_copy(copy) for copy in made)),
-            statements=(*statements, *(_copy_statement(copy) for copy in made)),
-        ),
-        body=Block(tuple(_with_fills(parts, nests, scop, redirected))),
-        extents=(
-            *program.extents,
-            *(copy.padded_extents(extents[copy.array.name]) for copy in made),
-        ),
+    redirected_program = replace(program, scop=replace(scop, statements=statements))
+    return redirected_program.extended(
+        Block(tuple(_with_fills(parts, nests, scop, redirected))),
+        map(_declared_copy, made),
+        [copy.padded_extents(extents[copy.array.name]) for copy in made],
+        map(_copy_statement, made),
     )
 
 
@@ -217,7 +209,7 @@ def _goes_down_rows(
 
 def _is_long(loop: Loop) -> bool:
     """Whether a loop has many iterations, but perhaps for the last tile."""
-    return any(length >= LONG_LOOP for _, _, length in constant_spans(loop))
+    return any(length >= TUNING.long_loop for _, _, length in constant_spans(loop))
 
 
 def _vector_instances(
@@ -328,15 +320,23 @@ def _block_sizes(copy: _PackedArray, extents: tuple[Index, ...]) -> dict[int, in
     would come from as many pages, and from a few sets of the cache.
     """
     lanes, run, length = copy.order[-1], copy.array.rank - 1, 1
-    while run - 1 > lanes and _extent_estimate(extents[run]) * length < _COPY_BLOCK:
+    while run - 1 > lanes and _extent_estimate(extents[run]) * length < TUNING.copy_block:
         length *= _extent_estimate(extents[run])
         run -= 1
     if run == copy.array.rank - 1:
-        return {lanes: _COPY_BLOCK, run: _COPY_BLOCK}
-    result = {lanes: _COPY_BLOCK, run: max(1, _RUN_LENGTH // max(1, length))}
+        return {lanes: TUNING.copy_block, run: TUNING.copy_block}
+    result = {lanes: TUNING.copy_block, run: max(1, TUNING.copy_run // max(1, length))}
     return dict(sorted(result.items(), key=lambda one: _extent_estimate(extents[one[0]]) / one[1]))
 
 
 def _extent_estimate(extent: Index) -> int:
     """Return an extent; one that is not known is taken to be as long as a run."""
-    return extent.value if isinstance(extent, IndexConstant) else _RUN_LENGTH
+    return extent.value if isinstance(extent, IndexConstant) else TUNING.copy_run
+
+
+PASS = loop_pass(
+    "pack_arrays",
+    "transposed copies of whole arrays that are read down columns (pack=on)",
+    pack_arrays,
+    lambda mapping: mapping.pack,
+)

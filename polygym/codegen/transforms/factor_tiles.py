@@ -41,7 +41,7 @@ from polygym.codegen.common.loop_annotation import (
     UnrollAndJam,
     VectorLoop,
 )
-from polygym.codegen.common.packing_candidates import CACHE_LINE, MIN_REUSE, row_padding
+from polygym.codegen.common.packing_candidates import CACHE_LINE, row_padding
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
 from polygym.codegen.loopir.ir import (
     Block,
@@ -54,18 +54,18 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import strip_mine, wrap_in_loops
+from polygym.codegen.pass_types import loop_pass
 from polygym.codegen.transforms.packed_tiles import PackedTile
 from polygym.codegen.transforms.shared_factors import Factor, factors_of, is_shared
 from polygym.codegen.transforms.tile_packing import (
     PackedNest,
     TileFill,
     fill_before,
+    pack_tiles,
     with_packed_nests,
     with_renamed_registers,
 )
 from polygym.codegen.transforms.tile_packing_plan import (
-    MAX_TILE_BYTES,
-    MAX_TOTAL_TILE_BYTES,
     LoopNest,
     innermost_nests,
     max_trip_count,
@@ -81,6 +81,7 @@ from polygym.ir.expressions import (
     walk,
 )
 from polygym.ir.scop import Statement, StorageClass
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def precompute_factors(program: LoopProgram) -> LoopProgram:
     """Return the program with the shared factors of its sums in tiles."""
     nests = tuple(innermost_nests(program))
     scop = program.scop
-    room = MAX_TOTAL_TILE_BYTES
+    room = TUNING.max_total_tile_bytes
     for array, extents in zip(scop.arrays, program.extents, strict=True):
         if array.storage_class is StorageClass.TILE:
             lengths = [index.value for index in extents if isinstance(index, IndexConstant)]
@@ -136,7 +137,7 @@ def _plan_factor(nest: LoopNest, program: LoopProgram) -> _FactorTile | None:
     if vector is None or jammed is None:
         return None
     (instance,) = nest.instances
-    if any(name == instance.statement for name, _ in program.guarded_reads):
+    if instance.statement in program.guarded_statements:
         return None
     statement = program.scop.statement(instance.statement)
     for factor in factors_of(statement):
@@ -189,7 +190,7 @@ def _plan_factor_tile(
     factor_tile = _FactorTile(
         factor, depth, loops, (*others, whole + row_padding(whole, size)), together
     )
-    if again < MIN_REUSE or factor_tile.size > MAX_TILE_BYTES:
+    if again < TUNING.min_reuse or factor_tile.size > TUNING.max_tile_bytes:
         return None
     return factor_tile if _is_in_bounds(factor_tile, instance, nest, program) else None
 
@@ -382,3 +383,11 @@ def _replace_factor(body: Expression, old: Expression, new: Expression) -> Expre
             return replace(body, operand=_replace_factor(body.operand, old, new))
         case _:
             return body
+
+
+PASS = loop_pass(
+    "pack_tiles",
+    "packing of tiles that are read down columns, and precomputed factors (pack=on)",
+    lambda program: precompute_factors(pack_tiles(program)),
+    lambda mapping: mapping.pack,
+)

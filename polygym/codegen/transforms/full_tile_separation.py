@@ -40,11 +40,16 @@ from polygym.codegen.loopir.ir import (
     IndexOperation,
     IndexOperator,
     Loop,
+    LoopProgram,
     Node,
+    count_instances,
     loops_in,
     map_children,
 )
 from polygym.codegen.loopir.nests import conjunction, constant_spans, perfect_nest, wrap_in_loops
+from polygym.codegen.pass_types import CodegenRequest, Pass, Representation, max_instances
+from polygym.codegen.transforms.unroll_and_jam import jam_loops
+from polygym.codegen.transforms.vectorization import vectorize_program
 
 
 def separate_full_tiles(node: Node) -> Node:
@@ -161,3 +166,20 @@ def _values_at_corners(
             return None
         indices = [substitute(index, {name: end}) for index in indices for end in ends[name]]
     return indices
+
+
+def _separate(program: LoopProgram, request: CodegenRequest) -> LoopProgram:
+    """Separate full tiles, unless the passes that copy loops make too much code of them."""
+    separated = program.with_body(separate_full_tiles(program.body))
+    copied = vectorize_program(separated.with_body(jam_loops(separated.body)))
+    limit = max_instances(request.legal.scop)
+    return separated if count_instances(copied.body) <= limit else program
+
+
+PASS = Pass(
+    "separate_full_tiles",
+    Representation.LOOPS,
+    "full tiles separated from partial ones (separate=on)",
+    _separate,
+    lambda mapping: mapping.separate,
+)

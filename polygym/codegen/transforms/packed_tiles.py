@@ -3,6 +3,8 @@
 A copy of 64 by 26 floats has rows of 32: whole lines of a cache. It is filled in square blocks, of
 both sides of which whole lines are used, and which are turned in registers
 (codegen/llvm/emit_turn.py).
+
+The statements that copy one element of an array to an array of our own, and back.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from polygym.codegen.loopir.ir import (
 from polygym.codegen.loopir.linear_sums import constant_difference, subtract_indices
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import conjunction
-from polygym.codegen.transforms.copy_statements import copy_in_statement
+from polygym.errors import SourceLocation
+from polygym.ir.expressions import Access, Load
 from polygym.ir.scop import Array, Statement, StorageClass
-
-_MAX_BLOCK = 16
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _loop_along_rows(loops: Sequence[Loop], subscripts: Sequence[Index]) -> Loop
 
 def _block_size(size: int) -> int:
     """Return how many rows and columns are copied at a time: of 4 or 8 bytes a line of a cache."""
-    return CACHE_LINE // size if size >= 4 else _MAX_BLOCK
+    return CACHE_LINE // size if size >= 4 else TUNING.max_tile_block
 
 
 def _row_length(length: int, size: int) -> int:
@@ -146,3 +148,45 @@ def _row_length(length: int, size: int) -> int:
 def _always_runs(loop: Loop) -> bool:
     length = constant_difference(loop.upper, loop.lower)
     return length is not None and length >= 0
+
+
+def copy_in_statement(
+    array: Array, name: str, iterators: tuple[str, ...], subscripts: Sequence[str]
+) -> Statement:
+    """Return the statement that copies to the array of its own name.
+
+    Its iterators are the array's dimensions, ``subscripts`` are subscripts in terms of them.
+    """
+    there, here = ", ".join(iterators), ", ".join(subscripts)
+    space = f"{name}[{there}]"
+    read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
+    return Statement(
+        name,
+        iterators,
+        f"{{ {space} }}",
+        Access(name, f"{{ {space} -> {name}[{here}] }}", name),
+        Load(read, array.type),
+        f"{name} = {array.name}",
+        SourceLocation("", 1, 1),
+    )
+
+
+def copy_back_statement(
+    array: Array, name: str, statement: str, iterators: tuple[str, ...], subscripts: Sequence[str]
+) -> Statement:
+    """Return the statement that copies from the array ``name``, which is our own, to another one.
+
+    Its iterators are that array's dimensions, ``subscripts`` are subscripts in terms of them.
+    """
+    there, here = ", ".join(iterators), ", ".join(subscripts)
+    space = f"{statement}[{there}]"
+    read = Access(name, f"{{ {space} -> {name}[{here}] }}", name)
+    return Statement(
+        statement,
+        iterators,
+        f"{{ {space} }}",
+        Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name),
+        Load(read, array.type),
+        f"{array.name} = {name}",
+        SourceLocation("", 1, 1),
+    )

@@ -39,9 +39,10 @@ from polygym.codegen.analysis.footprint import (
     LoopAccess,
     access_relation,
     accesses_of,
+    at_depth,
+    origin_and_length,
     with_named_lanes,
 )
-from polygym.codegen.analysis.footprint_origin import at_depth, origin_and_length
 from polygym.codegen.common.loop_annotation import (
     LoopAnnotation,
     ParallelLoop,
@@ -58,15 +59,12 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.linear_sums import subtract_indices
+from polygym.codegen.pass_types import loop_pass
 from polygym.errors import InputError
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Array, StorageClass
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import attempt_bounded, unbounded_operations
 from polygym.poly.transform.storage.memory_cost import array_bytes, format_bytes
-
-MAX_PRIVATE_BYTES = 256 << 10
-"""How much all private arrays of a program may take of a thread's stack."""
-
-_MAX_ISL_OPERATIONS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ def privatize(program: LoopProgram) -> LoopProgram:
     ]
     if not wanted:
         return program
-    left = MAX_PRIVATE_BYTES
+    left = TUNING.max_private_bytes
     before, program = program.body, replace(program, body=with_named_lanes(program))
     named = program.body
     for array in wanted:
@@ -183,7 +181,7 @@ def _private_layout(program: LoopProgram, array: Array) -> PrivateLayout | str:
         return "its values are used where no iteration of one loop on one thread has all of them"
     reason = ""
     try:
-        with unbounded_operations(), attempt_bounded(_MAX_ISL_OPERATIONS):
+        with unbounded_operations(), attempt_bounded(TUNING.privatization_operations):
             elements = [access_relation(touch, program) for touch in touches]
             for depth in range(most, least - 1, -1):
                 if not _is_iteration_private(touches, elements, depth):
@@ -314,3 +312,8 @@ def _privatize_array(program: LoopProgram, array: Array, places: PrivateLayout) 
     )
     scop = replace(program.scop, arrays=_with_array(program.scop.arrays, small))
     return replace(program, scop=scop, body=body, extents=extents)
+
+
+PASS = loop_pass(
+    "privatize", "privatization of the arrays that a storage plan calls private", privatize
+)

@@ -31,6 +31,7 @@ from polygym.codegen.loopir.index_arithmetic import (
     add_constant,
     coefficient,
     depends_on,
+    strides_along,
     substitute,
     substitute_in,
 )
@@ -54,6 +55,7 @@ from polygym.codegen.loopir.nests import (
     undo_strip_mining,
     wrap_in_loops,
 )
+from polygym.codegen.pass_types import loop_pass
 from polygym.codegen.transforms.vectorization import (
     element_size,
     has_narrowing,
@@ -270,9 +272,19 @@ def _fits_vectors(found: Instance, there: Instance, path: Sequence[Loop], scop: 
         if element_size(scop, found.statement) > element_size(scop, there.statement):
             return False
         for access, subscripts in zip(statement.reads, found.reads, strict=True):
-            steps = [coefficient(subscript, loop.variable) for subscript in subscripts]
-            if access.gathered or any(step != 0 for step in steps[:-1]):
+            steps = strides_along(subscripts, loop.variable)
+            if steps is None or access.gathered or any(steps[:-1]):
                 return False
             if steps and steps[-1] not in (0, 1):
                 return False
     return True
+
+
+PASS = loop_pass(
+    "sink_reduction_init",
+    "initialization of a reduction moved right before its loops (scalar_replacement=on)",
+    lambda program: program.with_body(
+        sink_reduction_init(program.body, program.scop, program.guarded_statements)
+    ),
+    lambda mapping: mapping.scalar_replacement,
+)

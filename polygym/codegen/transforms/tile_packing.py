@@ -101,13 +101,8 @@ def with_packed_nests(program: LoopProgram, made: Sequence[PackedNest]) -> LoopP
             *(statement for copy in packed.fills for statement in copy.statements),
         )
     )
-    scop = replace(
-        program.scop,
-        arrays=(*program.scop.arrays, *arrays),
-        statements=(*program.scop.statements, *statements),
-    )
-    lengths = (tuple(IndexConstant(length) for length in copy.tile.lengths) for copy in copies)
-    return replace(program, scop=scop, body=body, extents=(*program.extents, *lengths))
+    lengths = (tuple(map(IndexConstant, copy.tile.lengths)) for copy in copies)
+    return program.extended(body, arrays, lengths, statements)
 
 
 def _insert_fills(

@@ -31,8 +31,8 @@ from typing import assert_never
 
 from polygym.codegen.analysis.disjointness import PathCondition, ProgramPoint, box_hull
 from polygym.codegen.common.loop_annotation import ParallelLoop, UnrollAndJam, VectorLoop
-from polygym.codegen.common.packing_candidates import MIN_REUSE, dimension_to_transpose
-from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
+from polygym.codegen.common.packing_candidates import dimension_to_transpose
+from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on, strides_along
 from polygym.codegen.loopir.ir import (
     Block,
     Guard,
@@ -51,10 +51,7 @@ from polygym.codegen.loopir.nests import (
 from polygym.codegen.transforms.packed_tiles import tile_lengths
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.ir.scop import Array
-
-MAX_TILE_COPIES = 2
-MAX_TILE_BYTES = 256 << 10
-MAX_TOTAL_TILE_BYTES = 512 << 10
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +109,10 @@ def plan_tiles(program: LoopProgram) -> tuple[NestPlan, ...]:
 
     The stack has room for so many bytes altogether, which the first ones take.
     """
-    guarded = frozenset(name for name, _ in program.guarded_reads)
-    room = MAX_TOTAL_TILE_BYTES
+    room = TUNING.max_total_tile_bytes
     plans = []
     for nest in innermost_nests(program):
-        plan = _plan_nest(nest, program, guarded, room)
+        plan = _plan_nest(nest, program, room)
         room -= sum(tile.size for tile in plan.tiles)
         plans.append(plan)
     return tuple(plans)
@@ -176,9 +172,7 @@ def _nests(node: Node, around: _NestContext) -> Iterator[LoopNest]:
             assert_never(node)
 
 
-def _plan_nest(
-    nest: LoopNest, program: LoopProgram, guarded: frozenset[str], max_bytes: int
-) -> NestPlan:
+def _plan_nest(nest: LoopNest, program: LoopProgram, max_bytes: int) -> NestPlan:
     """Return the tiles of a nest that fit into so many bytes."""
     scop = program.scop
     vector = next(
@@ -192,7 +186,9 @@ def _plan_nest(
     reads: list[tuple[int | None, ...]] = []
     for instance in nest.instances:
         statement = scop.statement(instance.statement)
-        is_fit = statement.name not in guarded and not any(r.gathered for r in statement.reads)
+        is_fit = statement.name not in program.guarded_statements and not any(
+            read.gathered for read in statement.reads
+        )
         numbers: list[int | None] = []
         for access, subscripts in zip(statement.reads, instance.reads, strict=True):
             key = (access.array, subscripts)
@@ -213,9 +209,8 @@ def _plan_tile(
     first = (
         max(nest.unconditional_loops, len(nest.outer)) if is_written else nest.unconditional_loops
     )
-    steps = [coefficient(subscript, vector) for subscript in subscripts]
-    known = [step for step in steps if step is not None]
-    if len(known) < len(steps) or dimension_to_transpose(known) is None:
+    steps = strides_along(subscripts, vector)
+    if steps is None or dimension_to_transpose(steps) is None:
         return None
     for depth in reversed(range(first, len(nest.all_loops))):
         outer, inner = nest.all_loops[:depth], nest.all_loops[depth:]
@@ -232,11 +227,11 @@ def _plan_tile(
         if not all(counts.values()):
             continue  # unknown, or a loop that never runs
         sizes = tuple(counts[loop.variable] or 0 for loop in loops)
-        if not is_written and _copy_repeats(outer, loops, subscripts) > MAX_TILE_COPIES:
+        if not is_written and _copy_repeats(outer, loops, subscripts) > TUNING.max_tile_copies:
             continue
         used = {loop.variable for loop in loops}
         again = prod(count or 0 for name, count in counts.items() if name not in used)
-        if again < MIN_REUSE or prod(sizes) * array.type.size > MAX_TILE_BYTES:
+        if again < TUNING.min_reuse or prod(sizes) * array.type.size > TUNING.max_tile_bytes:
             continue
         if is_written and not _is_unwritten(nest, depth, array, subscripts, loops, program):
             continue

@@ -64,6 +64,7 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
+from polygym.codegen.pass_types import loop_pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,3 +274,10 @@ def _is_dense(copies: UnrolledCopies) -> bool:
     return copies.offsets == tuple(
         copies.width * position for position in range(len(copies.offsets))
     )
+
+
+PASS = loop_pass(
+    "unroll_jam",
+    "unroll-and-jam, with a remainder loop",
+    lambda program: program.with_body(jam_loops(program.body)),
+)

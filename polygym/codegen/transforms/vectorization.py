@@ -30,11 +30,13 @@ from polygym.codegen.loopir.ir import (
     IndexOperator,
     IndexVariable,
     Loop,
+    LoopProgram,
     Node,
     instances_in,
     map_children,
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
+from polygym.codegen.pass_types import loop_pass
 from polygym.codegen.transforms.unroll_and_jam import (
     UnrolledCopies,
     interleave,
@@ -174,3 +176,11 @@ def _has_vector_form(node: Expression) -> bool:
             )
         case _:
             return True
+
+
+def vectorize_program(program: LoopProgram) -> LoopProgram:
+    """Vectorize the loops of a program."""
+    return program.with_body(vectorize(program.body, program.scop, program.guarded_statements))
+
+
+PASS = loop_pass("vectorize", "vectorization, with a masked remainder", vectorize_program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polygym.codegen.pass_types import Pass, Representation
 from polygym.codegen.tree.ir import Band, BandMember, Branch, Leaf, SequenceNode, Tree
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
@@ -77,3 +78,11 @@ def _groups_by_constant(
     for name in statements:
         groups.setdefault(schedule.rows(name)[dimension].constant, []).append(name)
     return [tuple(groups[constant]) for constant in sorted(groups)]
+
+
+PASS: Pass[LegalSchedule, Tree] = Pass(
+    "build",
+    Representation.TREE,
+    "tree of permutable bands and sequences, from the dependences",
+    lambda legal, _: build_tree(legal),
+)

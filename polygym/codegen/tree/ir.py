@@ -16,23 +16,91 @@ Example: the original order of y = Ax, rows ``S: (0, i, 0)`` and ``T: (1, i, j)`
     ├─ S: Band(i: coincident)
     └─ T: Band(i: coincident, j)
 
-A member's value is a sum of parts ⌊row / size⌋ (:mod:`polygym.codegen.tree.floored_row`): a row
+A member's value is a sum of parts ⌊row / size⌋ (:mod:`polygym.codegen.tree.ir`): a row
 of the schedule is one part of size 1, the number of a tile one part of the tile's size, a wavefront
 of tiles the sum of two.
+
+Which tiles a branch is for: conditions on the numbers of tiles.
+
+A tile is known by its numbers ⌊row / size⌋, one for each loop over tiles. In the tiles of an LU
+decomposition, (a, b, c) = (⌊i/32⌋, ⌊j/32⌋, ⌊k/32⌋), those with c < min(a, b) hold nothing but
+products. A branch of a sequence may be for these alone, and another one for all others, so that
+every instance is in one of them.
+
+The conditions are alternatives, each of which is a conjunction of inequalities over the numbers:
+``((1, 0, -1), -1)`` is a - c - 1 >= 0, that is c < a.
+
+What the values of loops are sums of: rows of a schedule, or the numbers of tiles along them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from polygym.cached_hash import CachedHash, cache_hash
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, LoopAnnotation
-from polygym.codegen.tree.floored_row import FlooredRow
-from polygym.codegen.tree.tile_predicate import TilePredicate
 from polygym.poly.schedule import ScheduleRow
+
+
+@cache_hash
+@dataclass(frozen=True, slots=True)
+class FlooredRow(CachedHash):
+    """⌊row / size⌋ with a row for every statement, in the order of ``Band.statements``.
+
+    At size 1 it is the row itself, else the number of a tile of so many points.
+    """
+
+    rows: tuple[ScheduleRow, ...]
+    size: int = 1
+
+
+Inequality: TypeAlias = tuple[tuple[int, ...], int]
+"""The factors of the numbers, and a constant; together they are at least 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class TilePredicate:
+    """The tiles that a branch is for: those of the ``conditions``, or else all the others.
+
+    The rows of ``tile_coordinates`` are in the order of the branch's statements. With ``statement``
+    it is about that statement, and of all others every instance is in the branch for the other
+    tiles; then ``reductions`` are the statements that reduce the same elements, in any order
+    (:mod:`polygym.codegen.common.reduction_order`).
+    """
+
+    tile_coordinates: tuple[FlooredRow, ...]
+    conditions: tuple[tuple[Inequality, ...], ...]
+    is_complement: bool = False
+    statement: str | None = None
+    reductions: frozenset[str] = frozenset()
+
+    def splits(self, statement: str) -> bool:
+        """Whether some instances of a statement may be in the one branch, some in the other."""
+        return self.statement in (None, statement)
+
+    def text(self, number_text: Callable[[FlooredRow], str]) -> str:
+        """Return the condition as text, given that of a number."""
+        names = [number_text(part) for part in self.tile_coordinates]
+        either = " or ".join(
+            f"({' and '.join(_inequality_text(inequality, names) for inequality in every)})"
+            for every in self.conditions
+        )
+        return f"not ({either})" if self.is_complement else f"({either})"
+
+
+def _inequality_text(inequality: Inequality, names: Sequence[str]) -> str:
+    """Return an inequality as text that isl and Python read.
+
+    >>> _inequality(((1, 0, -1), -1), ["a", "b", "c"])
+    '1*(a) + -1*(c) + -1 >= 0'
+    """
+    factors, constant = inequality
+    terms = [f"{factor}*({name})" for factor, name in zip(factors, names, strict=True) if factor]
+    return f"{' + '.join([*terms, str(constant)])} >= 0"
+
 
 # Of so many members it is remembered what becomes of them: plans make the same ones again and
 # again, and what is the same object is quickly found equal.
@@ -160,22 +228,37 @@ def is_innermost(band: Band) -> bool:
             return False
 
 
-def reordered_reductions_in(tree: Tree) -> frozenset[frozenset[str]]:
-    """Return the statements whose updates of the same elements a tree has in another order."""
+def subtrees(tree: Tree) -> Iterator[Tree]:
+    """Yield a tree and everything below it, from the outside to the inside."""
+    yield tree
+    match tree:
+        case Band(_, _, child):
+            yield from subtrees(child)
+        case SequenceNode(branches):
+            for branch in branches:
+                yield from subtrees(branch.child)
+        case Leaf():
+            pass
+
+
+def map_members(tree: Tree, change: Callable[[BandMember], BandMember]) -> Tree:
+    """Return a tree with other members in its bands."""
     match tree:
         case Leaf():
-            return frozenset()
-        case Band(_, _, child):
-            return reordered_reductions_in(child)
-        case SequenceNode(branches):
-            own = {
-                branch.predicate.reductions
-                for branch in branches
-                if branch.predicate is not None and branch.predicate.reductions
-            }
-            return frozenset(own).union(
-                *(reordered_reductions_in(branch.child) for branch in branches)
-            )
+            return tree
+        case Band(statements, members, child):
+            return Band(statements, tuple(map(change, members)), map_members(child, change))
+        case SequenceNode():
+            return tree.with_children(lambda branch: map_members(branch.child, change))
+
+
+def reordered_reductions_in(tree: Tree) -> frozenset[frozenset[str]]:
+    """Return the groups of statements whose terms a tree takes in another order."""
+    sequences = (node for node in subtrees(tree) if isinstance(node, SequenceNode))
+    predicates = (branch.predicate for node in sequences for branch in node.branches)
+    return frozenset(
+        predicate.reductions for predicate in predicates if predicate and predicate.reductions
+    )
 
 
 def flatten_sequences(tree: Tree) -> SequenceNode | None:
@@ -266,11 +349,4 @@ def loop_path(tree: Tree, statement: str, place: int | None = None) -> tuple[Ban
 
 def without_annotations(tree: Tree) -> Tree:
     """Return the tree as isl sees it: what loops do for the machine's sake is nothing to it."""
-    match tree:
-        case Leaf():
-            return tree
-        case Band(statements, members, child):
-            plain = tuple(BandMember(member.terms, member.coincident) for member in members)
-            return Band(statements, plain, without_annotations(child))
-        case SequenceNode():
-            return tree.with_children(lambda branch: without_annotations(branch.child))
+    return map_members(tree, lambda member: BandMember(member.terms, member.coincident))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.codegen.tree.floored_row import FlooredRow
-from polygym.codegen.tree.ir import Band, Branch, Leaf, SequenceNode, Tree
+from polygym.codegen.tree.ir import Band, Branch, FlooredRow, Leaf, SequenceNode, Tree
 from polygym.mapping.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.poly.legality import LegalSchedule
 

@@ -13,9 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from polygym.mapping.mapping import Mapping
-from polygym.mapping.mapping_memo import MappingMemo
-
 Answer = TypeVar("Answer")
 
 _MAX_ANSWERS = 20_000
@@ -39,16 +36,6 @@ class PlanningMemo:
             self._known[question] = result
         return result
 
-    def get_or_compute_for_mapping(
-        self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]
-    ) -> Answer:
-        """Return the answer to a question about a mapping, on which nothing else depends.
-
-        It is worked out if it is new, or new for what it depends on in the mapping.
-        """
-        answers: MappingMemo[Answer] = self.get_or_compute(question, MappingMemo)
-        return answers.get_or_compute(mapping, answer)
-
 
 class NoMemo(PlanningMemo):
     """A memory that keeps nothing."""
@@ -56,12 +43,6 @@ class NoMemo(PlanningMemo):
     def get_or_compute(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
         """Work the answer out."""
         return answer()
-
-    def get_or_compute_for_mapping(
-        self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]
-    ) -> Answer:
-        """Work the answer out."""
-        return answer(mapping)
 
 
 NO_MEMO = NoMemo()

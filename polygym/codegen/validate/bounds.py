@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from polygym.codegen.analysis.loop_counters import counter_form
+from polygym.codegen.analysis.disjointness import counter_form
 from polygym.codegen.analysis.value_ranges import (
     BoundContext,
     ProofBudget,
@@ -31,9 +31,7 @@ from polygym.codegen.loopir.ir import (
     LoopProgram,
     Node,
 )
-
-_MAX_STEPS = 10_000
-_MAX_COMBINATIONS = 3_000
+from polygym.mapping.tuning_parameters import TUNING
 
 AccessKey: TypeAlias = tuple[str, int]
 """A statement, and the number of one of its reads, or ``WRITE_ACCESS``."""
@@ -42,10 +40,12 @@ WRITE_ACCESS = -1
 
 def with_bounds_proofs(program: LoopProgram, sizes: Mapping[str, int] | None) -> LoopProgram:
     """Return the program with what is known of it, and what is not, at the sizes or at all."""
-    effort = ProofBudget(steps_left=_MAX_STEPS)
+    effort = ProofBudget(steps_left=TUNING.bounds_steps)
     unproved = _collect_unproved(program, sizes, effort)
     if unproved:  # perhaps more is known of what is around than bounds one by one
-        harder = ProofBudget(steps_left=_MAX_STEPS, combinations_left=_MAX_COMBINATIONS)
+        harder = ProofBudget(
+            steps_left=TUNING.bounds_steps, combinations_left=TUNING.bounds_combinations
+        )
         unproved &= _collect_unproved(program, sizes, harder)
     exact = frozenset(index for index, is_exact in effort.exact_divisions.items() if is_exact)
     if effort.steps_left < 0:  # not all places were looked at

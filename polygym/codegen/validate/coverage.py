@@ -16,30 +16,41 @@ Both numbers are constants of a statement in the text of the loops, and are read
 that ran there. Example: if v = 4, 6, 10 ran at the counters 5, 6, 8, then scale = 2, shift = 6.
 Where all that ran there has one value, they are unknown, and so they are for loops that no member
 stands for; such a loop is run as a whole, unless that takes too long.
+
+Instances that are looked for in loops: those at the corners of a domain, and some inside it.
+
+Corners are found iterator by iterator: the least or the greatest value that the first one takes,
+then that of the second among the instances that are left, and so on, from the first iterator to the
+last and the other way round. Example: the triangle 0 ≤ j ≤ i < 4 has the corners (0, 0), (3, 0) and
+(3, 3). In between, every iterator gets some value of its range; thin ends of a domain are met as
+often as thick ones.
+
+Where an iterator's range has gaps (i = 2k) the values drawn may not exist; such a draw is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from random import Random
 from typing import TypeVar
+
+import islpy as isl
 
 from polygym.codegen.common.bounding_boxes import IteratorValues
 from polygym.codegen.loopir.ir import Node
 from polygym.codegen.tree.ir import Tree
 from polygym.codegen.validate.interpreter import CounterValues, InstanceExecution, make_follower
 from polygym.codegen.validate.order import WRONG_INSTANCES, WrongLoopsError
-from polygym.codegen.validate.probes import probe_instances
 from polygym.codegen.validate.timestamps import timestamps_along
-from polygym.mapping.sizes import Sizes
+from polygym.mapping.sizes import Sizes, at_sizes
+from polygym.mapping.tuning_parameters import TUNING
+from polygym.poly.isl_values import highest_value, lowest_value
 from polygym.poly.legality import LegalSchedule
 
 T = TypeVar("T")
-
-# How many instances of one place in the text the numbers are read off and compared with, and beside
-# how many of a statement others are looked for.
-_MAX_OBSERVATIONS = 40
-_MAX_NEIGHBOR_SEEDS = 40
 
 
 def check_coverage(
@@ -70,7 +81,7 @@ def check_coverage(
             _counter_mapping(
                 [
                     (times(*point, *values), counters)
-                    for point, counters in _spread_sample(own, _MAX_OBSERVATIONS)
+                    for point, counters in _spread_sample(own, TUNING.max_observations)
                 ]
             )
             for own in ran[name].values()
@@ -82,7 +93,7 @@ def check_coverage(
         if run is None or not countings or None in countings:
             continue
         some = _spread_sample(
-            [point for own in ran[name].values() for point, _ in own], _MAX_NEIGHBOR_SEEDS
+            [point for own in ran[name].values() for point, _ in own], TUNING.max_neighbor_seeds
         )
         for point in {*chosen, *filter(contains[name], _neighbors([*chosen, *some]))}:
             time = times(*point, *values)
@@ -175,3 +186,44 @@ def _shift_and_scale(pairs: list[tuple[int, int]]) -> tuple[int, int] | None:
         return None
     shift = at * scale - first
     return (shift, scale) if all(v + shift == c * scale for v, c in pairs) else None
+
+
+@lru_cache(maxsize=256)
+def probe_instances(domain: str, sizes: tuple[tuple[str, int], ...]) -> tuple[IteratorValues, ...]:
+    """Return some instances of a domain.
+
+    >>> sorted(set(probes("[n] -> { S[i, j] : 0 <= j <= i < n }", (("n", 2),))))
+    [(0, 0), (1, 0), (1, 1)]
+    """
+    points = at_sizes(isl.Set(domain), dict(sizes))
+    if points.is_empty():
+        return ()
+    return tuple(dict.fromkeys([*_corner_instances(points), *_inner_instances(points)]))
+
+
+def _corner_instances(points: isl.Set) -> Iterator[IteratorValues]:
+    depth = points.dim(isl.dim_type.set)
+    ends = list(product((lowest_value, highest_value), repeat=depth))
+    if len(ends) > TUNING.max_corners:
+        ends = Random(0).sample(ends, TUNING.max_corners)
+    for order in {tuple(range(depth)), tuple(reversed(range(depth)))}:
+        for chosen in ends:
+            left, values = points, [0] * depth
+            for place in order:
+                values[place] = chosen[place](left, place)
+                left = left.fix_val(isl.dim_type.set, place, isl.Val(values[place]))
+            yield tuple(values)
+
+
+def _inner_instances(points: isl.Set) -> Iterator[IteratorValues]:
+    depth = points.dim(isl.dim_type.set)
+    rng = Random(0)
+    for _ in range(TUNING.inner_samples if depth else 0):
+        left, values = points, [0] * depth
+        for place in rng.sample(range(depth), depth):
+            if left.is_empty():
+                break
+            values[place] = rng.randint(lowest_value(left, place), highest_value(left, place))
+            left = left.fix_val(isl.dim_type.set, place, isl.Val(values[place]))
+        if not left.is_empty():
+            yield tuple(values)

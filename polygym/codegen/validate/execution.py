@@ -26,20 +26,17 @@ import islpy as isl
 from polygym.codegen.common.bounding_boxes import BoundingBox, IteratorValues
 from polygym.codegen.loopir.ir import Node
 from polygym.codegen.tree.ir import Tree
-from polygym.codegen.validate.coverage import check_coverage
+from polygym.codegen.validate.coverage import check_coverage, probe_instances
 from polygym.codegen.validate.interpreter import InstancePoint, make_runner, make_sampler
 from polygym.codegen.validate.order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
-from polygym.codegen.validate.probes import probe_instances
 from polygym.codegen.validate.timestamps import timestamps_along
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache
 from polygym.mapping.sizes import Sizes, known_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import LegalSchedule, sample_point
-
-_SMALLEST_SIZES = (5, 3)
-_MAX_INSTANCES = 20_000
 
 # All instances of the statements that were checked last: one program is compiled again and again.
 _instances = LruCache[tuple[str, tuple[tuple[str, int], ...]], frozenset[IteratorValues]](16)
@@ -58,13 +55,15 @@ def check_by_execution(
     sizes = known_sizes(scop, sizes)
     run = make_runner(body, [parameter.name for parameter in scop.parameters])
     chosen = (
-        [sizes] if sizes is not None else [_parameters(scop, least) for least in _SMALLEST_SIZES]
+        [sizes]
+        if sizes is not None
+        else [_parameters(scop, least) for least in TUNING.smallest_sizes]
     )
     for values in chosen:
         if values is None:
             continue
         boxes = [BoundingBox.of(statement, values) for statement in scop.statements]
-        if sum(box.count for box in boxes) <= _MAX_INSTANCES:
+        if sum(box.count for box in boxes) <= TUNING.max_checked_instances:
             _check_all(run, tree, legal, boxes, values)
         elif sizes is not None:
             _check_sample(body, tree, legal, boxes, values)
@@ -81,7 +80,7 @@ def prepare_probes(scop: Scop, sizes: Sizes | None) -> None:
         return
     with suppress(LimitError), bounded_operations("looking at the corners of domains"):
         boxes = [BoundingBox.of(statement, sizes) for statement in scop.statements]
-        if sum(box.count for box in boxes) > _MAX_INSTANCES:
+        if sum(box.count for box in boxes) > TUNING.max_checked_instances:
             for statement in scop.statements:
                 probe_instances(statement.domain, tuple(sizes.items()))
 

@@ -23,6 +23,7 @@ from random import Random
 from typing import Any, TypeAlias, assert_never
 
 from polygym.codegen.loopir.ir import (
+    INFIX_SYMBOLS,
     Block,
     Guard,
     Index,
@@ -38,6 +39,7 @@ from polygym.codegen.loopir.ir import (
 from polygym.codegen.loopir.names import counter_depth
 from polygym.codegen.loopir.turning_points import turning_points_of
 from polygym.codegen.validate.order import WrongLoopsError
+from polygym.mapping.tuning_parameters import TUNING
 
 InstancePoint: TypeAlias = tuple[str, tuple[int, ...]]
 """An instance: the statement and the values of its iterators."""
@@ -47,35 +49,6 @@ CounterValues: TypeAlias = tuple[int | None, ...]
 
 InstanceExecution: TypeAlias = tuple[InstancePoint, int, CounterValues]
 """An instance that ran, by which statement of the loops' text, and where the counters stood."""
-
-_MAX_ITERATIONS = 500_000
-
-# How many iterations of a loop a sample has, and how many of them stand together at each end, the
-# outermost loop first, and the rest as the last; by what that is multiplied until there are enough.
-_SAMPLE_SIZES = (40, 10, 5, 3, 2)
-_SAMPLE_ENDS = (8, 3, 1, 1, 1)
-_SAMPLE_FACTORS = (1, 2, 4, 8, 16)
-_ENOUGH_SAMPLES = 1_000
-_MAX_SAMPLED = 30_000
-_MAX_FOLLOWED = 2_000
-
-_INFIX = {
-    IndexOperator.ADD: "+",
-    IndexOperator.SUBTRACT: "-",
-    IndexOperator.MULTIPLY: "*",
-    IndexOperator.DIVIDE_EXACT: "//",
-    IndexOperator.DIVIDE_FLOOR: "//",
-    IndexOperator.DIVIDE_NONNEGATIVE: "//",
-    IndexOperator.REMAINDER_NONNEGATIVE: "%",
-    IndexOperator.REMAINDER_ZERO_TEST: "%",
-    IndexOperator.EQUAL: "==",
-    IndexOperator.LESS: "<",
-    IndexOperator.LESS_EQUAL: "<=",
-    IndexOperator.GREATER: ">",
-    IndexOperator.GREATER_EQUAL: ">=",
-    IndexOperator.AND: "and",
-    IndexOperator.OR: "or",
-}
 
 
 def make_runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[InstancePoint]]:
@@ -97,13 +70,13 @@ def make_sampler(
     def enough(*values: int) -> tuple[list[InstanceExecution], bool]:
         executions: list[InstanceExecution] = []
         to_the_end = True
-        for more in _SAMPLE_FACTORS:
+        for more in TUNING.sample_factors:
             sampled.restart(more)
             larger = run(*values)
             if executions and sampled.left <= 0:
                 break  # it ended before the last loops, which the smaller one has reached
             executions, to_the_end = larger, sampled.left > 0
-            if len(executions) >= _ENOUGH_SAMPLES or not sampled.is_part:
+            if len(executions) >= TUNING.enough_samples or not sampled.is_part:
                 break
         return executions, to_the_end
 
@@ -128,7 +101,7 @@ def make_follower(
         run = runs.get(pinned)
         if run is None:
             run = runs[pinned] = _PinnedText(counted, statement, pinned).function(body, parameters)
-        counted.left = _MAX_FOLLOWED
+        counted.left = TUNING.max_followed
         try:
             return run(*values)
         except WrongLoopsError:
@@ -142,7 +115,7 @@ class _CountedRange:
 
     def __init__(self) -> None:
         """Nothing has run yet."""
-        self.left = _MAX_ITERATIONS
+        self.left = TUNING.max_iterations
 
     def __call__(self, lower: int, end: int, step: int) -> Sequence[int]:
         """Return the iterations of one loop."""
@@ -164,7 +137,7 @@ class _SampledRange:
         """Begin a sample with so many times as much of every loop as usual."""
         self.more = more
         self.is_part = False
-        self.left = _MAX_SAMPLED
+        self.left = TUNING.max_sampled
         self.random = Random(0)
 
     def __call__(
@@ -173,7 +146,7 @@ class _SampledRange:
         """Return some iterations of one loop."""
         if self.left <= 0:
             return ()
-        kept, ends = self.more * _SAMPLE_SIZES[level], _SAMPLE_ENDS[level]
+        kept, ends = self.more * TUNING.sample_sizes[level], TUNING.sample_ends[level]
         iterations = range(lower, end, step)
         if len(iterations) <= kept:
             self.left -= len(iterations)
@@ -275,7 +248,7 @@ class _FunctionText:
                     case IndexOperator.SELECT:
                         return f"({parts[1]} if {parts[0]} else {parts[2]})"
                     case _:
-                        return f"({f' {_INFIX[operator]} '.join(parts)})"
+                        return f"({f' {INFIX_SYMBOLS[operator]} '.join(parts)})"
             case _:
                 assert_never(index)
 
@@ -316,7 +289,7 @@ class _SampledText(_LocatedText):
         self._level -= is_loop
 
     def _more(self, loop: Loop) -> str:
-        level = min(max(self._level, 1), len(_SAMPLE_SIZES)) - 1
+        level = min(max(self._level, 1), len(TUNING.sample_sizes)) - 1
         return (
             f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in turning_points_of(loop))})"
         )

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import assert_never
 
-from polygym.codegen.tree.floored_row import FlooredRow
-from polygym.codegen.tree.ir import Band, Leaf, SequenceNode, Tree
+from polygym.codegen.tree.ir import Band, FlooredRow, Leaf, SequenceNode, Tree
 from polygym.poly.legality import LegalSchedule
 
 

@@ -15,6 +15,7 @@ from polygym.cli.commands import bench
 from polygym.cli.execution import benching
 from polygym.codegen import pipeline
 from polygym.runtime.worker.outcome import WorkerError
+from tests.oracles.tuning import tune
 
 DOUBLE = """
 void f(int n, double A[n]) {
@@ -83,8 +84,7 @@ def test_a_mapping_that_is_out_of_reach_is_said(
     Where the process has made such loops before, that takes a tenth less: between 61,000 and 64,000
     operations it comes to the same in both.
     """
-    monkeypatch.setattr(pipeline, "_MAX_ISL_OPERATIONS", 62_500)
-    monkeypatch.setattr(pipeline, "_OPERATIONS_PER_DEPENDENCE", 0)
+    tune(monkeypatch, pipeline, mapping_operations=62_500, operations_per_dependence=0)
     said = "isl's budget exceeded, compiled with mapping: tile=off sink=off"
     command = ["bench", "gemm", "-d", "small", "--schedules", "isl", "--repeat", "1"]
     assert dispatch.run(command) == 0

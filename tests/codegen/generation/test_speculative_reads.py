@@ -21,6 +21,7 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
 from tests.oracles.loops import events
+from tests.oracles.tuning import tune
 
 LANES = "vector_bits=256 vector_copies=2 unroll_jam=1 tile=off"
 
@@ -180,7 +181,7 @@ def test_the_proof_against_looking_at_every_iteration(
 
 def test_what_takes_isl_too_long_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     scop, *_ = GUARDED["inside"]
-    monkeypatch.setattr(speculative_reads, "_MAX_ISL_OPERATIONS", 1)
+    tune(monkeypatch, speculative_reads, speculation_operations=1)
     program = lowered(scop, is_known=False)
     assert program.guarded_reads == {("S", 0)}
     assert not has_lanes(program)

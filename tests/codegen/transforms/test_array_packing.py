@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polygym.codegen import passes
 from polygym.codegen.c import print_c
 from polygym.codegen.llvm import emit_module
 from polygym.codegen.loopir.ir import Block, Loop, LoopProgram
@@ -27,6 +26,7 @@ from polygym.runtime.worker.worker import Worker
 from tests.oracles.compiled_runs import random_arrays, run_natively
 from tests.oracles.loops import events, value
 from tests.oracles.threads import every_loop_shared
+from tests.oracles.tuning import use_machine
 
 PRODUCT = """
 void f(int n, int m, double C[n][n], {types}) {{
@@ -126,7 +126,7 @@ def test_short_rows_are_copied_together(
 ) -> None:
     """Every element once, in blocks: whatever is contiguous on either side stays together."""
     machine = Machine(vector_bits=512, registers=32)
-    monkeypatch.setattr(passes, "this_machine", lambda: machine)
+    use_machine(monkeypatch, machine)
     sizes = {"N": 1, "C": c, "H": 6, "W": 6 + k, "F": f, "KH": 1, "KW": k}
     layer = load_program("tc:conv2d", parameters=sizes)
     legal = LegalSchedule(layer.scop, isl_schedule(layer.scop))

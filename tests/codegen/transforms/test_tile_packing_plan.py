@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from polygym.codegen.common.packing_candidates import MIN_REUSE
 from polygym.codegen.generation.loop_generation import generate_loops
 from polygym.codegen.loopir.ir import LoopProgram, instances_in
 from polygym.codegen.transforms import tile_packing_plan
@@ -14,10 +13,12 @@ from polygym.codegen.tree.planning.plan import plan_tree
 from polygym.frontend.c import parse_text
 from polygym.mapping.machine import Machine
 from polygym.mapping.mapping import parse_mapping
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.codegen.mapped_programs import PROGRAMS, random_mapping, scop_of
 from tests.codegen.transforms.test_tile_packing import PRODUCT, SIZES
+from tests.oracles.tuning import tune
 
 
 def product(mapping: str = "tile=off vector_bits=256") -> LoopProgram:
@@ -66,7 +67,7 @@ def test_without_vectors_nothing_is_planned() -> None:
 def test_what_does_not_fit_is_not_planned(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     program = product()
     (size,) = {tile.size for nest_plan in plan_tiles(program) for tile in nest_plan.tiles}
-    monkeypatch.setattr(tile_packing_plan, "MAX_TOTAL_TILE_BYTES", size - 1 + left)
+    tune(monkeypatch, tile_packing_plan, max_total_tile_bytes=size - 1 + left)
     assert sum(len(plan.tiles) for plan in plan_tiles(program)) == left
 
 
@@ -92,5 +93,5 @@ def test_plans_keep_their_promises(name: str) -> None:
                 assert {loop.variable for loop in tile.loops} <= inside
             else:
                 assert set(tile.loops) <= set(nest.all_loops[tile.depth :])
-            assert len(inside) > len(tile.loops), f"each element is read {MIN_REUSE} times"
+            assert len(inside) > len(tile.loops), f"each element is read {TUNING.min_reuse} times"
             assert 0 < tile.size <= 256 << 10

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.codegen.tree.dependence_queries import (
+from polygym.codegen.tree.loop_context import (
     are_never_carried,
     are_weakly_ordered,
     order_groups,

@@ -13,19 +13,21 @@ from polygym.codegen.tree.analysis.default_sizes import (
     whole_row_tiles,
 )
 from polygym.codegen.tree.analysis.loop_roles import LoopRoles
-from polygym.codegen.tree.analysis.recurrence import is_recurrence
 from polygym.codegen.tree.analysis.scalar_replacement import replaceable
 from polygym.codegen.tree.build import build_tree
-from polygym.codegen.tree.floored_row import FlooredRow
-from polygym.codegen.tree.ir import Band, BandMember, Leaf, SequenceNode, point_member
+from polygym.codegen.tree.inner_loops.arrangement import is_recurrence
+from polygym.codegen.tree.ir import Band, BandMember, FlooredRow, Leaf, SequenceNode, point_member
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning.tile_sizes import outer_band_sizes
-from polygym.codegen.tree.transforms.interchange_inward import interchange_inward
 from polygym.codegen.tree.transforms.parallelization import Parallelizer
-from polygym.codegen.tree.transforms.sinking import sink_points
-from polygym.codegen.tree.transforms.tile_levels import tile_bands
-from polygym.codegen.tree.transforms.tiling import coincident_first, tile_members
-from polygym.codegen.tree.transforms.wavefront import diamond_member, wavefront_members
+from polygym.codegen.tree.transforms.sinking import interchange_inward, sink_points
+from polygym.codegen.tree.transforms.tiling import (
+    coincident_first,
+    diamond_member,
+    tile_bands,
+    tile_members,
+    wavefront_members,
+)
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.machine import Machine

@@ -38,6 +38,7 @@ from polygym.programs import load_program
 from tests.c_programs import kernel_scop, small_parameters
 from tests.codegen.llvm.core.test_emit_index import value_of
 from tests.oracles.compiled_runs import random_arrays, run_code
+from tests.oracles.tuning import tune
 
 COPY = """
 void f(int n, double A[n], double B[n]) {
@@ -317,13 +318,13 @@ def test_places_may_share_what_they_know(kernel: str, monkeypatch: pytest.Monkey
 
 
 def test_a_proof_that_takes_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_bounds, "_MAX_STEPS", 1)
+    tune(monkeypatch, check_bounds, bounds_steps=1)
     access_keys = unproved_accesses(program(FINE["a guard"]), {"n": N})
     assert access_keys == {("S", WRITE_ACCESS), ("S", 0)}
 
 
 def test_loops_say_what_is_not_proved_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_bounds, "_MAX_STEPS", 1)
+    tune(monkeypatch, check_bounds, bounds_steps=1)
     scop = kernel_scop("gemm")
     loop_program = lower(LegalSchedule(scop, original_schedule(scop)), sizes=small_parameters(scop))
     assert loop_program.unproved_accesses == {

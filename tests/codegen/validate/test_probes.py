@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygym.codegen.validate.probes import probe_instances
+from polygym.codegen.validate.coverage import probe_instances
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 * ``definitions``: the functions themselves;
 * ``c_text``: their lists of operations as C functions.
 
-:mod:`polygym.codegen.llvm.expressions.emit_special` makes LLVM IR of the same lists, so printed C
+:mod:`polygym.codegen.llvm.expressions.math_functions` makes LLVM IR of the same lists, so printed C
 and compiled code do the same operations in the same order.
 """
 

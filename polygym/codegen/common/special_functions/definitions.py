@@ -20,32 +20,73 @@ Their numbers come from series whose terms are known, and are computed here.
   the derivative, which is 2 / (ν + √(x² + ν²)) times the series with ν = 1/2 or 3/2, within a
   few percent. Above 30 the asymptotic series times exp(x) / √(2πx), with exp(x) as a square,
   since it overflows before the product does.
+
+What several of the functions are made of.
+
+A constant of twice the digits is a sum of two doubles, ``high + low``. Its product with x is too:
+``fma`` gives what the product loses in rounding, exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from math import factorial, inf, pi, sqrt
 
-from polygym.codegen.common.special_functions.building_blocks import (
-    PI,
-    ROOT_HALF,
-    ROOT_PI,
-    absolute,
-    clamped,
-    exact_product,
-    polynomial,
-    product_with_constant,
-    signed_as,
-)
 from polygym.codegen.common.special_functions.operations import (
     OperationList,
     SpecialOperation,
     TracedValue,
 )
+from polygym.ir.expressions import MathFunction
 from polygym.ir.expressions import MathFunction as Function
+
+PI = (3.141592653589793, 1.2246467991473532e-16)
+ROOT_HALF = (0.7071067811865476, -4.833646656726457e-17)
+ROOT_PI = 1.7724538509055159
+
+
+def exact_product(
+    value: TracedValue, other: TracedValue | float
+) -> tuple[TracedValue, TracedValue]:
+    """Return a rounded product and what rounding has lost of it."""
+    product = value * other
+    return product, value.call(MathFunction.FMA, other, 0.0 - product)
+
+
+def product_with_constant(
+    value: TracedValue, constant: tuple[float, float]
+) -> tuple[TracedValue, TracedValue]:
+    """Return the product with a constant of twice the digits, in two parts."""
+    high, low = constant
+    product, lost = exact_product(value, high)
+    return product, lost + value * low
+
+
+def polynomial(value: TracedValue, coefficients: Sequence[float]) -> TracedValue:
+    """Return the sum of coefficient times power, the constant one first, by Horner's rule."""
+    result = value.constant(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        result = result * value + coefficient
+    return result
+
+
+def clamped(value: TracedValue, least: float, greatest: float) -> TracedValue:
+    """Return a value no smaller and no larger than two limits; NaN stays NaN."""
+    value = value.select_below(least, least, value)
+    return value.constant(greatest).select_below(value, greatest, value)
+
+
+def absolute(value: TracedValue) -> TracedValue:
+    """Return the absolute value."""
+    return value.call(MathFunction.FABS)
+
+
+def signed_as(value: TracedValue, other: TracedValue) -> TracedValue:
+    """Return a value with another's sign."""
+    return value.call(MathFunction.COPYSIGN, other)
+
 
 _ERFCX_ASYMPTOTIC = 10.0
 """Above it erfcx is an asymptotic series."""

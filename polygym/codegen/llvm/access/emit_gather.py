@@ -24,9 +24,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.access.emit_memory import MemoryEmitter
-from polygym.codegen.llvm.core.emit_index import Environment, emit_index
-from polygym.codegen.llvm.core.lane_set import LaneSet, is_vector
+from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
+from polygym.codegen.llvm.core.emit_index import Environment, LaneSet, emit_index, is_vector
 from polygym.codegen.llvm.core.runtime_checks import RuntimeChecks, begin_runtime_checks
 from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
 from polygym.codegen.loopir.index_arithmetic import coefficient
@@ -111,12 +110,12 @@ def emit_gather(
     indices, environment, _ = _checked_subscripts(
         builder, checks, parameters, site, node.access, node.subscripts, values
     )
-    where = (node.access.array, indices, environment)
+    place = Element(node.access.array, indices, environment)
     if lanes is None:
-        return memo.load(*where, check=check)
+        return memo.load(place, check=check)
     if alike:
-        return memo.load_lanes(*where, lanes, check=check)
-    return memo.gather_lanes(*where, lanes, check=check)
+        return memo.load_lanes(place, lanes, check=check)
+    return memo.gather_lanes(place, lanes, check=check)
 
 
 def emit_update(
@@ -135,14 +134,14 @@ def emit_update(
     access = node.access
     if not values:
         subscripts = site.instance.reads[site.number]
-        memo.store(value, access.array, subscripts, site.environment, check=check)
+        memo.store(value, Element(access.array, subscripts, site.environment), check=check)
         return
     assert checks is not None
     indices, environment, outside = _checked_subscripts(
         builder, checks, parameters, site, access, node.subscripts, values
     )
     with builder.if_then(builder.not_(reduce(builder.or_, outside))):
-        memo.store(value, access.array, indices, environment, check=check)
+        memo.store(value, Element(access.array, indices, environment), check=check)
 
 
 def _checked_subscripts(

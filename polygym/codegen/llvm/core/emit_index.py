@@ -16,18 +16,23 @@ That costs an instruction or three, and none where the divisor is a power of two
 What is promised is that nothing wraps (``nsw``), without which LLVM does not recognise affine
 accesses. :mod:`polygym.codegen.validate.ranges` proves it, for every part of every
 expression and all values that its variables may have, whether guards hold or not.
+
+Lanes of a vector: which iterations run at once, and what an index is in each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.types import I64
+from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
+from polygym.codegen.loopir.index_arithmetic import coefficient
 from polygym.codegen.loopir.ir import (
+    COMPARISONS,
     Index,
     IndexConstant,
     IndexOperation,
@@ -38,14 +43,6 @@ from polygym.codegen.loopir.linear_sums import LinearSum
 from polygym.errors import InternalError
 
 Environment = dict[str, ir.Value]
-
-_COMPARISONS = {
-    IndexOperator.EQUAL: "==",
-    IndexOperator.LESS: "<",
-    IndexOperator.LESS_EQUAL: "<=",
-    IndexOperator.GREATER: ">",
-    IndexOperator.GREATER_EQUAL: ">=",
-}
 
 
 def emit_index(
@@ -153,7 +150,7 @@ def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list
             | IndexOperator.GREATER
             | IndexOperator.GREATER_EQUAL
         ):
-            return builder.icmp_signed(_COMPARISONS[operator], *values)
+            return builder.icmp_signed(COMPARISONS[operator], *values)
         case _:
             assert_never(operator)
 
@@ -198,3 +195,47 @@ def _emit_remainder(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
 def _sign(builder: ir.IRBuilder, value: Any) -> Any:
     """Return -1 for a negative number, else 0."""
     return builder.ashr(value, ir.Constant(I64, 63))
+
+
+@dataclass(frozen=True)
+class LaneSet:
+    """The lanes of an instance: ``variable`` is ``base`` + k in lane k; without a mask, all run."""
+
+    variable: str
+    base: Any
+    width: int
+    mask: Any | None
+
+    def lane(self, builder: ir.IRBuilder, number: int) -> Any:
+        """Return the variable's value in one lane, of those too that do not exist.
+
+        None wraps: loops have bounds within 2^62 (check_ranges), lanes are few.
+        """
+        return builder.add(self.base, ir.Constant(I64, number), flags=["nsw"])
+
+
+def lane_values(
+    builder: ir.IRBuilder, index: Index, environment: Environment, lanes: LaneSet
+) -> Any:
+    """Return the value of an index in every lane."""
+    match index:
+        case IndexVariable(name) if name in environment and is_vector(environment[name]):
+            return environment[name]
+        case _:
+            step = coefficient(index, lanes.variable)
+    kind = LaneType(I64, lanes.width)
+    if step is not None:
+        first = emit_index(builder, index, environment | {lanes.variable: lanes.base})
+        growth = ir.Constant(kind, [step * number for number in range(lanes.width)])
+        return builder.add(splat(builder, first, lanes.width), growth)
+    vector: Any = ir.Constant(kind, ir.Undefined)
+    for number in range(lanes.width):
+        inside = environment | {lanes.variable: lanes.lane(builder, number)}
+        value = emit_index(builder, index, inside)
+        vector = builder.insert_element(vector, value, ir.Constant(I32, number))
+    return vector
+
+
+def is_vector(value: Any) -> bool:
+    """Whether a value is one for every lane."""
+    return isinstance(value.type, ir.VectorType)

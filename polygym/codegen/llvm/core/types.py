@@ -2,6 +2,8 @@
 
 Floating types that are only stored are their bits
 (:mod:`polygym.codegen.llvm.expressions.emit_half`).
+
+Functions that are defined elsewhere, each declared once in a module.
 """
 
 from __future__ import annotations
@@ -85,3 +87,15 @@ def _with_lane_type(value: Any, kind: LaneType) -> Any:
     """Give a value the type object that knows its name; the two print alike."""
     value.type = kind
     return value
+
+
+def declare_function(
+    module: ir.Module, name: str, kind: ir.FunctionType, *attributes: str
+) -> ir.Function:
+    """Return a function of this name and type, declared with its attributes where it is not yet."""
+    function = module.globals.get(name)
+    if function is None:
+        function = ir.Function(module, kind, name)
+        for attribute in attributes:
+            function.attributes.add(attribute)
+    return function

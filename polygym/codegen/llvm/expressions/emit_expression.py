@@ -99,16 +99,8 @@ class ExpressionEmitter:
                 return self.builder.zext(
                     self.emit_truth(expression, start), self._kind(ScalarType.INT)
                 )
-            case Conditional(condition, then, otherwise):
-                return self._conditional(
-                    self.emit_truth(condition, start),
-                    (then, start + len(loaded_accesses(condition))),
-                    (
-                        otherwise,
-                        start + len(loaded_accesses(condition)) + len(loaded_accesses(then)),
-                    ),
-                    self.emit,
-                )
+            case Conditional():
+                return self._conditional(expression, start, self.emit)
             case Cast(operand, type_):
                 return self._cast(self.emit(operand, start), operand.type, type_)
             case Call(function, arguments, type_):
@@ -315,16 +307,8 @@ class ExpressionEmitter:
                 return self.builder.fcmp_ordered(operator.value, first, second)
             case IntegerLiteral(value):
                 return self._constant(I1, int(value != 0))
-            case Conditional(condition, then, otherwise):
-                return self._conditional(
-                    self.emit_truth(condition, start),
-                    (then, start + len(loaded_accesses(condition))),
-                    (
-                        otherwise,
-                        start + len(loaded_accesses(condition)) + len(loaded_accesses(then)),
-                    ),
-                    self.emit_truth,
-                )
+            case Conditional():
+                return self._conditional(expression, start, self.emit_truth)
             case _:
                 return self._is_not_zero(self.emit(expression, start), expression.type)
 
@@ -336,13 +320,13 @@ class ExpressionEmitter:
         return self.builder.fcmp_unordered("!=", value, zero)
 
     def _conditional(
-        self,
-        condition: Any,
-        then: tuple[Expression, int],
-        otherwise: tuple[Expression, int],
-        emit: Callable[[Expression, int], Any],
+        self, expression: Conditional, start: int, emit: Callable[[Expression, int], Any]
     ) -> Any:
         """Choose between two arms, behind branches where an arm must not or should not run."""
+        condition = self.emit_truth(expression.condition, start)
+        start += len(loaded_accesses(expression.condition))
+        then = (expression.then, start)
+        otherwise = (expression.otherwise, start + len(loaded_accesses(expression.then)))
         builder = self.builder
         if not (self._needs_branch(*then) or self._needs_branch(*otherwise)):
             return builder.select(condition, emit(*then), emit(*otherwise))

@@ -23,20 +23,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llvmlite import ir
-
-from polygym.codegen.llvm.access.cells import are_distinct, cell_of, load_cell
-from polygym.codegen.llvm.access.protocols import Cell, LoopCarriedEmitter
+from polygym.codegen.llvm.access.protocols import (
+    Cell,
+    Emitter,
+    are_distinct,
+    bottom_tested_loop,
+    cell_of,
+    load_cell,
+)
 from polygym.codegen.llvm.core.emit_index import Environment
-from polygym.codegen.llvm.core.types import I64
 from polygym.codegen.loopir.index_arithmetic import add_constant, depends_on, substitute
 from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, Loop
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.loopir.nests import only_instances
 from polygym.codegen.validate.bounds import WRITE_ACCESS
 from polygym.ir.expressions import Update
+from polygym.mapping.tuning_parameters import TUNING
 
-_MAX_DISTANCE = 4
 _MIN_BYTES = 4  # narrower numbers are rounded as they are stored
 
 
@@ -49,7 +52,7 @@ class _CarriedElement:
 
 
 def emit_loop_carried(
-    emitter: LoopCarriedEmitter, loop: Loop, lower: Any, upper: Any, environment: Environment
+    emitter: Emitter, loop: Loop, lower: Any, upper: Any, environment: Environment
 ) -> bool:
     """Emit a loop that carries what it reads again, unless that is nothing; say whether it has."""
     instances = only_instances(loop.body)
@@ -67,32 +70,20 @@ def emit_loop_carried(
             for cell in carried_element.earlier
         }
         start = builder.block
-        body = builder.append_basic_block(f"{loop.variable}.body")
-        after = builder.append_basic_block(f"{loop.variable}.after")
-        builder.branch(body)
-        builder.position_at_end(body)
-        counter = builder.phi(I64, name=loop.variable)
-        counter.add_incoming(lower, start)
-        phis = {cell: builder.phi(value.type) for cell, value in begun.items()}
-        for cell, phi in phis.items():
-            phi.add_incoming(begun[cell], start)
-        emitter.carried.update(phis)
-        emitter.results.update({chain.written: None for chain in chains})
-        emitter.emit_node(loop.body, environment | {loop.variable: counter})
-        for element in chains:
-            values = (
-                emitter.results.pop(element.written),
-                *(phis[cell] for cell in element.earlier[:-1]),
-            )
-            for cell, value in zip(element.earlier, values, strict=True):
-                phis[cell].add_incoming(value, builder.block)
-        for cell in phis:
-            del emitter.carried[cell]
-        # No wrap, as in any other loop (emit_function).
-        following = builder.add(counter, ir.Constant(I64, 1), flags=["nsw"])
-        counter.add_incoming(following, builder.block)
-        builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
-        builder.position_at_end(after)
+        with bottom_tested_loop(builder, loop, lower, upper) as counter:
+            phis = {cell: builder.phi(value.type) for cell, value in begun.items()}
+            for cell, phi in phis.items():
+                phi.add_incoming(begun[cell], start)
+            emitter.carried.update(phis)
+            emitter.results.update({chain.written: None for chain in chains})
+            emitter.emit_node(loop.body, environment | {loop.variable: counter})
+            for element in chains:
+                earlier = [phis[cell] for cell in element.earlier[:-1]]
+                values = (emitter.results.pop(element.written), *earlier)
+                for cell, value in zip(element.earlier, values, strict=True):
+                    phis[cell].add_incoming(value, builder.block)
+            for cell in phis:
+                del emitter.carried[cell]
     return True
 
 
@@ -103,7 +94,7 @@ def _is_unrolled_or_vector(instances: Sequence[Instance]) -> bool:
 
 
 def _carried_elements(
-    emitter: LoopCarriedEmitter, variable: str, instances: Sequence[Instance]
+    emitter: Emitter, variable: str, instances: Sequence[Instance]
 ) -> Iterator[_CarriedElement]:
     """Yield what is carried."""
     written = [cell_of(emitter.statements[instance.statement], instance) for instance in instances]
@@ -128,21 +119,22 @@ def _carried_elements(
             yield _CarriedElement(cell, tuple(before))
 
 
-def _is_conditional(emitter: LoopCarriedEmitter, instance: Instance) -> bool:
+def _is_conditional(emitter: Emitter, instance: Instance) -> bool:
     """Whether an instance writes under a condition, or at a subscript that is computed."""
     statement = emitter.statements[instance.statement]
     return isinstance(statement.body, Update) or bool(statement.write.gathered)
 
 
 def _carried_reads(
-    emitter: LoopCarriedEmitter, cell: Cell, variable: str, instances: Sequence[Instance]
+    emitter: Emitter, cell: Cell, variable: str, instances: Sequence[Instance]
 ) -> Iterator[tuple[int, Cell]]:
     """Yield the reads of what was written before, and how many iterations before."""
     array, subscripts, lanes = cell
     if not any(depends_on(index, variable) for index in subscripts):
         return
     moved = {
-        back: _shifted_back(subscripts, variable, back) for back in range(1, _MAX_DISTANCE + 1)
+        back: _shifted_back(subscripts, variable, back)
+        for back in range(1, TUNING.max_carried_distance + 1)
     }
     for instance in instances:
         if instance.lanes != lanes:

@@ -14,11 +14,10 @@ With tickets it does not matter how many threads really come, so ``polygym_fork`
 (``GOMP_parallel``, which libgomp and libomp both have) or simply a call of the task. There are as
 many chunks as threads in a static loop, and many more in a dynamic one.
 
-Threads that meet cost time (:mod:`polygym.codegen.common.synchronization_cost`). So the region is
-called directly when the loop has one iteration or there is too little to do, or no memory for
-copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_reduction_copies`); what there is
-to do is estimated from the bounds of the loops inside, each taken at the middle of the loops around
-it.
+Threads that meet cost time (``min_parallel_work`` of :mod:`polygym.mapping.tuning_parameters`). So
+the region is called directly when the loop has one iteration or too little to do, or no memory for
+copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_reduction_copies`); its work is
+estimated from the bounds of the loops inside, each taken at the middle of the loops around it.
 """
 
 from __future__ import annotations
@@ -31,15 +30,16 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import ParallelLoop
-from polygym.codegen.common.synchronization_cost import MIN_PARALLEL_WORK
-from polygym.codegen.llvm.access.protocols import OutliningEmitter
+from polygym.codegen.llvm.access.protocols import Emitter
 from polygym.codegen.llvm.core.binary_interface import FORK_FUNCTION
-from polygym.codegen.llvm.core.declarations import declare_function
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
-from polygym.codegen.llvm.core.heap import release
+from polygym.codegen.llvm.core.memory_allocation import (
+    STACK_STORAGE,
+    allocate_stack_arrays,
+    release,
+)
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.stack_storage import STACK_STORAGE, allocate_stack_arrays
-from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function
 from polygym.codegen.llvm.loops.emit_reduction_copies import (
     ReductionCopy,
     allocate_copies,
@@ -58,34 +58,32 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.ir.scop import StorageClass
+from polygym.mapping.tuning_parameters import TUNING
 
 """The function that runs a task in several threads; whoever loads the code provides it."""
 
-_WORK_PER_VECTOR = 2  # a vector of instances takes about as long as two
-_WORK_PER_COPIED_ELEMENT = 1  # for each element of each thread's copy
-_DYNAMIC_CHUNKS = 16  # for each thread
 
 _I64_ONE = ir.Constant(I64, 1)
 _TASK_TYPE = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
 
 
-def emit_parallel(emitter: OutliningEmitter, loop: Loop, environment: Environment) -> None:
+def emit_parallel(emitter: Emitter, loop: Loop, environment: Environment) -> None:
     """Emit a parallel loop at the place of the emitter's builder."""
     builder, threads = emitter.builder, emitter.program.threads
     lower = emit_index(builder, loop.lower, environment)
     upper = emit_index(builder, loop.upper, environment)
     region, captured = _emit_region(emitter, loop, environment)
     count = _trip_count(builder, loop, lower, upper)
-    wanted = threads * (_DYNAMIC_CHUNKS if _is_dynamic(loop) else 1)
+    wanted = threads * (TUNING.dynamic_chunks if _is_dynamic(loop) else 1)
     chunks = _minimum(builder, count, ir.Constant(I64, wanted))
     middle = _midpoint(builder, lower, upper)
     inside = _estimated_work(builder, loop.body, environment | {loop.variable: middle})
     copies = _reduction_copies(emitter, loop)
     least = max(
         [
-            MIN_PARALLEL_WORK,
-            *(threads * copy.elements * _WORK_PER_COPIED_ELEMENT for copy in copies),
+            TUNING.min_parallel_work,
+            *(threads * copy.elements * TUNING.work_per_copied_element for copy in copies),
         ]
     )
     enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, least))
@@ -121,7 +119,7 @@ def emit_parallel(emitter: OutliningEmitter, loop: Loop, environment: Environmen
         release(emitter.module, builder, memory)
 
 
-def _reduction_copies(emitter: OutliningEmitter, loop: Loop) -> tuple[ReductionCopy, ...]:
+def _reduction_copies(emitter: Emitter, loop: Loop) -> tuple[ReductionCopy, ...]:
     """Return the copies that every chunk of a loop has."""
     assert isinstance(loop.annotation, ParallelLoop)
     return reduction_copies(emitter, loop.annotation.reductions)
@@ -146,7 +144,7 @@ class _Captured:
     values: list[Any]
 
 
-def _capture(emitter: OutliningEmitter, environment: Environment) -> _Captured:
+def _capture(emitter: Emitter, environment: Environment) -> _Captured:
     """Return what is captured at the place of the emitter's builder."""
     program = emitter.program
     written = {statement.write.array for statement in program.scop.statements}
@@ -169,7 +167,7 @@ def _capture(emitter: OutliningEmitter, environment: Environment) -> _Captured:
 
 
 def _emit_region(
-    emitter: OutliningEmitter, loop: Loop, environment: Environment
+    emitter: Emitter, loop: Loop, environment: Environment
 ) -> tuple[ir.Function, list[Any]]:
     """Emit the function that runs part of the loop; return it and what it captures."""
     program, captured = emitter.program, _capture(emitter, environment)
@@ -202,7 +200,7 @@ def _emit_region(
 
 
 def _region_storage(
-    emitter: OutliningEmitter,
+    emitter: Emitter,
     builder: ir.IRBuilder,
     captured: _Captured,
     given: Iterator[ir.Argument],
@@ -222,7 +220,7 @@ def _region_storage(
     return storage | allocate_stack_arrays(builder, program)
 
 
-def _region_function(emitter: OutliningEmitter, captured: list[Any]) -> ir.Function:
+def _region_function(emitter: Emitter, captured: list[Any]) -> ir.Function:
     """Return a function over part of a loop, with the attributes of the one around it."""
     module = emitter.module
     signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
@@ -327,7 +325,7 @@ def _estimated_work(builder: ir.IRBuilder, node: Node, environment: Environment)
     """Return about how many instances run in a node."""
     match node:
         case Instance(lanes=lanes):
-            return ir.Constant(I64, 1 if lanes is None else _WORK_PER_VECTOR)
+            return ir.Constant(I64, 1 if lanes is None else TUNING.work_per_vector)
         case Guard(_, then, otherwise):
             work = _estimated_work(builder, then, environment)
             if otherwise is None:

@@ -22,8 +22,8 @@ from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.common.reductions import ReductionOperator
-from polygym.codegen.llvm.access.protocols import OutliningEmitter
-from polygym.codegen.llvm.core.heap import allocate_memory
+from polygym.codegen.llvm.access.protocols import Emitter
+from polygym.codegen.llvm.core.memory_allocation import allocate_memory
 from polygym.codegen.llvm.core.types import I64, LLVM_TYPE
 from polygym.codegen.llvm.loops.emit_split_accumulators import (
     combine_values,
@@ -53,7 +53,7 @@ class ReductionCopy:
 
 
 def reduction_copies(
-    emitter: OutliningEmitter, sums: Sequence[tuple[str, ReductionOperator]]
+    emitter: Emitter, sums: Sequence[tuple[str, ReductionOperator]]
 ) -> tuple[ReductionCopy, ...]:
     """Return the copies that a chunk needs, one behind the other."""
     copies: list[ReductionCopy] = []

@@ -20,16 +20,24 @@ Instances right before such a loop that write what it holds leave it in the regi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import ScalarReplacement
-from polygym.codegen.llvm.access.cells import are_distinct, cell_of, load_cell, store_cell
-from polygym.codegen.llvm.access.emit_columns import emit_column, group_columns
-from polygym.codegen.llvm.access.protocols import Cell, CellGroup, ScalarReplacementEmitter
+from polygym.codegen.llvm.access.emit_transpose import emit_column, group_columns
+from polygym.codegen.llvm.access.protocols import (
+    Cell,
+    CellGroup,
+    Emitter,
+    are_distinct,
+    bottom_tested_loop,
+    cell_of,
+    load_cell,
+    store_cell,
+)
 from polygym.codegen.llvm.core.emit_index import Environment
-from polygym.codegen.llvm.core.types import I1, I64
+from polygym.codegen.llvm.core.types import I1
 from polygym.codegen.llvm.loops.emit_min_max import (
     are_all_ordinary,
     first_key,
@@ -46,7 +54,7 @@ LoopCounters: TypeAlias = tuple[str, ...]
 """The loops around an instance, by their counters."""
 
 
-def emit_block(emitter: ScalarReplacementEmitter, block: Block, environment: Environment) -> None:
+def emit_block(emitter: Emitter, block: Block, environment: Environment) -> None:
     """Emit what runs one after the other; values stay in registers from instances to loops."""
     run: list[Instance] = []
     for part in sequence_parts(block):
@@ -66,9 +74,7 @@ def emit_block(emitter: ScalarReplacementEmitter, block: Block, environment: Env
         emitter.emit_node(instance, environment)
 
 
-def _initialized_cells(
-    emitter: ScalarReplacementEmitter, run: list[Instance], part: Node
-) -> dict[Cell, bool]:
+def _initialized_cells(emitter: Emitter, run: list[Instance], part: Node) -> dict[Cell, bool]:
     """Return what instances write that the loop after them holds, and whether they read it first.
 
     Nothing in the run may touch the same element under another name.
@@ -89,7 +95,7 @@ def _initialized_cells(
     }
 
 
-def _does_not_alias(emitter: ScalarReplacementEmitter, instance: Instance, cell: Cell) -> bool:
+def _does_not_alias(emitter: Emitter, instance: Instance, cell: Cell) -> bool:
     """Whether an instance touches a cell as its own or not at all."""
     statement = emitter.statements[instance.statement]
     own = cell_of(statement, instance)
@@ -102,7 +108,7 @@ def _does_not_alias(emitter: ScalarReplacementEmitter, instance: Instance, cell:
 
 
 def emit_scalar_replacement(
-    emitter: ScalarReplacementEmitter, loop: Loop, lower: Any, upper: Any, environment: Environment
+    emitter: Emitter, loop: Loop, lower: Any, upper: Any, environment: Environment
 ) -> bool:
     """Emit a loop that holds what it can, unless that is nothing; say whether it has."""
     assert isinstance(loop.annotation, ScalarReplacement)
@@ -117,14 +123,30 @@ def emit_scalar_replacement(
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         emitter.held.update({cell: load_cell(emitter, cell, environment) for cell in own})
         emitter.written.update(dict.fromkeys(groups, ir.Constant(I1, 0)))
-        if not _emit_min_max(emitter, loop, lower, upper, cells, environment):
-            _emit_reduction(emitter, loop, lower, upper, cells, environment)
+        held = _ReplacedLoop(emitter, loop, lower, upper, cells, environment)
+        if not _emit_min_max(held):
+            _emit_reduction(held)
         for group in groups:
             _store_written(emitter, group, environment)
         after = builder.block
     _merge_values(builder, emitter.held, {cell: outside[cell] for cell in carried}, before, after)
     _merge_values(builder, emitter.written, until_then, before, after)
     return True
+
+
+class _ReplacedLoop(NamedTuple):
+    """A loop whose ``cells`` are in registers, with the values of its bounds."""
+
+    emitter: Emitter
+    loop: Loop
+    lower: Any
+    upper: Any
+    cells: tuple[Cell, ...]
+    environment: Environment
+
+
+def _cell(emitter: Emitter, instance: Instance) -> Cell:
+    return cell_of(emitter.statements[instance.statement], instance)
 
 
 def _merge_values(
@@ -142,16 +164,14 @@ def _merge_values(
         values[key] = merged
 
 
-def _written_groups(
-    emitter: ScalarReplacementEmitter, loop: Loop, cells: Sequence[Cell]
-) -> list[CellGroup]:
+def _written_groups(emitter: Emitter, loop: Loop, cells: Sequence[Cell]) -> list[CellGroup]:
     """Return cells in groups; if one of a group has been written in a loop, all of it have been.
 
     That is so where their instances stand in the same loops.
     """
     places: dict[Cell, set[LoopCounters]] = {cell: set() for cell in cells}
     for counters, instance in _instances_with_counters(loop):
-        cell = cell_of(emitter.statements[instance.statement], instance)
+        cell = _cell(emitter, instance)
         if cell in places:
             places[cell].add(counters)
     groups: dict[frozenset[LoopCounters], list[Cell]] = {}
@@ -176,9 +196,7 @@ def _instances_with_counters(
             raise AssertionError("there are only instances in loops that hold")
 
 
-def _store_written(
-    emitter: ScalarReplacementEmitter, group: CellGroup, environment: Environment
-) -> None:
+def _store_written(emitter: Emitter, group: CellGroup, environment: Environment) -> None:
     """Store the cells of a loop that has ended, unless no instance has written them.
 
     The loops inside may all have been empty. Then the elements may be another thread's, which has
@@ -193,25 +211,16 @@ def _store_written(
         _store_all(emitter, values, environment)
 
 
-def _emit_min_max(
-    emitter: ScalarReplacementEmitter,
-    loop: Loop,
-    lower: Any,
-    upper: Any,
-    cells: tuple[Cell, ...],
-    environment: Environment,
-) -> bool:
+def _emit_min_max(held: _ReplacedLoop) -> bool:
     """Emit a loop of extremes that runs at least once, unless it is none; say whether it has.
 
     See :mod:`polygym.codegen.llvm.loops.emit_min_max`: as keys, and then as it is written where
     they do not say which number is kept.
     """
+    emitter, loop, cells = held.emitter, held.loop, held.cells
     updates = min_max_updates_in(loop, emitter.statements, emitter.program.unproved_accesses)
     instances = [instance for _, instance in _instances_with_counters(loop)]
-    kinds = {
-        cell_of(emitter.statements[instance.statement], instance): instance
-        for instance in instances
-    }
+    kinds = {_cell(emitter, instance): instance for instance in instances}
     if updates is None or set(kinds) != set(cells) or len(kinds) < len(instances):
         return False
     builder = emitter.builder
@@ -220,7 +229,7 @@ def _emit_min_max(
     for cell in cells:
         emitter.held[cell] = first_key(builder, before[cell], upwards[cell])
     emitter.min_max_keys.update({cell: updates[kind.statement] for cell, kind in kinds.items()})
-    _emit_reduction(emitter, loop, lower, upper, cells, environment)
+    _emit_reduction(held)
     for cell in cells:
         del emitter.min_max_keys[cell]
     keys = {cell: emitter.held[cell] for cell in cells}
@@ -231,66 +240,38 @@ def _emit_min_max(
     written, start = dict(emitter.written), builder.block
     with builder.if_then(builder.not_(settled), likely=False):
         emitter.held.update(before)
-        _emit_loop(emitter, loop, lower, upper, cells, environment)
+        _emit_loop(held)
         after = builder.block
     _merge_values(builder, emitter.held, numbers, start, after)
     emitter.written.update(written)
     return True
 
 
-def _emit_reduction(
-    emitter: ScalarReplacementEmitter,
-    loop: Loop,
-    lower: Any,
-    upper: Any,
-    cells: tuple[Cell, ...],
-    environment: Environment,
-) -> None:
+def _emit_reduction(held: _ReplacedLoop) -> None:
     """Emit a loop that runs at least once: in chains, where it has some and all is held."""
+    emitter, loop = held.emitter, held.loop
     assert isinstance(loop.annotation, ScalarReplacement)
-    chains, instances = (
-        loop.annotation.accumulators,
-        [one for _, one in _instances_with_counters(loop)],
-    )
-    written = {
-        cell_of(emitter.statements[instance.statement], instance): instance
-        for instance in instances
-    }
-    if chains is None or set(written) != set(cells) or len(written) < len(instances):
-        _emit_loop(emitter, loop, lower, upper, cells, environment)
+    accumulators = loop.annotation.accumulators
+    instances = [instance for _, instance in _instances_with_counters(loop)]
+    written = {_cell(emitter, instance): instance for instance in instances}
+    if accumulators is None or set(written) != set(held.cells) or len(written) < len(instances):
+        _emit_loop(held)
         return
-    parts = tuple(written.items())
-    emit_split_accumulators(emitter, loop, chains, parts, (lower, upper), environment)
+    parts, bounds = tuple(written.items()), (held.lower, held.upper)
+    emit_split_accumulators(emitter, loop, accumulators, parts, bounds, held.environment)
 
 
-def _emit_loop(
-    emitter: ScalarReplacementEmitter,
-    loop: Loop,
-    lower: Any,
-    upper: Any,
-    cells: tuple[Cell, ...],
-    environment: Environment,
-) -> None:
+def _emit_loop(held: _ReplacedLoop) -> None:
     """Emit a loop that runs at least once, tested at the bottom, with cells in its phis."""
-    builder = emitter.builder
+    emitter, builder = held.emitter, held.emitter.builder
     before = builder.block
-    body = builder.append_basic_block(f"{loop.variable}.body")
-    after = builder.append_basic_block(f"{loop.variable}.after")
-    builder.branch(body)
-    builder.position_at_end(body)
-    counter = builder.phi(I64, name=loop.variable)
-    counter.add_incoming(lower, before)
-    carried = _phis(builder, emitter.held, cells, before)
-    written = _phis(builder, emitter.written, tuple(emitter.written), before)
-    emitter.emit_node(loop.body, environment | {loop.variable: counter})
-    for phis, values in ((carried, emitter.held), (written, emitter.written)):
-        for key, phi in phis.items():
-            phi.add_incoming(values[key], builder.block)
-    # No wrap, as in any other loop (emit_function).
-    following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
-    counter.add_incoming(following, builder.block)
-    builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
-    builder.position_at_end(after)
+    with bottom_tested_loop(builder, held.loop, held.lower, held.upper) as counter:
+        carried = _phis(builder, emitter.held, held.cells, before)
+        written = _phis(builder, emitter.written, tuple(emitter.written), before)
+        emitter.emit_node(held.loop.body, held.environment | {held.loop.variable: counter})
+        for phis, values in ((carried, emitter.held), (written, emitter.written)):
+            for key, phi in phis.items():
+                phi.add_incoming(values[key], builder.block)
 
 
 def _phis(
@@ -306,7 +287,7 @@ def _phis(
 
 
 def _replaceable_cells(
-    emitter: ScalarReplacementEmitter, loop: Loop, annotation: ScalarReplacement
+    emitter: Emitter, loop: Loop, annotation: ScalarReplacement
 ) -> Iterator[Cell]:
     """Yield the cells that the loop can hold, each once: none, unless all in it are instances.
 
@@ -317,16 +298,14 @@ def _replaceable_cells(
     if found is None:
         return
     counters, instances = found
-    written = dict.fromkeys(
-        cell_of(emitter.statements[instance.statement], instance) for instance in instances
-    )
+    written = dict.fromkeys(_cell(emitter, instance) for instance in instances)
     unproved = {
-        cell_of(emitter.statements[instance.statement], instance)
+        _cell(emitter, instance)
         for instance in instances
         if (instance.statement, WRITE_ACCESS) in emitter.program.unproved_accesses
     }
     own = dict.fromkeys(
-        cell_of(emitter.statements[instance.statement], instance)
+        _cell(emitter, instance)
         for instance in instances
         if instance.statement in annotation.statements
     )
@@ -366,9 +345,7 @@ def _has_distinct_lanes(cell: Cell) -> bool:
     return lanes is None or any(coefficient(s, lanes.variable) for s in subscripts)
 
 
-def _store_all(
-    emitter: ScalarReplacementEmitter, values: dict[Cell, Any], environment: Environment
-) -> None:
+def _store_all(emitter: Emitter, values: dict[Cell, Any], environment: Environment) -> None:
     """Store cells; those of a block, but for narrow types, are turned first."""
     scop = emitter.program.scop
     for column in group_columns([cell for cell in values if scop.array(cell[0]).type.size >= 4]):

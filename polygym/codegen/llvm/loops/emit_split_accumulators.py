@@ -30,7 +30,7 @@ from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import SplitAccumulators
 from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
-from polygym.codegen.llvm.access.protocols import Cell, ScalarReplacementEmitter
+from polygym.codegen.llvm.access.protocols import Cell, Emitter
 from polygym.codegen.llvm.core.emit_index import Environment
 from polygym.codegen.llvm.core.types import (
     I1,
@@ -51,7 +51,7 @@ _Accumulators: TypeAlias = list[Any]
 
 
 def emit_split_accumulators(
-    emitter: ScalarReplacementEmitter,
+    emitter: Emitter,
     loop: Loop,
     chains: SplitAccumulators,
     parts: ReducedCells,
@@ -140,7 +140,7 @@ def emit_accumulating_loop(
 
 
 def _emit_terms(
-    emitter: ScalarReplacementEmitter,
+    emitter: Emitter,
     loop: Loop,
     parts: ReducedCells,
     values: _Accumulators,
@@ -173,9 +173,7 @@ def _emit_terms(
     return [builder.select(mask, *pair) for pair in zip(result, values, strict=True)]
 
 
-def _operator_of(
-    emitter: ScalarReplacementEmitter, part: tuple[Cell, Instance]
-) -> ReductionOperator:
+def _operator_of(emitter: Emitter, part: tuple[Cell, Instance]) -> ReductionOperator:
     operator = reduction_operator(emitter.statements[part[1].statement])
     assert operator is not None
     return operator
@@ -207,9 +205,7 @@ def neutral_element(operator: ReductionOperator, kind: Any) -> Any:
             raise AssertionError(f"{operator} has none that is used")
 
 
-def _combine(
-    emitter: ScalarReplacementEmitter, part: tuple[Cell, Instance], left: Any, right: Any
-) -> Any:
+def _combine(emitter: Emitter, part: tuple[Cell, Instance], left: Any, right: Any) -> Any:
     """Take two values together, or those of two chains lane by lane."""
     scalar = emitter.statements[part[1].statement].body.type
     is_key = part[0] in emitter.min_max_keys
@@ -251,9 +247,7 @@ def combine_values(
             return builder.xor(left, right)
 
 
-def _reduce_lanes(
-    emitter: ScalarReplacementEmitter, part: tuple[Cell, Instance], vector: Any
-) -> Any:
+def _reduce_lanes(emitter: Emitter, part: tuple[Cell, Instance], vector: Any) -> Any:
     """Take the lanes of a vector together, by halves; one value is itself."""
     builder = emitter.builder
     if not isinstance(vector.type, ir.VectorType):

@@ -1,3 +1,9 @@
-"""early_reduction_terms: to be described."""
+"""Terms of a reduction that need nothing of their tile, run before it as a product.
+
+``analysis`` finds the terms and their tiles; :mod:`polygym.codegen.tree.planning.plan` inserts the
+branch.
+
+fires on: nussinov
+"""
 
 __all__: list[str] = []

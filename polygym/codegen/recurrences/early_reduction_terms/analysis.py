@@ -49,17 +49,20 @@ from polygym.codegen.tree.analysis.tile_coordinates import (
     floor_texts,
     separating_conditions,
 )
-from polygym.codegen.tree.analysis.trip_counts import member_trip_count
-from polygym.codegen.tree.floored_row import FlooredRow
 from polygym.codegen.tree.inner_loops.arrangement import Arrangement, distributed_arrangement
-from polygym.codegen.tree.ir import Band, BandMember, Leaf, loop_path, restrict_member
+from polygym.codegen.tree.ir import (
+    Band,
+    BandMember,
+    FlooredRow,
+    Leaf,
+    TilePredicate,
+    loop_path,
+    restrict_member,
+)
 from polygym.codegen.tree.loop_context import LoopContext
-from polygym.codegen.tree.tile_predicate import TilePredicate
 from polygym.mapping.sizes import at_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.schedule import ScheduleRow
-
-_MIN_TILES = 4
-_MAX_VECTORS = 2
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ def early_terms_candidate(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> EarlyTermsCandidate | None:
     """Return a sum below a band that would be a product if its terms had nothing to wait for."""
+    if not context.mapping.is_tiled:
+        return None
     return context.memoized(
         "terms", band, loop_context, lambda own: _early_terms_candidate(band, loop_context, own)
     )
@@ -103,7 +108,7 @@ def _early_terms_candidate(
     mapping, scop = context.mapping, context.scop
     if context.sizes is None or not (context.has_vectors and mapping.scalar_replacement):
         return None
-    if not mapping.is_tiled or mapping.order or len(band.members) < 2:
+    if mapping.order or len(band.members) < 2:
         return None
     for name in band.statements:
         below = loop_path(band.child, name)
@@ -136,7 +141,7 @@ def find_early_terms(
     context = _with_narrow_vectors(size, name, context)
     (row,) = terms.reduction_member.rows
     along = BandMember((FlooredRow((row,), size),), coincident=False)
-    if member_trip_count(scop, (name,), along, loop_context.parameters, sizes) < _MIN_TILES:
+    if context.trip_count((name,), along, loop_context) < TUNING.min_early_tiles:
         return None
     place = band.statements.index(name)
     numbers = tuple(dict.fromkeys(part for member in level for part in member.terms))
@@ -172,7 +177,9 @@ def _with_narrow_vectors(size: int, name: str, context: PlannerContext) -> Plann
     if context.mapping.vector_copies is not None:
         return context
     most = max(1, size // context.lanes((name,)))
-    return replace(context, mapping=replace(context.mapping, vector_copies=min(_MAX_VECTORS, most)))
+    return replace(
+        context, mapping=replace(context.mapping, vector_copies=min(TUNING.max_early_vectors, most))
+    )
 
 
 def _point_members(band: Band, name: str, along: BandMember) -> tuple[BandMember, ...]:

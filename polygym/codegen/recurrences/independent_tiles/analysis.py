@@ -44,19 +44,20 @@ from polygym.codegen.tree.analysis.tile_coordinates import (
     separating_conditions,
     without_existentials,
 )
-from polygym.codegen.tree.floored_row import FlooredRow
 from polygym.codegen.tree.inner_loops.arrangement import Arrangement, distributed_arrangement
 from polygym.codegen.tree.ir import (
     Band,
     BandMember,
     Branch,
+    FlooredRow,
+    Inequality,
     Leaf,
     SequenceNode,
+    TilePredicate,
     Tree,
     restrict_member,
 )
 from polygym.codegen.tree.loop_context import LoopContext
-from polygym.codegen.tree.tile_predicate import Inequality, TilePredicate
 from polygym.mapping.sizes import at_sizes
 from polygym.poly.distance import DependencePairs
 

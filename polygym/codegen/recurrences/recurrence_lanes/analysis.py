@@ -36,7 +36,6 @@ import islpy as isl
 from polygym.codegen.tree.analysis.access_strides import displacements
 from polygym.codegen.tree.analysis.loop_roles import LoopRoles
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.analysis.trip_counts import member_trip_count
 from polygym.codegen.tree.ir import BandMember
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.ir.expressions import (
@@ -49,15 +48,7 @@ from polygym.ir.expressions import (
     children,
     walk,
 )
-
-VECTORS = 2
-"""How many vectors of rows run together: while one waits, the other one does not."""
-
-_LATENCY, _DIVISION, _VECTOR_DIVISION = 4, 5, 10
-_MIN_GAIN = 1.25
-_MIN_TRIP_COUNT = 16
-_MIN_LANES = 4
-_JAM_COPIES = 4
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,7 @@ class _PointWork:
             self.latency / copies,
             self.operations / 2,
             self.accesses / 2,
-            _DIVISION * self.divisions,
+            TUNING.division_cycles * self.divisions,
         )
 
     def in_lanes(self, lanes: int, vectors: int) -> float:
@@ -85,7 +76,7 @@ class _PointWork:
             self.latency / vectors,
             self.operations / 2,
             self.accesses / 2,
-            _VECTOR_DIVISION * self.divisions,
+            TUNING.vector_division_cycles * self.divisions,
         )
         return (step + 2 * self.transposed_tiles * (1 + log2(lanes))) / lanes
 
@@ -114,7 +105,7 @@ def find_lane_recurrence(
     coincident = [place for place, member in enumerate(members) if member.coincident]
     waiting = [place for place, member in enumerate(members) if not member.coincident]
     lanes = context.lanes(statements)
-    if lanes < _MIN_LANES or len(statements) == 1:
+    if lanes < TUNING.min_lanes or len(statements) == 1:
         return None
     recurrence: LaneRecurrence | None = None
     for row in reversed(coincident):
@@ -134,7 +125,9 @@ def find_lane_recurrence(
 
 
 def _is_profitable(work: _PointWork, lanes: int) -> bool:
-    return work.jammed(_JAM_COPIES) > _MIN_GAIN * work.in_lanes(lanes, VECTORS)
+    return work.jammed(TUNING.lane_jam_copies) > TUNING.min_lane_gain * work.in_lanes(
+        lanes, TUNING.lane_vectors
+    )
 
 
 def _has_enough_iterations(
@@ -149,13 +142,9 @@ def _has_enough_iterations(
     """Whether there are rows for all lanes, and columns for a block; unknown sizes are large."""
     if context.sizes is None:
         return True
-    rows, columns = (
-        member_trip_count(
-            context.scop, statements, members[place], loop_context.parameters, context.sizes
-        )
-        for place in (row, along)
-    )
-    return rows >= lanes and columns >= _MIN_TRIP_COUNT
+    loops = (members[row], members[along])
+    rows, columns = context.trip_counts(statements, loops, loop_context)
+    return rows >= lanes and columns >= TUNING.min_lane_columns
 
 
 def _point_work(
@@ -195,7 +184,7 @@ def _point_work(
         nodes = list(walk(statement.body))
         divisions += sum(map(is_division, nodes))
         operations += sum(isinstance(node, Binary) and not is_division(node) for node in nodes)
-        waits = max(waits, _LATENCY * _dependence_depth(statement.body, written))
+        waits = max(waits, TUNING.operation_latency * _dependence_depth(statement.body, written))
     if not tiles:
         return None
     count = sum(is_written or array not in written for array, _, is_written in tiles)

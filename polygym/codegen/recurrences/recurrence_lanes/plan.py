@@ -40,7 +40,12 @@ from typing import TypeAlias
 
 from polygym.codegen.common.loop_annotation import LaneRows, ScalarReplacement, SequentialLoop
 from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on, substitute
+from polygym.codegen.loopir.index_arithmetic import (
+    coefficient,
+    depends_on,
+    strides_along,
+    substitute,
+)
 from polygym.codegen.loopir.ir import Index, Instance, Loop, LoopProgram
 from polygym.codegen.loopir.linear_sums import to_linear_sum
 from polygym.codegen.loopir.nests import only_instances
@@ -54,10 +59,7 @@ from polygym.codegen.recurrences.recurrence_lanes.row_groups import (
 )
 from polygym.codegen.transforms.vectorization import element_size, has_masked_form
 from polygym.ir.scop import Array, Scop
-
-_MAX_COLUMNS, _PREFETCHED_COLUMNS, _MIN_COLUMNS = 256, 64, 16
-_MAX_PREFETCHED_ROWS = 24
-_L1_BYTES = 24 << 10  # of a level 1 cache of 32 KB
+from polygym.mapping.tuning_parameters import TUNING
 
 RowFamily: TypeAlias = tuple[str, RowKey, SubscriptTerms]
 """An array, a row that others are shifted from, and the column but for a number."""
@@ -170,8 +172,7 @@ def plan_rows(loop: Loop, program: LoopProgram, max_bytes: int) -> RowPlan | Non
         return None
     names = [instance.statement for instance in instances]
     statements = [program.scop.statement(name) for name in names]
-    guarded = {name for name, _ in program.guarded_reads}
-    if len({*names}) < len(names) or not guarded.isdisjoint(names):
+    if len({*names}) < len(names) or not program.guarded_statements.isdisjoint(names):
         return None
     if not all(map(has_masked_form, statements)):
         return None
@@ -234,7 +235,9 @@ def _row_groups(
     row_groups: dict[ShiftedRow, RowGroup] = {}
     for family, near in families.items():
         line = CACHE_LINE // scop.array(family[0]).type.size
-        for run in group_rows(near, TileFormat(height, line, _MAX_COLUMNS, _MIN_COLUMNS)):
+        for run in group_rows(
+            near, TileFormat(height, line, TUNING.max_block_columns, TUNING.min_block_columns)
+        ):
             shifts = tuple(row.shift for row in run)
             row_groups |= {(family, shift): (family, shifts) for shift in shifts}
     return tuple(dict.fromkeys(row_groups[where] for where in places))
@@ -255,8 +258,8 @@ def _shifted_row(touch: _RowAccess, rows: str, along: str) -> ShiftedRow | None:
     Raises:
         _OtherwiseError: it is neither, and no tile helps.
     """
-    steps = [coefficient(subscript, rows) for subscript in touch.subscripts]
-    if None in steps:
+    steps = strides_along(touch.subscripts, rows)
+    if steps is None:
         raise _UnsupportedAccessError
     if not any(steps):
         if touch.writes:
@@ -288,7 +291,7 @@ def _row_tile(
     first = touches[offsets.index(least)]
     direction = coefficient(first.subscripts[-1], along)
     array = scop.array(first.array)
-    if array.type.size < 4 or direction is None or span > _MIN_COLUMNS:
+    if array.type.size < 4 or direction is None or span > TUNING.min_block_columns:
         raise _UnsupportedAccessError
     written = {offset for offset, touch in zip(offsets, touches, strict=True) if touch.writes}
     if len(written) > 1:
@@ -329,13 +332,13 @@ def _prefill(
 
 def _block_columns(tiles: Sequence[RowTile], height: int, max_bytes: int) -> int:
     """Return how many columns a block has, so that there is room for its tiles."""
-    most = _MAX_COLUMNS
-    if sum(height + tile.extra_rows for tile in tiles) <= _MAX_PREFETCHED_ROWS:
-        most, max_bytes = _PREFETCHED_COLUMNS, min(max_bytes, _L1_BYTES)
-    for columns in range(most, _MIN_COLUMNS, -_MIN_COLUMNS):
+    most = TUNING.max_block_columns
+    if sum(height + tile.extra_rows for tile in tiles) <= TUNING.max_prefetched_rows:
+        most, max_bytes = TUNING.prefetched_columns, min(max_bytes, TUNING.lane_level_1_bytes)
+    for columns in range(most, TUNING.min_block_columns, -TUNING.min_block_columns):
         if sum(tile.size(height, columns) for tile in tiles) <= max_bytes:
             return columns
-    return _MIN_COLUMNS
+    return TUNING.min_block_columns
 
 
 def least_column(tile: RowTile, along: str, first: Index, last: Index) -> Index:

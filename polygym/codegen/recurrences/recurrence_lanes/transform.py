@@ -60,6 +60,7 @@ from polygym.codegen.loopir.ir import (
 from polygym.codegen.loopir.linear_sums import add_indices, constant_difference, subtract_indices
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import sequence_parts
+from polygym.codegen.pass_types import loop_pass
 from polygym.codegen.recurrences.recurrence_lanes.dead_copies import remove_dead_copies
 from polygym.codegen.recurrences.recurrence_lanes.plan import (
     RowPlan,
@@ -69,19 +70,17 @@ from polygym.codegen.recurrences.recurrence_lanes.plan import (
     least_column,
     plan_rows,
 )
-from polygym.codegen.transforms.copy_statements import copy_back_statement, copy_in_statement
-from polygym.codegen.transforms.packed_tiles import tile_array
+from polygym.codegen.transforms.packed_tiles import (
+    copy_back_statement,
+    copy_in_statement,
+    tile_array,
+)
 from polygym.codegen.transforms.tile_packing import with_renamed_registers
 from polygym.codegen.transforms.unroll_and_jam import bound_over_copies
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Array, Statement
-
-_MAX_TOTAL_BYTES = 256 << 10
-_MIN_RECURRENCE_BYTES, _MAX_RECURRENCE_BYTES = (
-    24 << 10,
-    128 << 10,
-)  # for one recurrence, of a level 2 cache of 512 KB
+from polygym.mapping.tuning_parameters import TUNING
 
 
 def apply_recurrence_lanes(program: LoopProgram) -> LoopProgram:
@@ -90,14 +89,8 @@ def apply_recurrence_lanes(program: LoopProgram) -> LoopProgram:
     body = turning.visit_node(program.body)
     if not turning.arrays:
         return replace(program, body=body)
-    scop = replace(
-        program.scop,
-        arrays=(*program.scop.arrays, *turning.arrays),
-        statements=(*program.scop.statements, *turning.statements),
-    )
-    extents = (*program.extents, *turning.extents)
-    loop_program = replace(program, scop=scop, body=body, extents=extents)
-    return remove_dead_copies(loop_program, turning.backs)
+    made = (turning.arrays, turning.extents, turning.statements)
+    return remove_dead_copies(program.extended(body, *made), turning.backs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +143,7 @@ class _RecurrenceLanes:
         self.extents: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
         self.backs: list[str] = []
-        self.room = _MAX_TOTAL_BYTES
+        self.room = TUNING.max_row_tile_bytes
         self.share = _bytes_per_recurrence(program)
 
     def visit_node(self, node: Node) -> Node:
@@ -248,7 +241,8 @@ def _bytes_per_recurrence(program: LoopProgram) -> int:
         for part in sequence_parts(loop.body)
     )
     return max(
-        _MIN_RECURRENCE_BYTES, min(_MAX_RECURRENCE_BYTES, _MAX_TOTAL_BYTES // max(1, recurrences))
+        TUNING.min_recurrence_bytes,
+        min(TUNING.max_recurrence_bytes, TUNING.max_row_tile_bytes // max(1, recurrences)),
     )
 
 
@@ -436,3 +430,11 @@ def _descending_bounds(first: Index, last: Index, step: int) -> tuple[Index, Ind
 
 def _offset_index(index: Index, amount: int) -> Index:
     return add_indices(index, IndexConstant(amount))
+
+
+PASS = loop_pass(
+    "recurrence_lanes",
+    "recurrences along rows vectorized across rows, through transposed tiles (pack=on)",
+    apply_recurrence_lanes,
+    lambda mapping: mapping.pack,
+)

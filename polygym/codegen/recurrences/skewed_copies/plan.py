@@ -21,7 +21,7 @@ Side conditions.
 3. Every access to the array inside goes to the copy.
 4. Around the region the copy has constant size, and begins at a function of the counters.
 
-Whether it pays is a question for :mod:`polygym.codegen.recurrences.skewed_copies.cost`.
+Whether it pays is a question for :mod:`polygym.codegen.recurrences.skewed_copies.analysis`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from polygym.codegen.analysis.footprint import (
     LoopAccess,
     access_relation,
     accesses_of,
+    at_depth,
     isl_index_text,
+    origin_and_length,
 )
-from polygym.codegen.analysis.footprint_origin import at_depth, origin_and_length
 from polygym.codegen.common.loop_annotation import (
     DiagonalLoop,
     ParallelLoop,
@@ -47,7 +48,7 @@ from polygym.codegen.common.loop_annotation import (
     SequentialLoop,
 )
 from polygym.codegen.common.packing_candidates import CACHE_LINE, row_padding
-from polygym.codegen.loopir.index_arithmetic import coefficient
+from polygym.codegen.loopir.index_arithmetic import strides_along
 from polygym.codegen.loopir.ir import (
     Block,
     Guard,
@@ -68,18 +69,16 @@ from polygym.codegen.loopir.linear_sums import (
     to_linear_sum,
 )
 from polygym.codegen.loopir.nests import only_instances
-from polygym.codegen.recurrences.skewed_copies.analysis import is_skewable
-from polygym.codegen.recurrences.skewed_copies.cost import is_profitable
+from polygym.codegen.recurrences.skewed_copies.analysis import is_profitable, is_skewable
 from polygym.codegen.transforms.vectorization import (
     has_masked_form,
     statements_in,
 )
 from polygym.ir.expressions import Update
 from polygym.ir.scop import Array, Scop, StorageClass
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import attempt_bounded, unbounded_operations
 
-_MAX_COPY_BYTES = 256 << 10
-_MAX_ISL_OPERATIONS = 2_000_000
 _OWN_STORAGE = frozenset({StorageClass.TILE, StorageClass.PRIVATE, StorageClass.ONLY_PRIVATE})
 
 
@@ -188,9 +187,9 @@ def plan_copies(region: SkewRegion) -> tuple[SkewedCopy, ...] | None:
     if skews is None:
         return None
     result = []
-    left = _MAX_COPY_BYTES
+    left = TUNING.max_skewed_bytes
     try:
-        with unbounded_operations(), attempt_bounded(_MAX_ISL_OPERATIONS):
+        with unbounded_operations(), attempt_bounded(TUNING.skew_plan_operations):
             for skew in skews:
                 copy = _plan_copy(region, skew)
                 if copy is None or copy.size > left:
@@ -214,13 +213,12 @@ def _plan_skews(region: SkewRegion) -> tuple[Skew, ...] | None:
     if not diagonals or not _is_sequential(region):
         return None
     scop, steps = region.program.scop, dict[str, tuple[int, ...]]()
-    guarded = {name for name, _ in region.program.guarded_reads}
     for loop in diagonals:
         instances = only_instances(loop.body)
         if instances is None or loop.step != 1:
             return None
         for instance in instances:
-            if instance.statement in guarded or not has_masked_form(
+            if instance.statement in region.program.guarded_statements or not has_masked_form(
                 scop.statement(instance.statement)
             ):
                 return None
@@ -276,7 +274,7 @@ def _has_exact_accesses(program: LoopProgram, name: str, arrays: set[str]) -> bo
     accesses = (statement.write, *statement.reads)
     if not any(access.array in arrays for access in accesses):
         return True
-    is_guarded = any(own == name for own, _ in program.guarded_reads)
+    is_guarded = name in program.guarded_statements
     is_gathered = any(access.gathered for access in accesses)
     return not (is_guarded or is_gathered or isinstance(statement.body, Update))
 
@@ -289,9 +287,7 @@ def _access_strides(
     accesses = (statement.write, *statement.reads)
     subscripts = (instance.write, *instance.reads)
     for number, (access, places) in enumerate(zip(accesses, subscripts, strict=True)):
-        steps = [coefficient(place, variable) for place in places]
-        known = tuple(step for step in steps if step is not None)
-        yield access.array, known if len(known) == len(steps) else None, number == 0
+        yield access.array, strides_along(places, variable), number == 0
 
 
 def _plan_copy(region: SkewRegion, skew: Skew) -> SkewedCopy | None:

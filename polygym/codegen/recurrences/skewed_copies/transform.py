@@ -27,7 +27,7 @@ import islpy as isl
 
 from polygym.codegen.analysis.footprint import InstancePath
 from polygym.codegen.common.loop_annotation import DiagonalLoop, UnrollAndJam, VectorLoop
-from polygym.codegen.generation.set_scanning import scan_set
+from polygym.codegen.generation.isl_ast import scan_set
 from polygym.codegen.loopir.ir import (
     Block,
     Guard,
@@ -41,23 +41,25 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.names import CodegenNames
+from polygym.codegen.pass_types import loop_pass
 from polygym.codegen.recurrences.skewed_copies.plan import (
     SkewedCopy,
     SkewRegion,
     has_exact_footprint,
     plan_copies,
 )
-from polygym.codegen.transforms.copy_statements import copy_back_statement, copy_in_statement
-from polygym.codegen.transforms.packed_tiles import tile_array
+from polygym.codegen.transforms.packed_tiles import (
+    copy_back_statement,
+    copy_in_statement,
+    tile_array,
+)
 from polygym.codegen.transforms.tile_packing import with_renamed_registers
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.errors import InternalError
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.scop import Array, Statement
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import attempt_bounded, unbounded_operations
-
-_MAX_ISL_OPERATIONS = 2_000_000
-_MAX_TOTAL_BYTES = 512 << 10
 
 
 def apply_skewed_copies(program: LoopProgram) -> LoopProgram:
@@ -66,12 +68,7 @@ def apply_skewed_copies(program: LoopProgram) -> LoopProgram:
         return program
     skewing = _SkewedCopies(program)
     body = skewing.visit_node(program.body, InstancePath())
-    scop = replace(
-        program.scop,
-        arrays=(*program.scop.arrays, *skewing.arrays),
-        statements=(*program.scop.statements, *skewing.statements),
-    )
-    return replace(program, scop=scop, body=body, extents=(*program.extents, *skewing.extents))
+    return program.extended(body, skewing.arrays, skewing.extents, skewing.statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ class _SkewedCopies:
         self.arrays: list[Array] = []
         self.extents: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
-        self.room = _MAX_TOTAL_BYTES
+        self.room = TUNING.max_total_skewed_bytes
 
     def visit_node(self, node: Node, way: InstancePath) -> Node:
         """Return what becomes of a node, to which the loops and conditions of a way lead."""
@@ -131,7 +128,7 @@ class _SkewedCopies:
         if copies is None or sum(copy.size for copy in copies) > self.room:
             return None
         try:
-            with unbounded_operations(), attempt_bounded(_MAX_ISL_OPERATIONS):
+            with unbounded_operations(), attempt_bounded(TUNING.skew_loop_operations):
                 made = [self._declare_copy(copy, region) for copy in copies]
         except (isl.Error, InternalError):
             return None
@@ -166,21 +163,10 @@ class _SkewedCopies:
                 result.append(None)
                 continue
             loops = self._copy_loops(copy, region, statement, wanted)
-            alone = replace(
-                region,
-                program=replace(
-                    region.program,
-                    scop=replace(
-                        region.program.scop,
-                        arrays=(*region.program.scop.arrays, declared),
-                        statements=(*region.program.scop.statements, statement),
-                    ),
-                    extents=(
-                        *region.program.extents,
-                        tuple(map(IndexConstant, copy.padded_lengths)),
-                    ),
-                ),
-            )
+            extents = tuple(map(IndexConstant, copy.padded_lengths))
+            program = region.program
+            extended = program.extended(program.body, [declared], [extents], [statement])
+            alone = replace(region, program=extended)
             if not has_exact_footprint(alone, loops, array.name, wanted):
                 return None
             result.append((loops, statement))
@@ -255,3 +241,11 @@ class _SkewedCopies:
                     return map_children(part, walk)
 
         return walk(node)
+
+
+PASS = loop_pass(
+    "skewed_copies",
+    "diagonals vectorized through skewed copies of arrays (pack=on)",
+    apply_skewed_copies,
+    lambda mapping: mapping.pack,
+)

@@ -28,13 +28,12 @@ from collections.abc import Sequence
 from math import prod
 
 from polygym.codegen.tree.analysis.access_strides import StrideKind, shares_vectors
-from polygym.codegen.tree.analysis.default_sizes import MAX_VECTORS
 from polygym.codegen.tree.analysis.loop_roles import LoopRoles, StrideTable
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.analysis.trip_counts import member_trip_counts
 from polygym.codegen.tree.ir import BandMember
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.mapping.machine import LAST_LEVEL_CACHE
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.evaluation import evaluate_extent
 
 
@@ -55,11 +54,9 @@ def row_streaming_roles(
         return roles
     if jammed is not None and shares_vectors(table[jammed][name], table[vector][name]):
         return roles
-    found = member_trip_counts(
-        context.scop, statements, members, loop_context.parameters, context.sizes
-    )
+    found = context.trip_counts(statements, members, loop_context)
     touched = prod(found) * context.scop.widest_element(statements)
-    is_short = found[vector] <= MAX_VECTORS * context.lanes(statements)
+    is_short = found[vector] <= TUNING.max_vectors * context.lanes(statements)
     if touched <= context.machine.level_2 or is_short:
         return roles
     return LoopRoles(vector, None, held)
@@ -89,9 +86,7 @@ def exceeds_last_level_cache(
     if not all(member.coincident for member in others):
         return False
     sizes = context.sizes
-    points = prod(
-        member_trip_counts(context.scop, statements, members, loop_context.parameters, sizes)
-    )
+    points = prod(context.trip_counts(statements, members, loop_context))
     if points * context.scop.widest_element(statements) < LAST_LEVEL_CACHE:
         return False
     table = context.access_strides(statements, loop_context.rows, members)

@@ -18,8 +18,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.declarations import declare_function
-from polygym.codegen.llvm.core.types import I32, I64, POINTER
+from polygym.codegen.llvm.core.types import I32, I64, POINTER, declare_function
 
 _FENCE = "llvm.x86.sse.sfence"
 _PREFETCH = "llvm.prefetch.p0"

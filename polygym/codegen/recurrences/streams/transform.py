@@ -40,7 +40,12 @@ from math import prod
 
 from polygym.codegen.analysis.footprint import InstancePath, instances_with_paths
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, ParallelLoop, ScalarReplacement
-from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on, evaluate_index
+from polygym.codegen.loopir.index_arithmetic import (
+    coefficient,
+    depends_on,
+    evaluate_index,
+    strides_along,
+)
 from polygym.codegen.loopir.ir import (
     Guard,
     Index,
@@ -54,13 +59,12 @@ from polygym.codegen.loopir.ir import (
     loops_in,
 )
 from polygym.codegen.loopir.nests import sequence_parts
+from polygym.codegen.pass_types import loop_pass
 from polygym.ir.expressions import Load, Update
 from polygym.ir.scop import Array, Statement, StorageClass
 from polygym.mapping.machine import LAST_LEVEL_CACHE, has_nontemporal_stores
+from polygym.mapping.tuning_parameters import TUNING
 
-_MAX_TOUCHES_PER_ELEMENT = 1.5  # how often an element may be touched on the average
-_PREFETCH_BYTES = 4096  # bytes of which the lines are asked for ahead
-_SMALL_TILE_BYTES = 16 << 10  # a tile that leaves room for others in the level 1 cache
 _MIN_ELEMENT_BYTES = 4  # narrower numbers are rounded as they are stored
 _STREAM_VECTOR_BYTES = (16, 32, 64)  # bytes that go past the caches at once
 
@@ -234,7 +238,11 @@ class _StreamPlanner:
                 return None
             place = _innermost_branching_loop(way)
             bytes_ = size * prod(_trip_count(loop, values) for loop in way.loops[place + 1 :])
-            if place < 0 or bytes_ > _SMALL_TILE_BYTES or not _varies_with(way.loops[place], read):
+            if (
+                place < 0
+                or bytes_ > TUNING.small_tile_bytes
+                or not _varies_with(way.loops[place], read)
+            ):
                 return None
         else:
             place = len(way.loops) - 2
@@ -246,18 +254,17 @@ class _StreamPlanner:
             if not depends_on(instance.lanes.base, inner.variable):
                 return None
             bytes_ = size * _trip_count(inner, values) * inner.step
-            growth = [coefficient(subscript, outer.variable) for subscript in read]
-            known_growth = [step for step in growth if step is not None]
-            if len(known_growth) < len(growth):
+            growth = strides_along(read, outer.variable)
+            if growth is None:
                 return None
-            pairs = zip(known_growth, known.strides, strict=True)
+            pairs = zip(growth, known.strides, strict=True)
             stride = size * outer.step * abs(sum(step * by for step, by in pairs))
             if 2 * (stride - bytes_) < bytes_:
                 return None  # it goes on in memory, or nearly so
         loop = way.loops[place]
         if loop.annotation != SEQUENTIAL_LOOP or not bytes_:
             return None
-        pieces = -(-_PREFETCH_BYTES // bytes_)
+        pieces = -(-TUNING.prefetch_bytes // bytes_)
         return Prefetch(statement.name, number, loop.variable, pieces * loop.step)
 
     def _is_touched_once(self, array: str, visits: list[InstanceVisit]) -> bool:
@@ -266,7 +273,7 @@ class _StreamPlanner:
         known = self.large[array]
         return (
             self.least <= count * known.array.type.size
-            and count <= _MAX_TOUCHES_PER_ELEMENT * known.elements
+            and count <= TUNING.max_touches * known.elements
         )
 
     def _instance_elements(self, instance: Instance, way: InstancePath) -> int:
@@ -331,3 +338,11 @@ def _register_statements(nest: Node) -> frozenset[str]:
             case _:
                 pass
     return frozenset(result)
+
+
+PASS = loop_pass(
+    "streams",
+    "non-temporal stores and software prefetching of arrays larger than the last cache",
+    lambda program: apply_streams(program),
+    lambda mapping: not mapping.keeps_schedule_order,
+)

@@ -1,3 +1,17 @@
-"""analysis: to be described."""
+"""Analyses of schedule trees.
+
+======================  ==============================================================
+``planner_context``     program, machine, mapping and memo that decisions depend on
+``access_strides``      strides of accesses along each loop
+``trip_counts``         iterations of loops at known sizes
+``loop_order``          the order of loops that a mapping asks for
+``loop_roles``          loops that run in vectors, in copies, in registers
+``statement_group``     statements that share innermost loops
+``scalar_replacement``  elements that registers may hold, decided exactly
+``default_sizes``       register blocks and tiles from registers and caches
+``vector_choice``       the vector loop around a reduction with the fewest cycles
+``tile_coordinates``    tile numbers as isl sets, and conditions that tell tiles apart
+======================  ==============================================================
+"""
 
 __all__: list[str] = []

@@ -27,23 +27,7 @@ from polygym.codegen.tree.analysis.access_strides import StrideKind
 from polygym.codegen.tree.analysis.loop_roles import LoopRoles, StrideTable
 from polygym.codegen.tree.ir import BandMember
 from polygym.mapping.machine import Machine
-
-_REDUCTION_TILE = 256
-_STENCIL_TILES = {2: (32, 256), 3: (16, 32, 256)}
-_LARGER_STENCIL_TILES = {2: 512, 3: 64, 4: 16}
-_PARALLEL_TILE = 64
-_MAX_PARALLEL_TILE = 256
-_MAX_SKEW = 4
-_MIN_SKEWED_TILE = 64
-_MIN_TILES = 4  # for each thread
-_MAX_ROWS = 16
-_DEFAULT_TILE = 32
-
-MAX_VECTORS = 6
-"""How many vectors of a loop run together at the most."""
-
-COPY_COST = 1
-"""The cycles that it takes to copy an element to where vectors can be loaded."""
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +104,7 @@ def reduction_block(
     machine: Machine,
     *,
     shared: bool = True,
-    most: int = MAX_VECTORS,
+    most: int = TUNING.max_vectors,
     spare: int = 0,
     load: float = 0.0,
     streams: int = 1,
@@ -153,7 +137,7 @@ def reduction_block(
     choices = [
         RegisterBlock(r, v)
         for v in range(1, min(most, max(1, -(-columns // width))) + 1)
-        for r in range(1, _MAX_ROWS + 1)
+        for r in range(1, TUNING.max_rows + 1)
         if r <= max(rows, 1) and r * v + operand_registers(streams, v) + spare <= machine.registers
     ]
     return min(
@@ -208,9 +192,9 @@ def small_reduction_block(
 
     Of large sums every block but the last ones is whole, whatever its shape.
     """
-    if rows >= _PARALLEL_TILE and columns >= 2 * _PARALLEL_TILE:
+    if rows >= TUNING.parallel_tile and columns >= 2 * TUNING.parallel_tile:
         return None
-    rows, columns = min(rows, _PARALLEL_TILE), min(columns, 2 * _PARALLEL_TILE)
+    rows, columns = min(rows, TUNING.parallel_tile), min(columns, 2 * TUNING.parallel_tile)
     return reduction_block(rows, columns, width, machine, shared=shared, streams=streams)
 
 
@@ -234,7 +218,7 @@ def default_tile_sizes(
     if count > 1 and not any(member.coincident for member in members):
         if not rewarding:
             return (1,) * count
-        return _STENCIL_TILES.get(count, (*(8,) * (count - 2), 16, 256))
+        return TUNING.stencil_tiles.get(count, (*(8,) * (count - 2), 16, 256))
     reusing = sum(
         any(move is StrideKind.ZERO for moves in row.values() for move in moves.reads)
         for row in table
@@ -242,13 +226,13 @@ def default_tile_sizes(
     if count < 2 or reusing < 2:
         return (1,) * count
     if roles.reduction is None or roles.vector is None:
-        return (1,) * count if count < 3 else (_DEFAULT_TILE,) * count
-    wide = max(64, machine.level_2 // 2 // (_REDUCTION_TILE * element) // 64 * 64)
-    sizes = [_DEFAULT_TILE] * count
+        return (1,) * count if count < 3 else (TUNING.default_tile,) * count
+    wide = max(64, machine.level_2 // 2 // (TUNING.reduction_tile * element) // 64 * 64)
+    sizes = [TUNING.default_tile] * count
     sizes[roles.vector] = wide
-    sizes[roles.reduction] = _REDUCTION_TILE
+    sizes[roles.reduction] = TUNING.reduction_tile
     if roles.jammed is not None:
-        sizes[roles.jammed] = _PARALLEL_TILE
+        sizes[roles.jammed] = TUNING.parallel_tile
     return tuple(sizes)
 
 
@@ -261,7 +245,7 @@ def larger_stencil_tiles(sizes: tuple[int, ...], width: int, threads: int) -> tu
     >>> larger_stencil((16, 32, 256), 1298, 2), larger_stencil((16, 32, 256), 248, 4)
     ((16, 64, 256), (16, 32, 256))
     """
-    most = _LARGER_STENCIL_TILES.get(len(sizes), 0)
+    most = TUNING.larger_stencil_tiles.get(len(sizes), 0)
     share = width // (2 * threads) // 8 * 8
     return (sizes[0], max(sizes[1], min(most, share)), *sizes[2:])
 
@@ -284,9 +268,9 @@ def skewed_stencil_tiles(sizes: tuple[int, ...], element: int, machine: Machine)
     def needed() -> int:
         return (last + second + 3 * steps) * (second + steps + 8) * element
 
-    while needed() > room and last > _MIN_SKEWED_TILE:
+    while needed() > room and last > TUNING.min_skewed_tile:
         last //= 2
-    while needed() > room and second > _MIN_SKEWED_TILE // 2:
+    while needed() > room and second > TUNING.min_skewed_tile // 2:
         second //= 2
     return steps, second, last
 
@@ -313,7 +297,7 @@ def enlarged_row_tiles(
     if rows is None or len(sizes) != 3 or min(sizes) == 1 or not (are_even or threads == 1):
         return sizes
     share = -(-length // threads)
-    tiles = max(1 if threads == 1 else 2, -(-share // _MAX_PARALLEL_TILE))
+    tiles = max(1 if threads == 1 else 2, -(-share // TUNING.max_parallel_tile))
     size = -(-share // tiles // 8) * 8
     return tuple(max(own, size) if place == rows else own for place, own in enumerate(sizes))
 
@@ -337,8 +321,12 @@ def whole_row_tiles(
     if rows is None or columns is None or roles.reduction is None:
         return sizes
     wide = sizes[columns]
-    fits = lengths[rows] * _REDUCTION_TILE * element <= machine.level_2 // 2
-    if min(sizes) == 1 or not fits or lengths[columns] < _MIN_TILES * threads * wide:
+    fits = lengths[rows] * TUNING.reduction_tile * element <= machine.level_2 // 2
+    if (
+        min(sizes) == 1
+        or not fits
+        or lengths[columns] < TUNING.min_tiles_per_thread * threads * wide
+    ):
         return sizes
     return tuple(
         max(size, lengths[rows]) if place == rows else size for place, size in enumerate(sizes)
@@ -350,8 +338,8 @@ def outer_tile_sizes(members: Sequence[BandMember]) -> tuple[int, ...]:
     waits = not any(member.coincident for member in members)
     if len(members) < 2 or not waits or any(_is_steeply_skewed(member) for member in members):
         return (1,) * len(members)
-    return (_DEFAULT_TILE,) * len(members)
+    return (TUNING.default_tile,) * len(members)
 
 
 def _is_steeply_skewed(member: BandMember) -> bool:
-    return any(sum(map(abs, row.iterators)) > _MAX_SKEW for row in member.rows)
+    return any(sum(map(abs, row.iterators)) > TUNING.max_skew for row in member.rows)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from polygym.codegen.common.packing_candidates import PackingCandidates
@@ -15,16 +16,31 @@ from polygym.codegen.tree.analysis.loop_order import (
     loop_numbers,
     moved_innermost,
 )
+from polygym.codegen.tree.analysis.trip_counts import member_trip_count
 from polygym.codegen.tree.ir import Band, BandMember
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
 from polygym.ir.scop import Scop
 from polygym.mapping.machine import Machine
-from polygym.mapping.mapping import Mapping
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mapping.sizes import Sizes
 from polygym.poly.schedule import ScheduleRow
 
 Answer = TypeVar("Answer")
+
+INNER_LOOP_OPTIONS = (
+    "vector_bits", "vector_copies", "unroll_jam", "scalar_replacement", "pack", "reassociate",
+    "order",
+)  # fmt: skip
+"""The mapping options that decide how the loops of one band run."""
+THREADED_LOOP_OPTIONS = (*INNER_LOOP_OPTIONS, "threads", "parallel")
+"""The same with threads, which share tiles."""
+
+
+@lru_cache(maxsize=4096)
+def _restricted_mapping(mapping: Mapping, options: tuple[str, ...]) -> Mapping:
+    """Return a mapping with some options of another one, and defaults for the rest."""
+    return replace(DEFAULT_MAPPING, **{name: getattr(mapping, name) for name in options})
 
 
 @dataclass(frozen=True)
@@ -95,21 +111,35 @@ class PlannerContext:
 
     def memoized(
         self,
-        what: str,
+        step: str,
         band: Band,
         loop_context: LoopContext,
         answer: Callable[[PlannerContext], Answer],
+        options: tuple[str, ...] = INNER_LOOP_OPTIONS,
     ) -> Answer:
-        """Return what there is to say of a band, worked out if what it depends on is new.
+        """Return the result of a planning step on a band, computed once for the options it reads.
 
-        That is: in the mapping what the answer asks of it, and all else that there is.
+        The step sees a mapping with these options alone, so no other option can change the result.
         """
         own = tuple([self.original_loops.get(name) for name in band.statements])
-        return self.memo.get_or_compute_for_mapping(
-            (what, band, loop_context, self.packing, own),
-            self.mapping,
-            lambda asked: answer(self.with_mapping(asked)),
+        mapping = _restricted_mapping(self.mapping, options)
+        return self.memo.get_or_compute(
+            (step, band, loop_context, self.packing, own, mapping),
+            lambda: answer(self.with_mapping(mapping)),
         )
+
+    def trip_count(
+        self, statements: tuple[str, ...], member: BandMember, loop_context: LoopContext
+    ) -> int:
+        """Return the iterations of a loop at the known sizes, of the statement with the most."""
+        assert self.sizes is not None
+        return member_trip_count(self.scop, statements, member, loop_context.parameters, self.sizes)
+
+    def trip_counts(
+        self, statements: tuple[str, ...], members: Iterable[BandMember], loop_context: LoopContext
+    ) -> tuple[int, ...]:
+        """Return those of several loops."""
+        return tuple(self.trip_count(statements, member, loop_context) for member in members)
 
     def _loop_numbers(
         self, statements: tuple[str, ...], members: Sequence[BandMember]

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.codegen.tree.floored_row import FlooredRow
-from polygym.codegen.tree.ir import Band
-from polygym.codegen.tree.tile_predicate import Inequality, TilePredicate
+from polygym.codegen.tree.ir import Band, FlooredRow, Inequality, TilePredicate
 from polygym.ir.scop import Scop
 from polygym.mapping.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_values import coefficients, constant_term
 from polygym.poly.schedule import ScheduleRow
-
-_MAX_CONDITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def separating_conditions(
     for tiles in inside.values():
         every = every.union(tiles)
     free = free.gist(every.simple_hull()).coalesce()
-    if free.n_basic_set() > _MAX_CONDITIONS:
+    if free.n_basic_set() > TUNING.max_tile_conditions:
         return None
     result = []
     for piece in free.get_basic_sets():

@@ -14,11 +14,10 @@ import islpy as isl
 from polygym.codegen.tree.ir import BandMember
 from polygym.ir.scop import Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_values import to_int
 from polygym.poly.schedule import ScheduleRow, combine_rows
 from polygym.poly.vertices import RationalVertex, integer_hull_vertices, value_range
-
-_MAX_COEFFICIENT = 4
 
 
 def row_trip_count(
@@ -46,20 +45,6 @@ def member_trip_count(
     )
 
 
-def member_trip_counts(
-    scop: Scop,
-    statements: Sequence[str],
-    members: Sequence[BandMember],
-    parameters: Sequence[str],
-    sizes: Sizes,
-) -> tuple[int, ...]:
-    """Return the lengths of several members of a band."""
-    return tuple(
-        member_trip_count(scop, statements, band_member, parameters, sizes)
-        for band_member in members
-    )
-
-
 def inner_trip_count(
     scop: Scop,
     statements: Sequence[str],
@@ -77,7 +62,7 @@ def inner_trip_count(
     def reach(name: str, row: ScheduleRow, other: ScheduleRow) -> int:
         skewed = (
             combine_rows(row, other, 1, -factor)
-            for factor in range(-_MAX_COEFFICIENT, _MAX_COEFFICIENT + 1)
+            for factor in range(-TUNING.max_skew_coefficient, TUNING.max_skew_coefficient + 1)
         )
         return min(
             row_trip_count(scop.statement(name), schedule_row, parameters, sizes)

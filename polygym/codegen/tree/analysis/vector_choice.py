@@ -26,8 +26,6 @@ from math import prod
 
 from polygym.codegen.tree.analysis.access_strides import AccessStrides, StrideKind, shares_vectors
 from polygym.codegen.tree.analysis.default_sizes import (
-    COPY_COST,
-    MAX_VECTORS,
     RegisterBlock,
     block_cycles,
     reduction_block,
@@ -35,16 +33,7 @@ from polygym.codegen.tree.analysis.default_sizes import (
 )
 from polygym.ir.scop import Statement
 from polygym.mapping.machine import Machine
-
-# What was measured where there are few registers: how many are left for what neighbours share, and
-# the cycles for 32 bytes of the level 2 cache; columns of more than so many bytes come from there.
-_MANY_REGISTERS = 32
-_SPARE_REGISTERS = 3
-_CYCLES_OF_LEVEL_2 = 1.5
-_LEVEL_1_BYTES = 16 << 10
-
-# Bytes that come in a cycle from beyond the level 2 cache, where the next ones are foreseen.
-_MEMORY_BYTES_PER_CYCLE = 32
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True)
@@ -117,23 +106,23 @@ class ReductionShape:
             self.access_strides[jammed], self.access_strides[vector]
         )
         scattered = self.access_strides[vector].write is StrideKind.OTHER
-        most = max(1, min(MAX_VECTORS, self.vectors_in_cache(machine)))
-        is_tight = scattered and machine.registers < _MANY_REGISTERS
-        is_long = is_tight and self.column > _LEVEL_1_BYTES
-        load = _CYCLES_OF_LEVEL_2 * self.vector_bytes / 32 if is_long else 0.0
-        spare = _SPARE_REGISTERS if is_tight else 0
+        most = max(1, min(TUNING.max_vectors, self.vectors_in_cache(machine)))
+        is_tight = scattered and machine.registers < TUNING.many_registers
+        is_long = is_tight and self.column > TUNING.level_1_bytes
+        load = TUNING.level_2_cycles * self.vector_bytes / 32 if is_long else 0.0
+        spare = TUNING.spare_registers if is_tight else 0
         copies = reduction_block(
             rows, columns, width, machine, shared=shared, most=most, spare=spare, load=load
         )
         one = self.terms * block_cycles(copies, rows, columns, width, shared=shared, load=load)
         one += store_cycles(rows, columns, width, scattered=scattered)
         copying = sum(
-            self.terms * COPY_COST / self._reuse_count(read)
+            self.terms * TUNING.copy_cycles / self._reuse_count(read)
             for read in self.access_strides[vector].transposed_reads
         )
         choice = VectorChoice(vector, jammed, copies, one / max(1, rows * columns) + copying)
         far = self._reloaded_bytes(choice, width, machine.level_2 // 2) / max(1, prod(self.lengths))
-        return replace(choice, cycles=choice.cycles + far / _MEMORY_BYTES_PER_CYCLE)
+        return replace(choice, cycles=choice.cycles + far / TUNING.memory_bytes_per_cycle)
 
     def _reloaded_bytes(self, choice: VectorChoice, width: int, cache: int) -> float:
         """Return the bytes that are read once more since they have not stayed in the cache.

@@ -22,6 +22,15 @@ What the members of each group of statements do is decided in
 :mod:`polygym.codegen.tree.inner_loops.grouping`, and how many of their iterations run
 together in
 :mod:`polygym.codegen.tree.inner_loops.register_blocking`.
+
+Does every iteration of a band's innermost loop wait for the one before?
+
+Then the processor waits as well, for the latency of each operation. It does when pairs that all
+other members leave unordered have the distance 1 along the last member, and are so many that about
+every instance is the sink of one: as a polyhedron, they have as many dimensions as the statement.
+
+Example: A[i][j] = A[i][j-1] + ... is a chain. In Floyd and Warshall's algorithm path[i][k] is
+written at j = k and read by the iteration after it, but only at that one j: that is none.
 """
 
 from __future__ import annotations
@@ -29,12 +38,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import islpy as isl
+
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP as ALONE
 from polygym.codegen.tree.analysis.loop_roles import LoopRoles
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.analysis.recurrence import is_recurrence
 from polygym.codegen.tree.analysis.statement_group import StatementGroup
-from polygym.codegen.tree.dependence_queries import order_groups
 from polygym.codegen.tree.inner_loops.grouping import make_group, with_scalar_replacement
 from polygym.codegen.tree.inner_loops.register_blocking import annotations_of
 from polygym.codegen.tree.ir import (
@@ -47,8 +56,10 @@ from polygym.codegen.tree.ir import (
     restrict_member,
     with_annotation,
 )
-from polygym.codegen.tree.loop_context import LoopContext
-from polygym.poly.schedule import combine_rows
+from polygym.codegen.tree.loop_context import LoopContext, order_groups
+from polygym.mapping.tuning_parameters import TUNING
+from polygym.poly.distance import DependencePairs
+from polygym.poly.schedule import ScheduleRow, combine_rows
 
 
 @dataclass(frozen=True)
@@ -310,3 +321,38 @@ def _distributable_groups(band: Band) -> list[tuple[str, ...]]:
             return [branch.statements for branch in branches]
         case _:
             return [(name,) for name in band.statements]
+
+
+def is_recurrence(band: Band, loop_context: LoopContext) -> bool:
+    """Whether a band without coincident members waits at its last one."""
+    if len(band.members) < 2 or any(member.coincident for member in band.members):
+        return False
+    inside = loop_context.inside_members(band.members[:-1], band.statements)
+    rows = band.members[-1].rows
+    for pair in inside.pairs:
+        source = rows[band.statements.index(pair.dependence.source)]
+        sink = rows[band.statements.index(pair.dependence.sink)]
+        if any(
+            _has_full_dimension(pair, source, sink, loop_context.parameters, near)
+            for near in TUNING.recurrence_distances
+        ):
+            return True
+    return False
+
+
+def _has_full_dimension(
+    pair: DependencePairs,
+    source: ScheduleRow,
+    sink: ScheduleRow,
+    parameters: tuple[str, ...],
+    near: int,
+) -> bool:
+    """Whether the pairs at a distance have as many dimensions as the instances of the sink."""
+    back = replace(sink, constant=sink.constant - near)
+    points = pair.unordered_by(pair.distance(source, back, parameters)).points
+    if points.is_empty():
+        return False
+    hull = points.remove_divs().affine_hull()
+    fixed = sum(constraint.is_equality() for constraint in hull.get_constraints())
+    depth = isl.Map(pair.dependence.relation).dim(isl.dim_type.out)
+    return bool(hull.dim(isl.dim_type.set) - fixed >= depth)

@@ -6,7 +6,7 @@
         →   Band(n, y) → Band(o: jammed, x: vector) → Band(i) → Band(p) → Band(q: all three hold)
 
 The three loops of the sum cannot be permuted, since its terms are added up in their order; so they
-are three bands. Run through each other (:mod:`polygym.codegen.tree.transforms.interchange_inward`),
+are three bands. Run through each other (:mod:`polygym.codegen.tree.transforms.sinking`),
 a block of O would be loaded and stored once for every q, of which there may be three. Here it is
 once altogether.
 
@@ -48,9 +48,7 @@ from polygym.codegen.common.loop_annotation import (
     VectorLoop,
 )
 from polygym.codegen.tree.analysis.access_strides import StrideKind
-from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.analysis.trip_counts import member_trip_counts
-from polygym.codegen.tree.dependence_queries import order_groups
+from polygym.codegen.tree.analysis.planner_context import THREADED_LOOP_OPTIONS, PlannerContext
 from polygym.codegen.tree.inner_loops.reduction_choice import (
     ReductionChoice,
     ReductionNest,
@@ -66,14 +64,14 @@ from polygym.codegen.tree.ir import (
     loop_path,
     restrict_member,
 )
-from polygym.codegen.tree.loop_context import LoopContext
+from polygym.codegen.tree.loop_context import LoopContext, order_groups
 
 
 @dataclass(frozen=True)
 class NestedReduction:
     """The ``tree`` of the points, and the independent members that can be tiled around it.
 
-    ``places`` are the positions of these in the band that they come from, ``member_trip_counts``
+    ``places`` are the positions of these in the band that they come from, ``lengths``
     how many iterations they have at most, ``sizes`` those of tiles that keep vectors near, 1 for
     none; ``annotated_members`` are those that have annotations in the tree.
     """
@@ -119,15 +117,18 @@ def plan_nested_reduction(
 ) -> NestedReduction | None:
     """Return the points of a band with a sum over several loops below, arranged; None if unfit."""
     return context.memoized(
-        "reduction", band, loop_context, lambda own: _plan_nested_reduction(band, loop_context, own)
+        "reduction",
+        band,
+        loop_context,
+        lambda own: _plan_nested_reduction(band, loop_context, own),
+        THREADED_LOOP_OPTIONS,
     )
 
 
 def _plan_nested_reduction(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> NestedReduction | None:
-    sizes = context.sizes
-    if sizes is None or not context.mapping.scalar_replacement or not context.has_vectors:
+    if context.sizes is None or not context.mapping.scalar_replacement or not context.has_vectors:
         return None
     split, order = context.memo.get_or_compute(
         ("split", band, loop_context, context.packing),
@@ -142,9 +143,7 @@ def _plan_nested_reduction(
     ):
         return None
     busy = frozenset(place for choice in chosen for place in choice.annotations)
-    reach = member_trip_counts(
-        context.scop, band.statements, split.free, loop_context.parameters, sizes
-    )
+    reach = context.trip_counts(band.statements, split.free, loop_context)
     near = tuple(
         min((one.tile_sizes[place] for one in chosen if place in one.tile_sizes), default=1)
         for place in range(len(split.free))

@@ -29,7 +29,6 @@ from polygym.codegen.tree.analysis.default_sizes import RegisterBlock
 from polygym.codegen.tree.analysis.loop_roles import StrideTable, assign_roles
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.analysis.scalar_replacement import replaceable
-from polygym.codegen.tree.analysis.trip_counts import member_trip_counts
 from polygym.codegen.tree.analysis.vector_choice import (
     ReadFootprint,
     ReductionShape,
@@ -88,7 +87,7 @@ def choose_reduction(
     is_held = _is_replaceable(loops, outer, moves, context)
     if loops.reduction_members and not is_held:
         return None
-    reach = member_trip_counts(context.scop, name, members, loop_context.parameters, context.sizes)
+    reach = context.trip_counts(name, members, loop_context)
     count, terms = len(loops.free_members), prod(reach[len(loops.free_members) :])
     own = tuple(row[loops.statement] for row in moves[:count])
     statement = context.scop.statement(loops.statement)

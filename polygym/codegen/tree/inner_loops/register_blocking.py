@@ -15,7 +15,6 @@ from polygym.codegen.common.loop_annotation import (
     UnrollAndJam,
     VectorLoop,
 )
-from polygym.codegen.recurrences.recurrence_lanes.analysis import VECTORS
 from polygym.codegen.recurrences.skewed_copies.analysis import skewed_arrays, skewed_vector_bits
 from polygym.codegen.recurrences.streams.analysis import exceeds_last_level_cache
 from polygym.codegen.tree.analysis.access_strides import StrideKind, shared_vectors, shares_vectors
@@ -26,7 +25,7 @@ from polygym.codegen.tree.analysis.default_sizes import (
 )
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.analysis.statement_group import StatementGroup
-from polygym.codegen.tree.analysis.trip_counts import member_trip_count
+from polygym.mapping.tuning_parameters import TUNING
 
 
 def choose_block(group: StatementGroup, context: PlannerContext) -> RegisterBlock:
@@ -125,7 +124,7 @@ def annotations_of(group: StatementGroup, context: PlannerContext) -> dict[int, 
     loop_annotations: dict[int, LoopAnnotation] = {}
     if group.has_recurrence_lanes and chosen.jammed is not None:
         number = choose_block(group, context)
-        usual = 1 if _exceeds_cache(group, context) else VECTORS
+        usual = 1 if _exceeds_cache(group, context) else TUNING.lane_vectors
         vectors = context.mapping.vector_copies or usual
         loop_annotations = {
             chosen.jammed: LaneRows(context.vector_bits, vectors, number.unroll_jam)
@@ -164,16 +163,8 @@ def _small_reduction_block(group: StatementGroup, context: PlannerContext) -> Re
     if len(group.statements) > 1:
         return None
     (name,) = group.statements
-    rows, columns = (
-        member_trip_count(
-            context.scop,
-            group.statements,
-            group.members[place],
-            group.loop_context.parameters,
-            context.sizes,
-        )
-        for place in (jammed, vector)
-    )
+    loops = (group.members[jammed], group.members[vector])
+    rows, columns = context.trip_counts(group.statements, loops, group.loop_context)
     shared = shares_vectors(group.access_strides[jammed][name], group.access_strides[vector][name])
     width = context.lanes(group.statements)
     streams = _shared_streams(group, context)

@@ -2,7 +2,7 @@
 
 The bands of a schedule's tree are what may be permuted as it is; where points sink into the
 branches of a sequence (:mod:`polygym.codegen.tree.sink_points`) or run through further loops
-(:mod:`polygym.codegen.tree.transforms.interchange_inward`) there are larger ones. Loops are named
+(:mod:`polygym.codegen.tree.transforms.sinking`) there are larger ones. Loops are named
 by their numbers, as in the orders that a mapping asks for
 (:mod:`polygym.codegen.tree.analysis.loop_order`)::
 
@@ -19,8 +19,7 @@ from typing import TypeAlias
 from polygym.codegen.tree.analysis.loop_order import OriginalLoops, loop_numbers
 from polygym.codegen.tree.ir import Band, Leaf, SequenceNode, Tree
 from polygym.codegen.tree.loop_context import LoopContext
-from polygym.codegen.tree.transforms.interchange_inward import interchange_inward
-from polygym.codegen.tree.transforms.sinking import sink_points
+from polygym.codegen.tree.transforms.sinking import interchange_inward, sink_points
 
 LoopGroups: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of loops that may change places, by their numbers."""

@@ -9,11 +9,11 @@ does to a band depends on what stands below:
   (:mod:`polygym.codegen.tree.plan_nested_reduction`);
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
   their points run *through* the others into the band below
-  (:mod:`polygym.codegen.tree.transforms.interchange_inward`);
+  (:mod:`polygym.codegen.tree.transforms.sinking`);
 * a sum whose terms may be taken in any order: those that need nothing of their tile run before it
   (:mod:`polygym.codegen.tree.find_early_terms`);
 * a sequence under loops of which only the inner ones may sink: all are tiled, and the outer
-  ones stay above it (:mod:`polygym.codegen.tree.transforms.partial_sinking`);
+  ones stay above it (:mod:`polygym.codegen.tree.transforms.sinking`);
 * nothing but statements, parted in one step or in several: it is tiled, its points get their order
   and their annotations (:mod:`polygym.codegen.tree.inner_loops.arrangement`), others in tiles in
   which nothing but sums waits (:mod:`polygym.codegen.tree.find_independent_tiles`);
@@ -31,6 +31,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polygym.codegen.common.packing_candidates import PackingCandidates, packing_candidates
+from polygym.codegen.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.recurrences.early_reduction_terms.analysis import (
     early_terms_candidate,
     find_early_terms,
@@ -61,7 +62,6 @@ from polygym.codegen.tree.ir import (
 )
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning.tile_sizes import (
-    SINK_TILE,
     early_term_sizes,
     independent_tile_sizes,
     outer_band_sizes,
@@ -70,16 +70,22 @@ from polygym.codegen.tree.planning.tile_sizes import (
     reduction_sizes,
 )
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
-from polygym.codegen.tree.transforms.interchange_inward import InwardInterchange, interchange_inward
 from polygym.codegen.tree.transforms.parallel_reductions import ReductionParallelizer
 from polygym.codegen.tree.transforms.parallelization import Parallelizer
-from polygym.codegen.tree.transforms.partial_sinking import PartlySunk, sink_partly
-from polygym.codegen.tree.transforms.sinking import SunkBranch, sink_points
-from polygym.codegen.tree.transforms.tile_levels import tile_bands
+from polygym.codegen.tree.transforms.sinking import (
+    InwardInterchange,
+    PartlySunk,
+    SunkBranch,
+    interchange_inward,
+    sink_partly,
+    sink_points,
+)
+from polygym.codegen.tree.transforms.tiling import tile_bands
 from polygym.ir.scop import Scop
-from polygym.mapping.machine import Machine
+from polygym.mapping.machine import Machine, this_machine
 from polygym.mapping.mapping import Mapping
 from polygym.mapping.sizes import Sizes, known_sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import LegalSchedule
 
@@ -161,28 +167,35 @@ class _TreePlanner:
                     lambda branch: self.branch(branch, loop_context.for_branch(branch.statements))
                 )
             case Band():
-                own = self.mapping.for_nest(tree.statements)
-                walk = (
-                    self.with_mapping(replace(self.mapping, nests=(), **dict(own))) if own else self
-                )
+                walk = self.for_nest(tree.statements)
                 return walk.band(tree, (1,) * len(tree.members), loop_context)
 
     def branch(self, branch: Branch, loop_context: LoopContext) -> Tree:
-        """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
-        setting, tree = self.context, branch.child
+        """Plan a branch of a sequence, once for the options that its nest has."""
+        context, tree = self.context, branch.child
         if not isinstance(tree, Band):
             return self.tree(tree, loop_context)
-        own = tuple([setting.original_loops[name] for name in branch.statements])
-        return setting.memo.get_or_compute_for_mapping(
-            ("branch", tree, loop_context, setting.packing, own, self.keep_term_order),
-            self.mapping,
-            lambda asked: self.with_mapping(asked).tree(tree, loop_context),
+        own = tuple([context.original_loops[name] for name in branch.statements])
+        walk = self.for_nest(branch.statements)
+        return context.memo.get_or_compute(
+            (
+                "branch",
+                tree,
+                loop_context,
+                context.packing,
+                own,
+                self.keep_term_order,
+                walk.mapping,
+            ),
+            lambda: walk.tree(tree, loop_context),
         )
 
-    def with_mapping(self, mapping: Mapping) -> _TreePlanner:
-        """Return the same walk under another mapping."""
-        if mapping is self.mapping:
+    def for_nest(self, statements: tuple[str, ...]) -> _TreePlanner:
+        """Return the walk with the options of the nest of some statements."""
+        if not self.mapping.nests:
             return self
+        own = dict(self.mapping.for_nest(statements))
+        mapping = replace(self.mapping, nests=(), **own)
         return _TreePlanner(
             self.context.with_mapping(mapping),
             self.parallelizer.with_mapping(mapping),
@@ -263,7 +276,7 @@ class _TreePlanner:
     ) -> Tree:
         """Tile a band whose points have sunk into the branches."""
         count = len(band.members)
-        usual = (SINK_TILE,) * count
+        usual = (TUNING.sink_tile,) * count
         if self.mapping.reassociate and count == 1 and not band.members[0].coincident:
             usual = (1,)  # a sum, whose chains are not to be taken together for every tile
         sizes = _remaining_sizes(self.mapping.tile_for(count) or usual, tiled)
@@ -338,7 +351,7 @@ class _TreePlanner:
         points = tuple(band.members[place] for place in through.moved_positions)
         before = tuple(tiled[place] for place in through.moved_positions)
         rest = (1,) * (len(inside.members) - len(points))
-        sizes = (SINK_TILE,) * len(points)
+        sizes = (TUNING.sink_tile,) * len(points)
         if (whole := self.mapping.tile_for(len(band.members))) is not None:
             sizes = tuple(whole[place] for place in through.moved_positions)
         elif is_innermost(inside):
@@ -445,3 +458,18 @@ def _remaining_sizes(sizes: tuple[int, ...], tiled: tuple[int, ...]) -> tuple[in
 def _merged_sizes(tiled: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes of the tiles that members have now, from before or from here."""
     return tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
+
+
+def _plan(tree: Tree, request: CodegenRequest) -> Tree:
+    legal, mapping, term_order = request.legal, request.mapping, request.keeps_term_order
+    return plan_tree(
+        tree, legal, mapping, this_machine(), request.sizes, keep_term_order=term_order
+    )
+
+
+PASS = Pass(
+    "plan",
+    Representation.TREE,
+    "tiles, threads, vectors, unroll-and-jam and scalar replacement, chosen per loop",
+    _plan,
+)

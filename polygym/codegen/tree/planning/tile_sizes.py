@@ -15,12 +15,10 @@ from polygym.codegen.tree.analysis.default_sizes import (
     skewed_stencil_tiles,
     whole_row_tiles,
 )
-from polygym.codegen.tree.analysis.planner_context import PlannerContext
+from polygym.codegen.tree.analysis.planner_context import THREADED_LOOP_OPTIONS, PlannerContext
 from polygym.codegen.tree.analysis.trip_counts import (
     has_uniform_work,
     inner_trip_count,
-    member_trip_count,
-    member_trip_counts,
 )
 from polygym.codegen.tree.inner_loops.arrangement import Arrangement, choose_arrangement
 from polygym.codegen.tree.inner_loops.nested_reduction import NestedReduction
@@ -28,16 +26,8 @@ from polygym.codegen.tree.ir import Band
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import Mapping
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.innermost import domain_equations, independent_rows
-
-SINK_TILE = 64
-"""The default size of the tiles of a band whose points move elsewhere."""
-TERM_TILE = 16
-"""The default size of tiles before which terms run; those of the tiles at the ends do not."""
-_STREAM_TILE = 512
-_FREE, _LEAST_FREE = 64, 16
-_TILE_MULTIPLE = 8
-_MAX_TILE = 2048
 
 
 def point_band_sizes(
@@ -52,7 +42,11 @@ def point_band_sizes(
     sizes = mapping.tile_for(len(members))
     if sizes is None:
         sizes = context.memoized(
-            "tiles", band, loop_context, lambda own: _default_sizes(band, loop_context, own)
+            "tiles",
+            band,
+            loop_context,
+            lambda own: _default_sizes(band, loop_context, own),
+            THREADED_LOOP_OPTIONS,
         )
     sizes = _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
     if loop_context.is_parallel or not mapping.is_parallel or any(size > 1 for size in sizes):
@@ -62,7 +56,7 @@ def point_band_sizes(
     coincident = [place for place, member in enumerate(members) if member.coincident]
     if coincident and all(place in busy for place in coincident):
         first = coincident[0]
-        size = _STREAM_TILE if first == chosen.vector else SINK_TILE
+        size = TUNING.stream_tile if first == chosen.vector else TUNING.sink_tile
         return tuple(size if place == first else 1 for place in range(len(members)))
     return sizes
 
@@ -95,8 +89,8 @@ def _default_sizes(
         bytes_ = sum(context.scop.array(name).type.size for name in skewed)
         sizes = skewed_stencil_tiles(sizes, bytes_, context.machine)
     if context.sizes is not None and roles.has_all_roles:
-        names, parameters = band.statements, loop_context.parameters
-        found = member_trip_counts(context.scop, names, members, parameters, context.sizes)
+        names = band.statements
+        found = context.trip_counts(names, members, loop_context)
         element = context.scop.widest_element(names)
         assert roles.jammed is not None
         sizes = enlarged_row_tiles(
@@ -140,10 +134,9 @@ def _streamed_row_sizes(
         if place != streamed
     )
     alone = not (loop_context.is_parallel or any(others))
-    names, parameters = band.statements, loop_context.parameters
-    long = member_trip_count(context.scop, names, member, parameters, context.sizes)
+    long = context.trip_count(band.statements, member, loop_context)
     share = _sizes_per_thread(long, mapping) if alone and mapping.is_parallel else long
-    size = min(_MAX_TILE, max(SINK_TILE, share))
+    size = min(TUNING.max_streamed_tile, max(TUNING.sink_tile, share))
     return tuple(size if place == streamed else 1 for place in range(len(band.members)))
 
 
@@ -159,13 +152,10 @@ def independent_tile_sizes(
     count, names = len(band.members), band.statements
     sizes = context.mapping.tile_for(count)
     if sizes is None:
-        assert context.sizes is not None
-        found = member_trip_counts(
-            context.scop, names, band.members, loop_context.parameters, context.sizes
-        )
-        eighth = max(found) // 8 // _LEAST_FREE * _LEAST_FREE
-        most = _FREE if count > 2 else 2 * _FREE
-        sizes = (max(2 * _LEAST_FREE, min(most, eighth)),) * count
+        found = context.trip_counts(names, band.members, loop_context)
+        eighth = max(found) // 8 // TUNING.min_independent_tile * TUNING.min_independent_tile
+        most = TUNING.independent_tile if count > 2 else 2 * TUNING.independent_tile
+        sizes = (max(2 * TUNING.min_independent_tile, min(most, eighth)),) * count
     return _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
 
 
@@ -173,7 +163,7 @@ def early_term_sizes(
     band: Band, tiled: tuple[int, ...], loop_context: LoopContext, context: PlannerContext
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band above a sum of which some terms may run before their tile."""
-    sizes = context.mapping.tile_for(len(band.members)) or (TERM_TILE,) * len(band.members)
+    sizes = context.mapping.tile_for(len(band.members)) or (TUNING.term_tile,) * len(band.members)
     return _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
 
 
@@ -194,13 +184,17 @@ def reduction_sizes(
     nothing = (1,) * count
     if parallel or not mapping.is_parallel or len(busy) < count:
         return nothing
-    return (min(SINK_TILE, _sizes_per_thread(lengths[0], mapping)), *nothing[1:])
+    return (min(TUNING.sink_tile, _sizes_per_thread(lengths[0], mapping)), *nothing[1:])
 
 
 def _sizes_per_thread(length: int, mapping: Mapping) -> int:
     """Return the iterations of a tile where each thread gets two, in whole copies if several."""
     share = -(-length // (2 * mapping.threads))
-    return -(-share // _TILE_MULTIPLE) * _TILE_MULTIPLE if share > _TILE_MULTIPLE else share
+    return (
+        -(-share // TUNING.tile_multiple) * TUNING.tile_multiple
+        if share > TUNING.tile_multiple
+        else share
+    )
 
 
 def outer_band_sizes(
@@ -233,7 +227,9 @@ def partly_sunk_sizes(
     if sizes is None:
         if any(member.coincident for member in band.members):
             return nothing
-        sizes = tuple(SINK_TILE if size > 1 else 1 for size in outer_tile_sizes(band.members))
+        sizes = tuple(
+            TUNING.sink_tile if size > 1 else 1 for size in outer_tile_sizes(band.members)
+        )
     sizes = _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing
 

@@ -46,15 +46,7 @@ from polygym.codegen.common.loop_annotation import (
     SequentialLoop,
 )
 from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
-from polygym.codegen.common.synchronization_cost import MIN_PARALLEL_WORK
 from polygym.codegen.tree.analysis.trip_counts import row_trip_count
-from polygym.codegen.tree.dependence_queries import (
-    are_never_carried,
-    are_weakly_ordered,
-    order_groups,
-    pairs_within,
-    unordered_pairs,
-)
 from polygym.codegen.tree.ir import (
     Band,
     BandMember,
@@ -63,21 +55,26 @@ from polygym.codegen.tree.ir import (
     SequenceNode,
     Tree,
     loop_path,
+    map_members,
     restrict_member,
+    subtrees,
+)
+from polygym.codegen.tree.loop_context import (
+    are_never_carried,
+    are_weakly_ordered,
+    order_groups,
+    pairs_within,
+    unordered_pairs,
 )
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import Mapping, WorkSharing
 from polygym.mapping.sizes import Sizes
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.distance import DependencePairs
 from polygym.poly.evaluation import evaluate_extent
 
 _ReducedArrays: TypeAlias = tuple[tuple[str, ReductionOperator], ...]
 """Arrays of which threads have copies, and what takes these together."""
-
-MAX_COPY_BYTES = 64 << 20
-"""How many bytes the copies of all threads may take together."""
-
-_MIN_TERMS_PER_ELEMENT = 4  # for each element of a copy
 
 
 @dataclass(frozen=True)
@@ -208,12 +205,14 @@ class ReductionParallelizer:
             elements += count
             bytes_of_all += count * array.type.size
         threads = self.mapping.threads
-        if threads * bytes_of_all > MAX_COPY_BYTES:
+        if threads * bytes_of_all > TUNING.max_reduction_copy_bytes:
             return False
         if bytes_of_all > self.cached_bytes and any(_parallel_annotations(band)):
             return False
         terms = max(self._term_count(band, place, name) for name in band.statements)
-        return terms >= max(MIN_PARALLEL_WORK, _MIN_TERMS_PER_ELEMENT * threads * elements)
+        return terms >= max(
+            TUNING.min_parallel_work, TUNING.min_terms_per_element * threads * elements
+        )
 
     def _term_count(self, band: Band, place: int, name: str) -> int:
         """Return how many instances of a statement one execution of the loop has, at most."""
@@ -266,32 +265,18 @@ def _restrict_tree(tree: Tree, remaining: tuple[str, ...]) -> Tree:
 
 
 def _parallel_annotations(tree: Tree) -> Iterator[ParallelLoop]:
-    """Yield the annotations of the loops of a tree that run in threads."""
-    match tree:
-        case Leaf():
-            return
-        case SequenceNode(branches):
-            for branch in branches:
-                yield from _parallel_annotations(branch.child)
-        case Band(_, members, child):
-            for member in members:
-                if isinstance(member.annotation, ParallelLoop):
-                    yield member.annotation
-            yield from _parallel_annotations(child)
+    """Yield the loops of a tree that run in threads."""
+    for band in subtrees(tree):
+        for member in band.members if isinstance(band, Band) else ():
+            if isinstance(member.annotation, ParallelLoop):
+                yield member.annotation
 
 
 def _without_parallel_loops(tree: Tree) -> Tree:
-    """Return a tree in which no loop runs in threads."""
-    match tree:
-        case Leaf():
-            return tree
-        case SequenceNode():
-            return tree.with_children(lambda branch: _without_parallel_loops(branch.child))
-        case Band(statements, members, child):
-            changed = tuple(
-                replace(member, annotation=ALONE)
-                if isinstance(member.annotation, ParallelLoop)
-                else member
-                for member in members
-            )
-            return Band(statements, changed, _without_parallel_loops(child))
+    """Return a tree whose loops run one after the other."""
+
+    def sequential(member: BandMember) -> BandMember:
+        is_parallel = isinstance(member.annotation, ParallelLoop)
+        return replace(member, annotation=ALONE) if is_parallel else member
+
+    return map_members(tree, sequential)

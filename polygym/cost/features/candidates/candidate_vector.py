@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -39,9 +39,9 @@ from polygym.cost.features.loops.planned_nests import planned_nest
 from polygym.cost.features.statements.statement_work import StatementWork, work_of_statements
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import LruCache
 from polygym.mapping.machine import Machine, this_machine
 from polygym.mapping.mapping import Mapping
-from polygym.mapping.mapping_memo import MappingMemo
 from polygym.mapping.sizes import Sizes, constant_at
 from polygym.poly.legality import LegalSchedule
 
@@ -135,7 +135,7 @@ class FeatureExtractor:
         self._parts = independent_groups(
             self._tree, tuple(part.statement for part in legal.schedule.statements)
         )
-        self._answers: MappingMemo[_PlannedCandidate] = MappingMemo(_MAX_PLANS)
+        self._answers = LruCache[Mapping, _PlannedCandidate](_MAX_PLANS)
         self._columns: dict[tuple[StatementNest, int], tuple[Floats, Floats]] = {}
 
     def features(
@@ -151,7 +151,7 @@ class FeatureExtractor:
             if is_stopped():
                 break
             try:
-                candidates.append(self._answers.get_or_compute(mapping, self._plan))
+                candidates.append(self._answers.get(mapping, partial(self._plan, mapping)))
             except PolygymError as error:
                 candidates.append(error)
         self._compute_features(

@@ -40,13 +40,11 @@ from polygym.codegen.common.loop_annotation import (
     UnrollAndJam,
     VectorLoop,
 )
-from polygym.codegen.common.packing_candidates import CONFLICT_STRIDE, MIN_REUSE
-from polygym.codegen.transforms.array_packing import LONG_LOOP
-from polygym.codegen.transforms.tile_packing_plan import MAX_TILE_BYTES, MAX_TILE_COPIES
 from polygym.cost.features.loops.footprints import StackedLoops
 from polygym.cost.features.loops.nests import Floats, StatementNest
 from polygym.cost.features.loops.stacked_statements import Flags, Integers, StackedReferences
 from polygym.cost.features.statements.statement_work import StatementWork, SubscriptedArray
+from polygym.mapping.tuning_parameters import TUNING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +71,7 @@ def estimate_packs(
     one_step = (vector >= 0)[owners] & (np.count_nonzero(along, axis=1) == 1)
     one_step &= _is_one(along.sum(axis=1)) & ~references.writes
     goes_down = along[:, -1] == 0.0
-    is_crowded = references.extents[:, -1] * references.bytes % CONFLICT_STRIDE == 0.0
+    is_crowded = references.extents[:, -1] * references.bytes % TUNING.conflict_stride == 0.0
     places = np.flatnonzero(one_step & (goes_down | is_crowded))
     if not len(places) or not len(reads := _candidate_reads(nests, references, places)):
         return packed_references
@@ -168,7 +166,7 @@ class _PackCandidates:
                 if isinstance(annotation, UnrollAndJam | VectorLoop):
                     last[row] = min(last[row], place)
                 sums[row, place] = (
-                    isinstance(annotation, ScalarReplacement) and lengths[place] > LONG_LOOP
+                    isinstance(annotation, ScalarReplacement) and lengths[place] > TUNING.long_loop
                 )
                 is_outside = nest.tiled[place] or isinstance(annotation, ParallelLoop)
                 if is_outside and lengths[place] > 1:
@@ -200,12 +198,12 @@ def _tile_copies(
         (_accumulate_inward(np.add, is_moving * 1.0) <= 1.0).all(axis=1)
         & (_accumulate_inward(np.multiply, follows * 1.0) > 0.0)
         & (_accumulate_inward(np.add, moving * 1.0) >= 2.0)
-        & (inside >= MIN_REUSE)
-        & (_accumulate_inward(np.multiply, own) * sizes[:, None] <= MAX_TILE_BYTES)
+        & (inside >= TUNING.min_reuse)
+        & (_accumulate_inward(np.multiply, own) * sizes[:, None] <= TUNING.max_tile_bytes)
         & (np.arange(width) >= chosen.first[:, None])
         & (np.arange(width) <= chosen.last[:, None])
         & (
-            (chosen.tile_copies[:, None] & (again <= MAX_TILE_COPIES))
+            (chosen.tile_copies[:, None] & (again <= TUNING.max_tile_copies))
             | chosen.disjoint_tile_copies[:, None]
         )
     )

@@ -103,5 +103,5 @@ def test_those_of_integers_are_left_to_llvm() -> None:
 def test_llvm_makes_vectors_of_them() -> None:
     scop = scop_of("A[i][j] > s[i] ? A[i][j] : s[i]")
     legal = LegalSchedule(scop, isl_schedule(scop))
-    text = stage_after(pass_named("optimise"), legal, DEFAULT_MAPPING, None).text
+    text = stage_after(pass_named("optimize"), legal, DEFAULT_MAPPING, None).text
     assert "llvm.vector.reduce.smax" in text

@@ -21,6 +21,7 @@ from tests.codegen.mapped_programs import scop_of
 from tests.codegen.test_machine_code import observable
 from tests.oracles.compiled_runs import random_arrays, run_natively
 from tests.oracles.threads import every_loop_shared
+from tests.oracles.tuning import tune
 
 NAMES = (
     "product",
@@ -80,7 +81,7 @@ def test_little_work_starts_no_threads() -> None:
     with every_loop_shared() as forks:
         # The limit itself, as it is outside tests.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(emit_parallel, "MIN_PARALLEL_WORK", 16384)
+            tune(patch, emit_parallel, min_parallel_work=16384)
             bits(scop, parse_mapping("threads=2 tile=3"), {"n": 8, "m": 8, "k": 8})
             assert forks.asked == []
             bits(scop, parse_mapping("threads=2 tile=3"), {"n": 64, "m": 64, "k": 64})
@@ -92,7 +93,7 @@ def without_openmp(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make this machine one that has no OpenMP."""
     monkeypatch.setattr(openmp, "openmp_library", lambda: None)
     loader._fork_address.cache_clear()
-    monkeypatch.setattr(emit_parallel, "MIN_PARALLEL_WORK", 0)
+    tune(monkeypatch, emit_parallel, min_parallel_work=0)
     yield
     loader._fork_address.cache_clear()
 

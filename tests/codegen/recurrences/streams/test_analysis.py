@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from polygym.codegen import passes
 from polygym.codegen.common.loop_annotation import (
     LaneRows,
     LoopAnnotation,
@@ -22,6 +21,7 @@ from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from tests.codegen.tree.tree_members import members_of
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
+from tests.oracles.tuning import use_machine
 
 COLUMNS = """
 void f(int n, int m, double y[m], double x[n], double A[n][m]) {
@@ -123,7 +123,7 @@ def test_the_same_bits_come_out(
     name: str, sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(level_2=1, vector_bits=512, registers=32)
-    monkeypatch.setattr(passes, "this_machine", lambda: machine)
+    use_machine(monkeypatch, machine)
     text, order = ORDERS[name]
     scop: Scop = parse_text(text)
     arrays = random_arrays(scop, sizes, np.random.default_rng(0))

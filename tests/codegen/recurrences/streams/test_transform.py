@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.codegen import passes
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.llvm.jit import optimise
+from polygym.codegen.llvm.jit import optimize
 from polygym.codegen.loopir.index_arithmetic import add_constant, evaluate_index, minimum
 from polygym.codegen.loopir.ir import (
     Block,
@@ -28,6 +27,7 @@ from polygym.codegen.loopir.ir import (
     Node,
 )
 from polygym.codegen.pipeline import lower
+from polygym.codegen.recurrences.streams import transform
 from polygym.codegen.recurrences.streams.transform import apply_streams
 from polygym.codegen.stages import pass_named, stage_after
 from polygym.frontend.c import parse_text
@@ -231,7 +231,7 @@ def test_loads_are_asked_for_where_pieces_do_not_go_on_in_memory() -> None:
 
 def test_what_has_gone_past_the_caches_is_not_loaded_again() -> None:
     """What a statement has just stored has a value, which those after it use."""
-    text = optimise(emit_llvm(streamed(COLUMNS)), 2)
+    text = optimize(emit_llvm(streamed(COLUMNS)), 2)
     loads, stores = (text.count(f" {word} <16 x float>") for word in ("load", "store"))
     assert 2 * stores == 3 * loads > 0, "x and v are loaded, y in two ways and v are stored"
 
@@ -319,8 +319,8 @@ def test_the_bits_are_those_of_the_text_wherever_arrays_begin(
 
 
 def test_the_c_says_what_goes_past_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "apply_streams", lambda loops: apply_streams(loops, LEAST))
-    stage = stage_after(pass_named("stream"), legal(COLUMNS), replace(WIDE, threads=2), SIZES)
+    monkeypatch.setattr(transform, "apply_streams", lambda loops: apply_streams(loops, LEAST))
+    stage = stage_after(pass_named("streams"), legal(COLUMNS), replace(WIDE, threads=2), SIZES)
     assert stage.changed
     assert "/* past the caches; asks for x at " in stage.text
 

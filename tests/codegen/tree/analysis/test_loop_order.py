@@ -174,7 +174,7 @@ def test_roles_follow_the_loop_that_runs_innermost() -> None:
         found[order] = [type(band_member.annotation).__name__ for band_member in members]
     usual = [UnrollAndJam.__name__, VectorLoop.__name__, ScalarReplacement.__name__]
     assert found["off"] == found["3"] == usual
-    assert found["2"] == ["Sequential", UnrollAndJam.__name__, VectorLoop.__name__]
+    assert found["2"] == ["SequentialLoop", UnrollAndJam.__name__, VectorLoop.__name__]
     assert ScalarReplacement.__name__ not in found["1"]
     assert VectorLoop.__name__ in found["1"]
 

@@ -7,7 +7,6 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from polygym.codegen import passes
 from polygym.codegen.common.loop_annotation import ScalarReplacement, UnrollAndJam, VectorLoop
 from polygym.codegen.common.packing_candidates import PackingCandidates
 from polygym.codegen.llvm.emit_module import emit_llvm
@@ -33,6 +32,7 @@ from tests.codegen.transforms.test_tile_packing import BATCHES
 from tests.codegen.transforms.test_tile_packing import TOGETHER as BATCHES_TOGETHER
 from tests.codegen.tree.tree_members import members_of
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
+from tests.oracles.tuning import use_machine
 
 SIZES = {"g": 2, "c": 4, "w": 40, "r": 3}
 MACHINE = Machine(vector_bits=512, registers=32)
@@ -237,7 +237,7 @@ def test_vectors_that_all_rows_need_are_tiled_so_that_they_stay_near() -> None:
 def test_the_same_bits_come_out_of_tiles_that_keep_vectors_near(
     sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passes, "this_machine", lambda: SMALL)
+    use_machine(monkeypatch, SMALL)
     scop = parse_text(BATCHES)
     arrays = random_arrays(scop, sizes, np.random.default_rng(0))
     expected = {key: values.copy() for key, values in arrays.items()}

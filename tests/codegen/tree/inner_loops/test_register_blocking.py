@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from polygym.codegen import passes
 from polygym.codegen.common.loop_annotation import UnrollAndJam
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.planning.plan import plan_tree
@@ -15,6 +14,7 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.codegen.tree.tree_members import members_of
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
+from tests.oracles.tuning import use_machine
 
 FEW, MANY = Machine(), Machine(vector_bits=512, registers=32)
 
@@ -49,7 +49,7 @@ def test_rows_that_run_together(body: str, many: list[int], few: list[int]) -> N
 @pytest.mark.parametrize("body", [ADDED, WRITTEN, BOTH_SUMS, A_SUM_AND_A_LINE])
 @pytest.mark.parametrize("size", [1, 11, 12, 13, 40, 67])
 def test_the_same_bits_come_out(body: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "this_machine", lambda: MANY)
+    use_machine(monkeypatch, MANY)
     scop, sizes = parse_text(FILE.format(body)), {"n": size}
     expected = random_arrays(scop, sizes, np.random.default_rng(size))
     result = {key: values.copy() for key, values in expected.items()}

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.codegen import passes
 from polygym.codegen.common.loop_annotation import UnrollAndJam, VectorLoop
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.llvm.jit import optimise
+from polygym.codegen.llvm.jit import optimize
 from polygym.codegen.pipeline import lower
 from polygym.codegen.tree.analysis.access_strides import repeated_reads
 from polygym.codegen.tree.analysis.trip_counts import inner_trip_count
@@ -24,6 +23,7 @@ from polygym.poly.schedule import ScheduleRow
 from polygym.poly.scheduling.baselines import isl_schedule
 from tests.codegen.tree.tree_members import members_of
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
+from tests.oracles.tuning import use_machine
 
 IN_TIME = """
 void f(int t, int n, double A[n][n], double B[n][n]) {
@@ -129,13 +129,13 @@ def test_the_width_of_a_skewed_loop_is_what_one_step_of_time_has(
 
 
 def test_what_rows_share_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "this_machine", lambda: WIDE)
+    use_machine(monkeypatch, WIDE)
     scop = parse_text(ONCE % CROSS)
     legal = LegalSchedule(scop, isl_schedule(scop))
     found = {}
     for rows in (1, 4):
         program = lower(legal, parse_mapping(f"unroll_jam={rows}"), {"n": 402})
-        text = optimise(emit_llvm(program), 2)
+        text = optimize(emit_llvm(program), 2)
         loads, stores = "= load <8 x double>", "store <8 x double>"
         found[rows] = max(
             block.count(loads) / block.count(stores)
@@ -151,7 +151,7 @@ def test_what_rows_share_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_same_bits_come_out(
     body: str, sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passes, "this_machine", lambda: WIDE)
+    use_machine(monkeypatch, WIDE)
     scop = parse_text(IN_TIME % body)
     arrays = random_arrays(scop, sizes, np.random.default_rng(0))
     expected = {key: values.copy() for key, values in arrays.items()}

@@ -168,8 +168,9 @@ def of_loops(
     way, scop = lowering_trace(legal, mapping, sizes), legal.scop
     assert way.request.mapping == mapping
     after = {one.name: loops for one, loops in zip(LOOP_PASSES, way.loops[1:], strict=True)}
-    tiles = counted(pack_tiles(after["peel"]) if mapping.pack else after["peel"], scop, sizes)
-    every = counted(after["pack"], scop, sizes)
+    first = way.loops[0]
+    tiles = counted(pack_tiles(first) if mapping.pack else first, scop, sizes)
+    every = counted(after["pack_arrays"], scop, sizes)
     return tiles, every
 
 

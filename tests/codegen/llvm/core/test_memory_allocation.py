@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.llvm.core import heap
+from polygym.codegen.llvm.core import memory_allocation as heap
 from polygym.foreign.calls import time_cell
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.poly.schedule import parse_schedule

@@ -14,18 +14,22 @@ them is therefore asked for, and given back, before them (:func:`preallocate`).
 Arrays of one kernel are *staggered*, as those are that callers have: addresses that are equal
 modulo 4096 make loads wait for stores that they have nothing to do with. Array k of n begins
 (2k + 1) / 2n of the way to 4096, in whole lines of the cache: two begin at 1024 and at 3072.
+
+Room for tiles and private arrays: each function that uses some has them on its own stack.
 """
 
 from __future__ import annotations
 
 import mmap
+from math import prod
 from typing import Any
 
 from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.llvm.core.declarations import declare_function
-from polygym.codegen.llvm.core.types import I32, I64, POINTER
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function
+from polygym.codegen.loopir.ir import IndexConstant, LoopProgram
+from polygym.ir.scop import StorageClass
 
 MAX_REUSED_BYTES = 32 << 20
 """The most that the GNU C library keeps when it is given back."""
@@ -88,3 +92,20 @@ def rounded_up(builder: ir.IRBuilder, size: Any, block: int) -> Any:
     """Return a number of bytes as whole blocks, of a power of two each."""
     more = builder.add(size, ir.Constant(I64, block - 1))
     return builder.and_(more, ir.Constant(I64, -block))
+
+
+STACK_STORAGE = frozenset({StorageClass.TILE, StorageClass.PRIVATE})
+"""The arrays that every function has for itself."""
+
+
+def allocate_stack_arrays(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
+    """Return room on a function's stack for what is its own; unused room is no cost."""
+    result = {}
+    for array, extents in zip(program.scop.arrays, program.extents, strict=True):
+        if array.storage_class in STACK_STORAGE:
+            sizes = [extent.value for extent in extents if isinstance(extent, IndexConstant)]
+            place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
+            place.align = CACHE_LINE
+            place.type = POINTER
+            result[array.name] = place
+    return result
