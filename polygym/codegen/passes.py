@@ -7,8 +7,8 @@ A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM I
                  |  split_accumulators  privatize  streams  |  emit  optimize
 
 A pass is a pure function of the result before it and of the request
-(:mod:`polygym.codegen.pass_types`); its module exports it. :mod:`polygym.codegen.pipeline` runs the
-table, checks isl's loops and the last ones, and falls back to simpler mappings.
+(:mod:`polygym.codegen.loopir.pass_types`); its module exports it. :mod:`polygym.codegen.pipeline`
+runs the table, checks isl's loops and the last ones, and falls back to simpler mappings.
 ``polygym show PROGRAM --after PASS`` prints the result of a pass.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from polygym.codegen.generation import loop_generation
 from polygym.codegen.llvm import emit_module, jit
 from polygym.codegen.loopir.ir import LoopProgram
-from polygym.codegen.pass_types import Pass
+from polygym.codegen.loopir.pass_types import Pass
 from polygym.codegen.recurrences.recurrence_lanes import transform as recurrence_lanes
 from polygym.codegen.recurrences.skewed_copies import transform as skewed_copies
 from polygym.codegen.recurrences.streams import transform as streams

@@ -15,7 +15,7 @@ from polygym.codegen.contraction import contract_legal
 from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.llvm.jit import compile_object, optimization_level
 from polygym.codegen.loopir.ir import LoopProgram, count_instances
-from polygym.codegen.pass_types import CodegenRequest, max_instances
+from polygym.codegen.loopir.pass_types import CodegenRequest, max_instances
 from polygym.codegen.passes import BUILD, GENERATE, LOOP_PASSES, PLAN
 from polygym.codegen.tree.ir import Tree, reordered_reductions_in, without_annotations
 from polygym.codegen.validate.bounds import with_bounds_proofs

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from polygym.codegen.c import print_c
 from polygym.codegen.loopir.ir import LoopProgram
-from polygym.codegen.pass_types import CodegenRequest, Pass, Representation
+from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.passes import BUILD, EMIT, GENERATE, LOOP_PASSES, OPTIMIZE, PASSES, PLAN
 from polygym.codegen.pipeline import LoweringTrace, lowering_trace
 from polygym.codegen.tree.ir import Tree

@@ -18,7 +18,7 @@ from polygym.codegen.loopir.ir import (
     instances_in,
     loops_in,
 )
-from polygym.codegen.pass_types import Representation
+from polygym.codegen.loopir.pass_types import Representation
 from polygym.codegen.passes import LOOP_PASSES, PASSES, code_key
 from polygym.codegen.pipeline import lower, lowering_trace
 from polygym.codegen.stages import Stage, pass_list_text, pass_named, stage_after

@@ -29,7 +29,7 @@ from polygym.codegen.loopir.ir import (
     Node,
 )
 from polygym.codegen.loopir.names import counter_depth, counter_names
-from polygym.codegen.pass_types import CodegenRequest, Pass, Representation
+from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.tree.ir import Tree, loop_path, reordered_reductions_in, tree_depth
 from polygym.codegen.tree.isl_tree import BRANCH_PREFIX, to_isl
 from polygym.codegen.validate.order import check_legal_order

@@ -40,7 +40,7 @@ from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, LoopProgram, Node
-from polygym.codegen.pass_types import Pass, Representation
+from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.codegen.transforms.vectorization import element_size
 from polygym.ir.scop import Array, Scop, StorageClass

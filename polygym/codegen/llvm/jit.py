@@ -14,7 +14,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from polygym.codegen.pass_types import Pass, Representation
+from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.errors import InternalError
 from polygym.mapping.machine import compile_target
 from polygym.mapping.mapping import Mapping

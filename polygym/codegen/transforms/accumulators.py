@@ -55,7 +55,7 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.loopir.nests import constant_spans, only_instances, sequence_parts
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.vectorization import element_size, is_vectorizable
 from polygym.mapping.machine import this_machine
 from polygym.mapping.tuning_parameters import TUNING

@@ -51,7 +51,7 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import constant_spans, sequence_parts
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.packed_tiles import copy_in_statement
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.ir.access_replacement import replace_accesses

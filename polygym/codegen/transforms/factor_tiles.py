@@ -54,7 +54,7 @@ from polygym.codegen.loopir.ir import (
 )
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import strip_mine, wrap_in_loops
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.packed_tiles import PackedTile
 from polygym.codegen.transforms.shared_factors import Factor, factors_of, is_shared
 from polygym.codegen.transforms.tile_packing import (

@@ -47,7 +47,7 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.nests import conjunction, constant_spans, perfect_nest, wrap_in_loops
-from polygym.codegen.pass_types import CodegenRequest, Pass, Representation, max_instances
+from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation, max_instances
 from polygym.codegen.transforms.unroll_and_jam import jam_loops
 from polygym.codegen.transforms.vectorization import vectorize_program
 

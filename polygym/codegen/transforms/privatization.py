@@ -59,7 +59,7 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.linear_sums import subtract_indices
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.errors import InputError
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Array, StorageClass
 from polygym.mapping.tuning_parameters import TUNING

@@ -55,7 +55,7 @@ from polygym.codegen.loopir.nests import (
     undo_strip_mining,
     wrap_in_loops,
 )
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.vectorization import (
     element_size,
     has_narrowing,

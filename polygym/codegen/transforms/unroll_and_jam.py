@@ -64,7 +64,7 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.unroll_and_jam import (
     UnrolledCopies,
     interleave,

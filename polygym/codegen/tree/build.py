@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygym.codegen.pass_types import Pass, Representation
+from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.codegen.tree.ir import Band, BandMember, Branch, Leaf, SequenceNode, Tree
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo

@@ -60,7 +60,7 @@ from polygym.codegen.loopir.ir import (
 from polygym.codegen.loopir.linear_sums import add_indices, constant_difference, subtract_indices
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import sequence_parts
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.recurrences.recurrence_lanes.dead_copies import remove_dead_copies
 from polygym.codegen.recurrences.recurrence_lanes.plan import (
     RowPlan,

@@ -41,7 +41,7 @@ from polygym.codegen.loopir.ir import (
     map_children,
 )
 from polygym.codegen.loopir.names import CodegenNames
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.recurrences.skewed_copies.plan import (
     SkewedCopy,
     SkewRegion,

@@ -59,7 +59,7 @@ from polygym.codegen.loopir.ir import (
     loops_in,
 )
 from polygym.codegen.loopir.nests import sequence_parts
-from polygym.codegen.pass_types import loop_pass
+from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.ir.expressions import Load, Update
 from polygym.ir.scop import Array, Statement, StorageClass
 from polygym.mapping.machine import LAST_LEVEL_CACHE, has_nontemporal_stores

@@ -31,7 +31,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polygym.codegen.common.packing_candidates import PackingCandidates, packing_candidates
-from polygym.codegen.pass_types import CodegenRequest, Pass, Representation
+from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.recurrences.early_reduction_terms.analysis import (
     early_terms_candidate,
     find_early_terms,

@@ -10,7 +10,7 @@ import pytest
 from polygym.codegen.common.loop_annotation import LaneRows
 from polygym.codegen.loopir.ir import Block, Loop, LoopProgram, instances_in
 from polygym.codegen.loopir.nests import sequence_parts
-from polygym.codegen.pass_types import CodegenRequest
+from polygym.codegen.loopir.pass_types import CodegenRequest
 from polygym.codegen.passes import GENERATE, PLAN
 from polygym.codegen.recurrences.recurrence_lanes.transform import apply_recurrence_lanes
 from polygym.codegen.transforms.privatization import privatize

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polygym.codegen.common.loop_annotation import LaneRows, UnrollAndJam
 from polygym.codegen.loopir.ir import Loop, LoopProgram, loops_in
-from polygym.codegen.pass_types import CodegenRequest
+from polygym.codegen.loopir.pass_types import CodegenRequest
 from polygym.codegen.passes import GENERATE, PLAN
 from polygym.codegen.pipeline import lower
 from polygym.codegen.recurrences.recurrence_lanes.plan import RowPlan, TilePrefill, plan_rows

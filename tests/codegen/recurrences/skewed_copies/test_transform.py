@@ -20,7 +20,7 @@ from polygym.codegen.common.loop_annotation import (
 )
 from polygym.codegen.common.reductions import ReductionOperator
 from polygym.codegen.loopir.ir import Loop, LoopProgram, Node, loops_in, map_children
-from polygym.codegen.pass_types import CodegenRequest
+from polygym.codegen.loopir.pass_types import CodegenRequest
 from polygym.codegen.passes import GENERATE, PLAN
 from polygym.codegen.pipeline import lower
 from polygym.codegen.recurrences.skewed_copies import plan
