@@ -1,4 +1,4 @@
-"""What commands of agents have in common: help from a docstring, and how they end."""
+"""Common parts of the agents' commands: help from a docstring, and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a sweep on a cluster scales: the driver's own code, and workers that only pretend.
+"""Scaling of a sweep on a cluster: the driver's own code, and simulated workers.
 
     python benchmarks/cluster.py scale [--workers 1,16,64,256] [--time-limit 20s]
     python benchmarks/cluster.py saturate [--time-limit 10s]

@@ -1,4 +1,4 @@
-"""Which search finds fast code in the fewest trials? Dice, genes, and models that learn.
+"""Comparison of searches by the trials they need: random, genetic, and learned models.
 
 The study has eight parts, which keep what they find in the folder ``--out``; those that measure go
 on where they were ended::

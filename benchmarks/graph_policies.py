@@ -1,4 +1,4 @@
-"""What the fixed policies of the environments of graphs gain, without a clock.
+"""Gains of the fixed policies in the graph environments, without a clock.
 
     python benchmarks/graph_policies.py                 # the small models of the library
     python benchmarks/graph_policies.py --size paper bert nasrnn

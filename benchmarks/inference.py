@@ -1,4 +1,4 @@
-"""How long the policy that has learned takes for an episode of each kernel, nothing measured.
+"""Time of the learned policy for an episode of each kernel; nothing is measured.
 
     python benchmarks/inference.py
 

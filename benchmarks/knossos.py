@@ -1,4 +1,4 @@
-"""What is learned for terms: Figures 5a, 5b and 9 of Knossos, the ablation, and larger terms.
+"""Learning on terms: Figures 5a, 5b and 9 of Knossos, the ablation, and larger terms.
 
     python benchmarks/knossos.py train --out runs/knossos --only graph --seeds 0,1,2
     python benchmarks/knossos.py test --out runs/knossos

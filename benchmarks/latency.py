@@ -1,4 +1,4 @@
-"""How long an environment takes: the first reset, a step, a step that closes a dimension.
+"""Latency of an environment: the first reset, a step, a step that closes a dimension.
 
 Every kernel is measured in a process of its own, so that the first reset has everything to do but
 imports: parsing, dependences, conditions and, in Explore-v0, the generators of a whole space.

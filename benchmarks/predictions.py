@@ -1,4 +1,4 @@
-"""How many candidates a second a search by model looks at, features included, on one core.
+"""Candidates a second that a model-guided search scores, features included, on one core.
 
 128 chains of annealing walk over the mappings of isl's schedule, as in `polygym tune --search
 model`: every step changes one entry of each chain's mapping, and the model that comes with polygym

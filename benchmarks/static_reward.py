@@ -1,4 +1,4 @@
-"""What a training finds without a clock, beside dice that take as many steps.
+"""Training without a clock, beside random policies that take as many steps.
 
     python benchmarks/static_reward.py configs/schedule-static.yaml --kernels split:test --out
     static

@@ -1,4 +1,4 @@
-"""How many steps a second of the processor's time an environment takes, kernel by kernel.
+"""Steps of an environment per second of processor time, kernel by kernel.
 
 A random agent follows the mask; the reward is ``static``, so nothing is compiled or run. Counted is
 all that a training pays: resets, steps, the ends of episodes with their legality check and score.

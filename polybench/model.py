@@ -1,4 +1,4 @@
-"""What the catalogue says about a kernel: immutable values, no table and no search."""
+"""Catalogue entries of kernels: immutable values, no table and no search."""
 
 from __future__ import annotations
 

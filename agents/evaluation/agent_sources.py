@@ -1,4 +1,4 @@
-"""Who acts, as commands name them: a rule by its name, or the folder of a training.
+"""Agents by the names that commands take: a rule's name, or the folder of a training.
 
 Both are an experiment, which has an environment with its arguments, and policies, one for every
 seed: ``earliest`` is a rule in Schedule-v0, ``runs/mvt`` whatever was trained there, in the

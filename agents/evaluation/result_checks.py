@@ -1,4 +1,4 @@
-"""What a result claims beside its record, and whether the record says so too.
+"""Check of a result against its record: every claim must agree with it.
 
 A line of a file of results says twice what it is worth: in its own entries, which tables are made
 of, and in its record, which is played again. Whoever edits the first has to be found out as well as

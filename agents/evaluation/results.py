@@ -1,4 +1,4 @@
-"""What agents did, episode by episode, as lines of a file: who, on what, with which reward, how.
+"""Results of agents, one line an episode: agent, kernel, seed, reward, status.
 
 A line is an object of these entries; ``record`` is the episode as its environment exports it, which
 anybody can play and measure again::

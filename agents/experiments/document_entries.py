@@ -1,4 +1,4 @@
-"""Where in the file of an experiment something stands, for messages, and how it is read there."""
+"""Entries of an experiment's file with their places, for messages."""
 
 from __future__ import annotations
 

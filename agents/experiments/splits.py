@@ -1,4 +1,4 @@
-"""Which kernels agents learn from and are tested on: the table ``splits.yaml``, by name.
+"""Splits of the kernels for training and test: the table ``splits.yaml``, by name.
 
 A selection of an experiment may name a part of a split, ``split:train`` or ``split:stencils/test``,
 as one of its entries; ``split:train`` is ``split:usual/train``.

@@ -1,4 +1,4 @@
-"""Which of the kernels for tests a training learns from, and who says so later.
+"""Leakage between training and test: test kernels that a training learns from.
 
 What an agent does on a kernel that it was trained on says nothing about programs that it has never
 seen. So a training that learns from one of the ten kernels for tests, or from a program that does

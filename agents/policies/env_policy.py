@@ -1,4 +1,4 @@
-"""What a policy is, and how an episode is run with one."""
+"""Policies that act in environments, and the loop that runs an episode with one."""
 
 from __future__ import annotations
 

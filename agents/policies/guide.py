@@ -1,4 +1,4 @@
-r"""Who guides a search: what a network thinks of an episode, which actions and how good an end.
+r"""Guides of a tree search: a network's priors of actions and its value of an episode.
 
 A guide gives each allowed action a *prior*, a probability, and the state a *value*. Values, and
 what ends are worth, are on a scale of their own,

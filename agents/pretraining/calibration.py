@@ -1,4 +1,4 @@
-"""How careful the learned policy has to be, by what came of it on programs that nobody had seen.
+"""Calibration of the learned policy's caution on programs left out of its training.
 
 Each case that has isl's schedule under the default mapping, and takes a millisecond there, is
 decided once more by opinions of who has not seen its program, for every setting of ``caution`` and

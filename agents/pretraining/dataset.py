@@ -1,4 +1,4 @@
-"""What the learned policy learns from: the rows of corpora with their features, case by case.
+"""Training data of the learned policy: rows of corpora with features, case by case.
 
 A row has the features of its planned loops
 (:mod:`polygym.cost.features.candidates.candidate_vector`), and, where its mapping is the default

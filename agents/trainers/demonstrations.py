@@ -1,4 +1,4 @@
-"""What a teacher did, gathered once for a training: of each decision what was seen and chosen.
+"""Demonstrations of a teacher: observation and chosen action of each decision.
 
 A *rule* plays the kernels of the experiment, one episode each, or as many as
 ``load_demonstrations`` says if it is random. A *corpus* shows for each of its cases (a program,

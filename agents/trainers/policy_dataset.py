@@ -1,4 +1,4 @@
-"""What is learned from: positions, each with what to do there and what came of it.
+"""Dataset of positions, each with a target policy and a return.
 
 A position is an observation, the mask, a *target* for every action (a probability: 1 for the
 action of a teacher, or the parts of the visits of a search), and a *return* on the scale of values

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a training: a point for every interval, where it is installed.
+"""TensorBoard logs of a training: a point for every interval, where it is installed.
 
     tensorboard --logdir runs/mvt
 

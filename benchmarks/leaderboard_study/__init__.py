@@ -1,1 +1,1 @@
-"""Who plays for the leaderboard: :mod:`board.entrants`."""
+"""Agents of the leaderboard (:mod:`leaderboard_study.agents`)."""

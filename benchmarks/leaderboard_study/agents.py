@@ -1,4 +1,4 @@
-"""Who plays for the leaderboard, and how: each finds code of a kernel with so many trials.
+"""Agents of the leaderboard: each finds code of a kernel with a number of trials.
 
 ==============================  ================================================================
 a policy, ``bias_coeff_0``      plays as many episodes of `polygym optimize`, which measures their

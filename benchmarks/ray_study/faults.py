@@ -1,4 +1,4 @@
-"""What is done to a sweep on a cluster while it is at work, and what it has to survive."""
+"""Faults injected into a sweep on a cluster, which it has to survive."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a cluster of one machine costs: the same sweep with `--cluster ray` and without, in pairs.
+"""Overhead of a cluster of one machine: the same sweep with and without Ray, in pairs.
 
 The cluster is begun before, and stays. In each pair the two follow one another, first the one, then
 in the next pair the other, so that what else the machine does hits both. Each is a process of its

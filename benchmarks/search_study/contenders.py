@@ -1,4 +1,4 @@
-"""Who searches: dice, genes, and models that learn in different ways and know different things."""
+"""Contenders of the study: random, genetic, and models with different training and priors."""
 
 from __future__ import annotations
 

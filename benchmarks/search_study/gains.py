@@ -1,4 +1,4 @@
-"""What a search gains over what it begins with, and over isl's schedule under the default mapping.
+"""Gains of a search over its start, and over isl's schedule under the default mapping.
 
 The search is that of `polygym tune` from what that begins with: the automatic schedule, with
 storage and cuts as the models of cost have them. In the end four run in turn, in one process: the

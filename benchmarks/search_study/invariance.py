@@ -1,4 +1,4 @@
-"""What holds of other programs, by how a candidate is shown to a model (AutoTVM, figure 9).
+"""Transfer to other programs, by the representation of a candidate (AutoTVM, figure 9).
 
 Four ways to show one: its *configuration*, the numbers of its mapping as they are; the *context* of
 the loops of the heaviest statement, row after row; the *relations* between columns of the context,

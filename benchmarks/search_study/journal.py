@@ -1,4 +1,4 @@
-"""What there is of the study: a line for every search, which is written when it has ended."""
+"""Journal of the study: a line for every search, written when it has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What contenders know before they begin: models of other programs, made where they are missing.
+"""Prior models of contenders, fitted to other programs where they are missing.
 
 The model of C1 to C6 learns from what all searches of these layers have measured in the same
 setting, so it is made anew for each; that of random programs from the corpora that come with

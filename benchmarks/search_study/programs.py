@@ -1,4 +1,4 @@
-"""What is searched: the convolutions of a network, kernels, and random programs.
+"""Programs of the study: the convolutions of a network, kernels, and random programs.
 
 C1 to C12 are the convolutions of ResNet-18, one image at a time, each once (AutoTVM, table 1). The
 image comes with its border already around it.

@@ -1,4 +1,4 @@
-"""What searches held after their trials, measured once more: all of a program's in turn.
+"""Second measurement of the bests of searches: all of one program interleaved.
 
 A search takes for its best what was measured fastest, and the more it measures the luckier the
 luckiest is: of a hundred candidates that are equally good, and are measured with an error of 2 %,

@@ -1,4 +1,4 @@
-"""What searches have found, as a table in Markdown."""
+"""Results of searches as a table in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model of random programs says about kernels: none of these, nor any like them, was seen.
+"""Predictions for kernels by a model of random programs that learned from none of them.
 
 Trees that put pairs in order learn from a corpus's random programs, from those of them alone whose
 innermost loops do what no kernel's do (:mod:`polygym.cost.canonical_bodies`: a product of two

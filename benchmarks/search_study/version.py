@@ -1,4 +1,4 @@
-"""Which search it was: a word that is another one when what decides candidates is another.
+"""Version of a search: it changes when the code that chooses candidates changes.
 
 A study takes days, in which polygym may change, and the model that comes with it. What was searched
 by different versions may stand in one table, but not without a word.

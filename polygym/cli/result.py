@@ -1,4 +1,4 @@
-"""What a command answers: an exit code and, under ``--json``, one document.
+"""Result of a command: an exit code and, under ``--json``, one document.
 
 Commands print for people as they go, but return their document: it is written in one place, once,
 after everything that can fail or be interrupted (:mod:`polygym.cli.dispatch`).

@@ -1,4 +1,4 @@
-"""What a program's own arrays need under a schedule, and no loop the worse for it.
+"""Contraction of a program's own arrays under a schedule that keeps every loop as it is.
 
 An array that was expanded far has elements that no schedule needs at the same time. How many it
 needs depends on what is left open: iterations of a parallel loop run at the same time, and those of

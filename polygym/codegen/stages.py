@@ -1,4 +1,4 @@
-"""What each pass of code generation leaves, for people: trees, loops as C, LLVM IR.
+"""Output of each pass of code generation, for people: trees, loops as C, LLVM IR.
 
 The passes are those of :mod:`polygym.codegen.passes`, on the way that a program really
 takes: where the mapping is out of isl's reach, all of them are shown as they were under the simpler

@@ -1,4 +1,4 @@
-"""How the pictures look: colours, lengths and letters, in one place.
+"""Style of all pictures: colours, lengths and letters.
 
 Nothing here depends on what a user's matplotlib is configured to do: colours and sizes are always
 given, and the letters are the fonts that matplotlib brings along, by their files. So a picture has

@@ -1,4 +1,4 @@
-"""Which programs a text or a command line names: one rule for environments and all commands.
+"""Selection of programs by patterns: one rule for environments and all commands.
 
 A *selection* is a list of patterns, with commas between where it is one text:
 

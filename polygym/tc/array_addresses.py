@@ -1,4 +1,4 @@
-"""Where the elements of an array lie, for calls that take a few microseconds altogether.
+"""Addresses of an array's elements, for calls of a few microseconds.
 
 NumPy says it in a dictionary that it makes for the question (``__array_interface__``, 2 µs) or an
 object (``array.ctypes``, 1 µs). In CPython the address is the first field of the array object

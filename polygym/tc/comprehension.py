@@ -1,4 +1,4 @@
-"""What :func:`polygym.tc.define` returns: an operator that compiles itself for its arguments."""
+"""Comprehensions that :func:`polygym.tc.define` returns: operators that compile themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kernels in the cache are like one that is to be tuned: what did best there is tried first.
+"""Similar kernels of the cache, whose best choices are tried first.
 
 Most alike is the same comprehension for other sizes, the closer the better; then comprehensions
 that differ in the types of elements alone. Sizes are as far apart as their logarithms are: for a

@@ -1,4 +1,4 @@
-"""What fusing loops would save: vectors that are built to be read, element by element.
+"""Value of fusion: vectors that are built only to be read, element by element.
 
 A vector that a ``let`` binds is put where it is read (``inline``), and what is read of it is its
 body (``index-of-build``), until nothing is left of it: that many steps, and the term that comes of

@@ -1,4 +1,4 @@
-"""What is left of a term when the rules that have a direction are used wherever they apply.
+"""Normalization of a term by the rules that have a direction.
 
 Rules of vectors, tuples and gradients move what is built outwards and sums inwards: a sum of tuples
 becomes a tuple of sums, a sum of vectors a vector of sums, a sum of what is zero but in one place

@@ -1,4 +1,4 @@
-"""What saturation found, as a record that can be looked through again.
+"""Record of a saturation, which can be replayed.
 
 There are no steps in it. It has the program, the rules, how far the e-graph grew, and the term: who
 has these grows the e-graph again, and sees whether the term is there.

@@ -1,4 +1,4 @@
-"""What binding would save, and how many steps it takes: an estimate from the text alone.
+"""Value of sharing: the saving by binding, and its steps, estimated from the text alone.
 
 A part P that stands m times in a term, at places with the common beginning q, can be computed once:
 each of the m is bound (one step), the ``let``s are lifted up to q (a step for each place between,

@@ -1,4 +1,4 @@
-"""What ``polygym bench --against limit`` adds: limits in entries, as entries, and as a picture."""
+"""Limits in ``polygym bench --against limit``: as entries, in entries, and as a picture."""
 
 from __future__ import annotations
 

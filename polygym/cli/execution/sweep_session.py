@@ -1,4 +1,4 @@
-"""Where ``sweep`` is at work: on this machine, in several jobs, or on a cluster's nodes."""
+"""Execution of ``sweep``: on this machine, in several jobs, or on a cluster's nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What output arrays hold: the figures that ``--json`` documents, and a word where one is NaN."""
+"""Figures of output arrays that ``--json`` documents, with a note where one is NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``polygym bench`` finds: entries, their ratios and means, and the table of them."""
+"""Results of ``polygym bench``: entries, their ratios and means, and the table of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no user may overlook: legal schedules whose code computed something else, or crashed.
+"""Report of defects: legal schedules whose code computed something else, or crashed.
 
 Every command that measures says so in red and ends with exit code 1; ``report`` only says it.
 """

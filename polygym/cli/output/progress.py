@@ -1,4 +1,4 @@
-"""What a search shows while it is at work: a bar on a terminal, a line now and then in a log."""
+"""Progress of a search: a bar on a terminal, a line from time to time in a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``polygym optimize`` prints at its end: the table, the counts, what came of it."""
+"""Final output of ``polygym optimize``: the table, the counts, the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep shows while it is at work, and at its end."""
+"""Progress of a sweep while it works, and its final output."""
 
 from __future__ import annotations
 

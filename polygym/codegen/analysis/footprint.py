@@ -1,4 +1,4 @@
-"""What loops touch of an array, as relations of isl's: read off the text of the loops alone.
+"""Footprint of loops in an array, as isl relations computed from the loops alone.
 
 An access in the text is a relation from the values of the counters around it to elements. ::
 

@@ -1,4 +1,4 @@
-"""What stands above the function: headers, prototypes, and definitions that its text needs.
+"""Text above the C function: headers, prototypes, and definitions that it needs.
 
 The functions that the C library has not, as C: one statement for every operation.
 """

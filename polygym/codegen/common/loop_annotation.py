@@ -1,4 +1,4 @@
-"""What a loop has been given to do beyond running its iterations one after the other.
+"""Annotations of a loop: how it runs beyond one iteration after the other.
 
 The tree of a schedule gives annotations to its loops (:mod:`polygym.codegen.tree`); the
 loops that isl makes of it keep them, since an annotation belongs to a member of a band and not to a

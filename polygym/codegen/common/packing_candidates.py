@@ -1,4 +1,4 @@
-"""Which reads may be served from a turned copy of their array.
+"""Packing candidates: reads that a transposed copy of their array may serve.
 
 A vector wants neighbours in memory. In C[i][j] += A[i][k] * A[j][k] the vector runs along j, and
 A[j][k] with it down a column. A copy of A with its dimensions turned, B[k][j] = A[j][k], has these

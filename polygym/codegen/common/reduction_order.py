@@ -1,4 +1,4 @@
-"""What must keep its order where several statements reduce the same elements, in any order.
+"""Order constraints between statements that reduce the same elements.
 
 ``x = x ⊕ d`` and ``x = x ⊕ e`` may change places, and so may two instances of one of them, where ⊕
 is exact in any order (:mod:`polygym.codegen.common.reductions`) or the mapping says that

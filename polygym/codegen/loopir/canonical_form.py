@@ -1,4 +1,4 @@
-"""Which loops are the same: a key that leaves out where counters begin, and what they are called.
+"""Canonical key of loops: equal for loops that differ in counter offsets and names only.
 
 Schedules that differ by constants alone, [j + 2n, i] and [j - 1, i], become loops whose counters
 run from other numbers on; what they do, and when, is the same. So every counter is counted from the

@@ -1,4 +1,4 @@
-"""Where a loop's body changes: the values of its counter at which conditions inside turn over.
+"""Turning points of a loop: values of its counter at which conditions inside change.
 
 isl's loops consist of pieces that meet at such values, under guards and in the bounds of loops
 further in. Example: in ::

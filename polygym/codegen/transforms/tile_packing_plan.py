@@ -1,4 +1,4 @@
-"""Which tiles of which reads go through small turned copies, and where these are made.
+"""Plan of tile packing: tiles that get small transposed copies, and the place of each copy.
 
 Nothing is changed here: a plan is a value, one for each innermost nest of a program
 (:mod:`polygym.codegen.transforms.tile_packing` carries it out). ::

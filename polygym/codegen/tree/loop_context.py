@@ -1,4 +1,4 @@
-"""What surrounds a part of the tree, kept on the way down.
+"""Context of a part of the tree: the loops around it, kept while descending.
 
 What transformations of the tree ask about dependences, for loops given by their rows.
 

@@ -1,4 +1,4 @@
-"""What is remembered while the schedules of a program are planned under many mappings.
+"""Memo of results while the schedules of a program are planned under many mappings.
 
 Planning asks again and again what does not depend on the mapping, or on a part of it alone: how
 accesses move, which pairs are still unordered below some loops, which loop runs in vectors. With a

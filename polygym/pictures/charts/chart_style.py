@@ -1,4 +1,4 @@
-"""What the charts of a sweep share: figures for a column or page, log axes, colours, files.
+"""Style shared by the charts of a sweep: figure sizes, log axes, colours, files.
 
 Colours are those of Okabe and Ito, which readers with any kind of colour blindness can tell apart;
 what they say is said by a marker or a line's pattern as well.

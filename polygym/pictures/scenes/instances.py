@@ -1,4 +1,4 @@
-"""What a picture of a program shows: statement instances as dots, dependences as arrows.
+"""Scene of a program: statement instances as dots, dependences as arrows.
 
 A *view* maps every instance to a place with at most three integer coordinates:
 

@@ -1,4 +1,4 @@
-"""Where things are drawn: integer coordinates with one to three axes, laid into a box of pixels.
+"""Projection of integer coordinates with one to three axes into a box of pixels.
 
 * one axis: to the right;
 * two axes: the first to the right, the second up;

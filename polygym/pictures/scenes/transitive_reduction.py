@@ -1,4 +1,4 @@
-"""Which pairs of an order have to be drawn: those that do not follow from the others.
+"""Transitive reduction: pairs of an order that do not follow from the others.
 
 Dependences are transitive in effect: if a stays before b and b before c, then a stays before c,
 whether or not the pair (a, c) is a dependence itself. A picture with all pairs hides its structure,

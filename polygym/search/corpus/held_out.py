@@ -1,4 +1,4 @@
-"""What models are tested on, and so never learn from: ten kernels, and programs that do the same.
+"""Held-out programs: ten test kernels and equivalent programs, never learned from.
 
 A random program or a user's file may do what a test kernel does under other names. So a program is
 held out if its name is a test kernel's, or one of its nests has a body

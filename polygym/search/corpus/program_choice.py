@@ -1,4 +1,4 @@
-"""Which program at which sizes a visit is of: all of it follows from the seed and its number.
+"""Choice of a visit's program and sizes, from the seed and its number alone.
 
 Programs come in three kinds, each with its share: kernels of the suite, comprehensions of the
 library, random programs, each of which is another one. Ten kernels are there to test what is

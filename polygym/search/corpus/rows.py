@@ -1,4 +1,4 @@
-"""What a corpus holds, as values: cases, rows, visits, machines."""
+"""Contents of a corpus as values: cases, rows, visits, machines."""
 
 from __future__ import annotations
 

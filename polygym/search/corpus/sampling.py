@@ -1,4 +1,4 @@
-"""Which candidates a visit measures: some that are usual, some at random, some near what is good.
+"""Sampling of a visit's candidates: usual ones, random ones, neighbours of good ones.
 
 Of those, the first few are what is always worth knowing: the order of the text as it is and under
 the default mapping, and isl's schedules under it. Then dice: schedules that policies of the gym

@@ -1,4 +1,4 @@
-"""What is in a corpus, in numbers: rows by program and machine, outcomes, spread, drift, outliers.
+"""Statistics of a corpus: rows by program and machine, outcomes, spread, drift, outliers.
 
 A row is an *outlier* where the original order, which was measured beside it, took a third more, or
 a quarter less, than in the median of its visit: then something else was going on. A machine

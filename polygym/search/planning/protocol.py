@@ -1,4 +1,4 @@
-"""What a search has to know of what it searches, and what it answers.
+"""Protocol of planning: what a planner asks of a state space, and its result.
 
 A *system* has states, what each can become in one step, and what each costs: terms under rules,
 tensor graphs under substitutions, schedules under decisions. The searches of this package take any,

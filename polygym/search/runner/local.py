@@ -1,4 +1,4 @@
-"""Where candidates are compiled and measured: what a tuner needs of it, and how it is done here.
+"""Runner of candidates on this machine: compilation and measurement.
 
 :class:`CandidateRunner` is narrow, so that a cluster can be one
 (:mod:`polygym.search.runner.ray.evaluations.ray_runner`).

@@ -1,4 +1,4 @@
-"""Which of many good candidates to measure: good ones that are not all alike.
+"""Diversity among many good candidates: which of them to measure.
 
 Of a set S of b candidates with scores f (AutoTVM, equation 3)
 

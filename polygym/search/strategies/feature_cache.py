@@ -1,4 +1,4 @@
-"""What a search has seen of the candidates of one program, and of the schedules it considers.
+"""Feature cache of a search: candidates of one program, and considered schedules.
 
 Features are worked out once for every candidate, and for those of one schedule together
 (:class:`polygym.cost.features.candidates.candidate_vector.FeatureExtractor`). Schedules get names:

@@ -1,4 +1,4 @@
-"""How a search learns from its own measurements, and how it chooses by what it has learned.
+"""Options of a search that learns from its own measurements.
 
 Its models are small, since a program has tens or hundreds of measurements, and are made again after
 every few: trees in a tenth of a second, a TreeGRU in one or two.

@@ -1,4 +1,4 @@
-"""What leads a search that follows a model of cost: which model, and what it does with doubt."""
+"""Options of a model-guided search: the model, and the treatment of its uncertainty."""
 
 from __future__ import annotations
 

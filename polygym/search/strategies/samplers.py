@@ -1,4 +1,4 @@
-"""Who plays the episodes of a search: a policy by itself, or a model of cost that picks among many.
+"""Samplers of a search's episodes: a policy, or a cost model that picks among many.
 
 A player gives the episode of a number, at its end. It rolls its dice with the seed and the number
 and nothing else, so which schedule an episode finds depends neither on the episodes before nor on a

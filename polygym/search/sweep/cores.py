@@ -1,4 +1,4 @@
-"""Which cores measure and which generate code, so that clocks do not disturb each other.
+"""Cores for measuring and for code generation, so that clocks do not disturb each other.
 
 A job measures one program at a time on ``threads`` cores of its own, where nothing else runs
 meanwhile. Before it measures, it generates code there, and on its part of the cores that no job

@@ -1,4 +1,4 @@
-"""What is written down beside outcomes: the original order's times, time spent, others' load."""
+"""Monitoring of a sweep: times of the original order, time spent, load of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a sweep is, how fast it goes, and how long it may still take."""
+"""Progress of a sweep: share done, rate, and time left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep's schedules are compared with: isl's schedule, and other compilers.
+"""References of a sweep: isl's schedule, and other compilers.
 
 A reference is measured at both sizes, beside the original order. Other compilers get the program's
 own C file (:mod:`polygym.runtime.evaluation.c_compilers`); since they may round a sum of products

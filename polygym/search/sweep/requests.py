@@ -1,4 +1,4 @@
-"""What the processes of a sweep are asked to do."""
+"""Requests to the processes of a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables of a sweep's store hold, as values."""
+"""Rows of a sweep store's tables, as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fixes the outcomes of a sweep: dice, sizes, threads, mapping, the size of the processes.
+"""Settings that fix a sweep's outcomes: seed, sizes, threads, mapping, size of the processes.
 
 A store belongs to one setting: a sweep with another one is refused there, since its numbers would
 not belong together. How much is explored (kernels, policies, budget, time) is no part of it: a

@@ -1,4 +1,4 @@
-"""What a sweep's outcomes amount to: bests, means, counts, drift.
+"""Statistics of a sweep's outcomes: bests, means, counts, drift.
 
 Numbers of one kind belong to one size: the distribution of speedups to the search's, ``best`` to
 that of the confirmation where there is one. A mean over programs is geometric, the only one that is

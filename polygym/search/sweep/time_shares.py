@@ -1,4 +1,4 @@
-"""How the time of a sweep is shared out among its programs, fairly.
+"""Shares of a sweep's time among its programs.
 
 There are ``total`` seconds of searching for all. A program that has been searched to its end took
 what it took; the others have equal shares of the rest, so that what a short one leaves goes to

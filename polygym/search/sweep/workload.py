@@ -1,4 +1,4 @@
-"""How much a sweep is to do: which programs, which policies, how far, for how long."""
+"""Workload of a sweep: programs, strategies, budget, and time."""
 
 from __future__ import annotations
 

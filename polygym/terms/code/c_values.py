@@ -1,4 +1,4 @@
-"""What a term's value is in C: expressions, arrays, and tuples of them.
+"""Values of terms in C: expressions, arrays, and tuples of them.
 
 A vector of tuples is a tuple of arrays: ``(Vec n (Tuple Float (Vec m Float)))`` is ``double a[n]``
 and ``double b[n][m]``. So every value is a tree of tuples with arrays and scalars as its leaves, an

@@ -1,4 +1,4 @@
-"""How large the values of a term are, before anything is computed.
+"""Shapes of the values of a term, before anything is computed.
 
 A term is followed as the interpreter follows it, with layouts in the place of values: of vectors
 their sizes, of Integers what they are if that depends on nothing but the arguments' sizes, of

@@ -1,4 +1,4 @@
-"""What was measured of a program and of what it was rewritten to, as a part of a record.
+"""Times of a program and of its rewritten form, as a part of a record.
 
 The record has the C texts, so that who reads it can compile them anew, the times of every round,
 the machine, and at which sizes both were compared with the interpreter. :func:`repeat_measurement`

@@ -1,4 +1,4 @@
-"""What a term computes: the reference that rules, passes and machine code are compared with.
+"""Interpreter of terms: the reference for rules, passes and machine code.
 
 Evaluation is strict, with two exceptions. Of an ``if`` only one arm is evaluated, and what ``let``
 or ``apply`` binds is evaluated when it is needed first, and once (call by need). So a rule may

@@ -1,4 +1,4 @@
-"""What a reader of terms has in hand: what was read, what names mean, and the sizes of both.
+"""Scopes of a term's reader: known names, their types, and their sizes.
 
 A size is a number, or the name of an Integer; a call finds out what the sizes of a parameter's type
 are by its argument's.

@@ -1,4 +1,4 @@
-"""What searches saw, as examples to learn from: a term, its targets, and how many steps it had.
+"""Replay buffer of searches: a term, its targets, and its number of steps.
 
 Of each search some states are kept, half of them such from which something could be saved, as far
 as there are so many: most states of a search lead nowhere. A target is known for as many steps as

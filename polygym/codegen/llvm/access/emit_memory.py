@@ -1,4 +1,4 @@
-"""Where elements are, and loads and stores of one or of many lanes.
+"""Addresses of elements; loads and stores of one or of many lanes.
 
 A[i][j][k] stands at (i·e₁ + j)·e₂ + k, with eₖ the sizes of the inner dimensions. In lanes the
 subscripts belong to lane 0, and what matters is by how much the offset grows from lane to lane: 0

@@ -1,4 +1,4 @@
-"""What compiled code and whoever calls it agree about: names of functions, numbers that come back.
+"""Binary interface of compiled code: names of functions, numbers that they return.
 
 An object exports one function::
 

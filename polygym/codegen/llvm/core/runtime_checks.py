@@ -1,4 +1,4 @@
-"""What code notes as it runs, and tells whoever called it when all is done.
+"""Runtime checks: facts that code records as it runs and reports when it ends.
 
 A note is a number; the largest is what is kept, so there is no branch in noting, and the variable
 of a function lives in a register::

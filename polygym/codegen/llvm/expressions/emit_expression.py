@@ -1,4 +1,4 @@
-"""What a statement computes.
+"""Emission of a statement's expression.
 
 C's semantics are already explicit in the expression; what is decided here:
 

@@ -1,4 +1,4 @@
-"""What one iteration writes and one of the next reads stays in registers, in lanes and copies.
+"""Loop-carried values in registers: one iteration writes, the next reads, in lanes and copies.
 
 In ``v[j][i] = p[j][i] * v[j - 1][i] + q[j][i]``, lanes along i, each iteration of j reads what the
 one before has stored. A processor hands a store on to a load in eight cycles or so, twice what the

@@ -1,4 +1,4 @@
-"""Which accesses of a recurrence along rows go through turned tiles, when its rows run in lanes.
+"""Plan of accesses through transposed tiles for a recurrence whose rows run in lanes.
 
 Nothing is changed here (:mod:`polygym.codegen.recurrences.recurrence_lanes.transform` carries it
 out). ::

@@ -1,4 +1,4 @@
-"""Which rows of an array share a turned tile, when rows of a recurrence run in lanes.
+"""Row groups: rows of an array that share a transposed tile.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Which tiles get skewed copies, in which a diagonal of an array is a row; nothing is changed here.
+"""Plan of skewed copies, in which a diagonal of an array is a row; changes nothing.
 
 ::
 

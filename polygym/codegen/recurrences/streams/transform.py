@@ -1,4 +1,4 @@
-"""What runs through memory once: stores past the caches, and loads that are asked for ahead.
+"""Streams: stores past the caches and prefetched loads for data used once.
 
 ::
 

@@ -1,4 +1,4 @@
-"""How accesses move with each loop of a band, and which loop should run in vectors.
+"""Access strides of each loop of a band, and the best vector loop by them.
 
 When only loop m advances and all others stand, a statement's instance moves along a line, and each
 of its accesses by a fixed displacement (:mod:`polygym.poly.innermost_loop`, which finds both):

@@ -1,4 +1,4 @@
-"""Which loop of a band does what: vectors, jamming, holding, and in which order the points run.
+"""Roles of a band's loops: vector, jammed, scalar replacement, and the order of points.
 
 The members of a permutable band may run in any order; which is best follows from how the accesses
 move (:mod:`polygym.codegen.tree.analysis.access_strides`). Roles, for the points of a band without

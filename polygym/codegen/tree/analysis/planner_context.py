@@ -1,4 +1,4 @@
-"""What decisions about loops depend on, beside the loops themselves; known before any is made."""
+"""Context of loop decisions beside the loops themselves, known before any is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which statements' elements may live in registers while the innermost loop runs: decided exactly.
+"""Scalar replacement: elements that may stay in registers in the innermost loop, exactly.
 
 Statement S writes element W_S(s). During one run of the innermost loop all other loops stand still.
 If S writes the same element all the time, and no other access of any statement touches that element

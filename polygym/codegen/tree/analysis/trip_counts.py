@@ -1,4 +1,4 @@
-"""How far a row reaches over a statement's instances: the most iterations that its loop can have.
+"""Trip counts: the most iterations of a loop, from the reach of a row over instances.
 
 Example: at n = 40 the row ``i + j`` over ``{ S[i, j] : 0 <= i < n and 0 <= j < 3 }`` takes the
 values 0 to 41, which are 42; in tiles of 16 they are 3.

@@ -1,4 +1,4 @@
-"""Which independent loop around a sum runs in vectors, and which in copies: the fewest cycles.
+"""Choice of the vector loop and the copied loop around a sum: the fewest cycles.
 
 For ``O[n, f, x] += I[n, c, x + q] * K[f, c, q]``, summed over c and q, there are two ways. Along x
 what is read and written is contiguous, and copies along f share the vectors of I. Along f the

@@ -1,4 +1,4 @@
-"""What one statement does with independent loops around the loops of its sum.
+"""Decision for one statement with independent loops around the loops of its sum.
 
 Four decisions, each of which needs those before it:
 

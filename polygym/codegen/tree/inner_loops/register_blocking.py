@@ -1,4 +1,4 @@
-"""How many iterations of the innermost loops run together: what the mapping says, else the model.
+"""Register blocking: jammed iterations and vectors, by the mapping or by the model.
 
 Blocks of large sums, and of everything whose size is not known, follow from the number of registers
 alone; for small sums of known sizes the block is chosen that takes the fewest cycles, counting what

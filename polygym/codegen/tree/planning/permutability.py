@@ -1,4 +1,4 @@
-"""Which loops of a schedule may change places: those that are members of one band, or come to be.
+"""Permutability: loops of a schedule that form one band, or come to form one.
 
 The bands of a schedule's tree are what may be permuted as it is; where points sink into the
 branches of a sequence (:mod:`polygym.codegen.tree.sink_points`) or run through further loops

@@ -1,4 +1,4 @@
-"""Which tile sizes a band gets: those of the mapping, else what the model says.
+"""Tile sizes of a band: those of the mapping, else those of the model.
 
 A member is not tiled where tiles of it exist further out, nor where it is a combination of loops
 around it: tiles would cut the same points once more.

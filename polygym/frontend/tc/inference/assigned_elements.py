@@ -1,4 +1,4 @@
-"""What a statement assigns: an element for each index, or for several of them the same one.
+"""Elements that a statement assigns: one for each index, or one for several of them.
 
 ``y(i / 2) +=! x(i)`` adds two elements of x to each of y, ``y(2 * i) = x(i)`` leaves gaps, and in
 ``O(i + k) +=! I(i) * K(k)`` several combinations of i and k meet. A reduction means the same

@@ -1,4 +1,4 @@
-"""What a definition declares: known scalars, parameters, and the type of every tensor."""
+"""Declarations of a definition: known scalars, parameters, and the type of every tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a statement uses tensors: what it may read, what it may assign, and how."""
+"""Usage of tensors by a statement: which it may read and assign, and how."""
 
 from __future__ import annotations
 

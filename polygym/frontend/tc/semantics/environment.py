@@ -1,4 +1,4 @@
-"""What the names in an expression mean where it is evaluated, and which elements it reads there.
+"""Meaning of names where an expression is evaluated, and the elements that it reads.
 
 The right side of ``&&`` and ``||`` and the arms of ``?:`` are evaluated only where they count: what
 is known of indices and sizes there goes with every element that they read.

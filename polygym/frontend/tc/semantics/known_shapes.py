@@ -1,4 +1,4 @@
-"""What a definition says about shapes and types before any range is inferred.
+"""Shapes and types that a definition states before any range is inferred.
 
 Parameters and declared outputs have the sizes of their declarations. Another tensor has those that
 its indices say: one that alone is the subscript of a dimension runs as far as that, if all such

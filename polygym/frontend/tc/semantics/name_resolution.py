@@ -1,4 +1,4 @@
-"""What the names of a definition mean, before any range is known.
+"""Resolution of a definition's names, before any range is known.
 
 Names that stand for values disappear here: those of a ``where x = expression``, and scalar integer
 parameters whose value is known. (A stride has to be known, since ``s * i`` is affine only then.)

@@ -1,4 +1,4 @@
-"""What a node does when it is asked: greet, calibrate itself, do a job, stop it. No Ray in here.
+"""Actions of a node: greet, calibrate itself, do a job, stop it. No Ray in here.
 
 Every method takes a text of JSON and yields texts of JSON, lists of rows. Rows come out in bundles:
 what has come together in a quarter of a second, or in less at the end. All work is done by one

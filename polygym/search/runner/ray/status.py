@@ -1,4 +1,4 @@
-"""How the nodes of a cluster are: what they offer, whether they measure, and what they are at.
+"""Status of a cluster's nodes: their offer, whether they measure, and their current job.
 
 Nobody is hired and nothing is measured for that; a worker that is there is asked, and answers
 beside its work.

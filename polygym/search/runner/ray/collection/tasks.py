@@ -1,4 +1,4 @@
-"""What a node does of a collection: one visit, whose rows go to the driver as they come.
+"""Collection tasks of a node: one visit, whose rows go to the driver as they come.
 
 It is done by :meth:`polygym.search.corpus.collector.Collection.visit`, with a corpus that keeps
 nothing: it knows what the driver knows of the visit, and sends what is added.

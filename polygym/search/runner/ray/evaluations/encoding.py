@@ -1,4 +1,4 @@
-"""What the jobs of a bench say of a program and of how it is measured: both as JSON, and back."""
+"""Encoding of evaluation jobs, program and conditions, as JSON and back."""
 
 from __future__ import annotations
 

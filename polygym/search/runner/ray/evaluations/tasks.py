@@ -1,4 +1,4 @@
-"""What a node does for a bench: measure choices of one program, one by one or in turn.
+"""Evaluation tasks of a node: choices of one program, measured one by one or in turn.
 
 The program of the last job stays open, so that the original order is not measured anew each time.
 """

@@ -1,4 +1,4 @@
-"""Where the work is done: the value of ``--cluster``.
+"""Address of a cluster: the value of ``--cluster``.
 
 ``ray`` is the cluster that the environment names (``RAY_ADDRESS``), or one of this machine alone;
 ``ray://HOST:PORT`` the one whose head listens there, which this machine has joined, and

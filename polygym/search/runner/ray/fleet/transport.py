@@ -1,4 +1,4 @@
-"""What a fleet needs of whoever carries its messages: a narrow protocol.
+"""Transport of a fleet's messages: a narrow protocol.
 
 Ray is what carries them (:mod:`polygym.search.runner.ray.ray_transport`); tests have another one
 without processes. A *site* is a machine that offers a measuring slot. Hiring a site gives a

@@ -1,4 +1,4 @@
-"""What the driver of a sweep knows of one program, and how it writes down what nodes send.
+"""Ledger of a sweep's driver for one program, and storage of the rows that nodes send.
 
 The store is the driver's alone. An episode is identified by its policy and its number, an outcome
 by its schedule; a row of something that is there already changes nothing, whoever sends it and how

@@ -1,4 +1,4 @@
-"""What a node does of a sweep: a part of one program's search, or the confirmation of its best.
+"""Sweep tasks of a node: a part of one program's search, or the confirmation of its best.
 
 It is done by what does it without a cluster,
 :func:`polygym.search.sweep.program_search.search_program` and
