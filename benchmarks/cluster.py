@@ -9,7 +9,7 @@
 
 What is real: the fleet's loop, the sweep's jobs, JSON both ways, and the SQLite store with every
 row on the disk. What is pretended: a worker plays, compiles and measures nothing; it sends rows of
-an outcome's usual size after the times that playing, compiling and running would take (by dice,
+an outcome's usual size after the times that playing, compiling and running would take (at random,
 0.5 s an episode on average). `scale` and `saturate` have workers without processes, so they leave
 out what Ray takes; `ray` has the same workers as actors of Ray, many to a process, so its messages
 are real. Efficiency is the time that the episodes took over workers times the time that passed;

@@ -14,20 +14,21 @@ on where they were ended::
     python benchmarks/cost.py layers --out study --trials 256 # C1 to C12 beside PyTorch
 
 *search*: every contender searches every program with every seed, from the same start: ``--start
-naive`` is the order of the text without any mapping but threads, and dice over mappings and isl's
-schedules; ``--start default`` is what `polygym tune` begins with. A trial is a candidate that is
-compiled, run and timed beside the original order. Contenders are named one by one, or by the
-figure that they are in. ``of-layers`` needs the searches of C1 to C6 in the same setting.
+naive`` is the order of the text without any mapping but threads, and random candidates over
+mappings and isl's schedules; ``--start default`` is what `polygym tune` begins with. A trial is a
+candidate that is compiled, run and timed beside the original order. Contenders are named one by
+one, or by the figure that they are in. ``of-layers`` needs the searches of C1 to C6 in the same
+setting.
 
 *finals*: the best of many measurements also is the luckiest, the more so the more there are. What
 the searches of a program held after their trials runs in turn here, and these times count in the
 report where there are any.
 
-*report*: bests are divided by those of dice with the same program and seed, after as many trials
-and after twice as many; in brackets the interval of nine in ten, by drawing programs. *To 95 %* are
-the trials until a search has 95 % of the best that anyone has found, in the median. Searches of
-several machines stand in one table, each compared with those of its own kind of machine: ``--pack
-FILE`` writes what there is to a small file, which ``--with FILE`` adds elsewhere.
+*report*: bests are divided by those of random search with the same program and seed, after as many
+trials and after twice as many; in brackets the interval of nine in ten, by drawing programs. *To 95
+%* are the trials until a search has 95 % of the best that anyone has found, in the median. Searches
+of several machines stand in one table, each compared with those of its own kind of machine:
+``--pack FILE`` writes what there is to a small file, which ``--with FILE`` adds elsewhere.
 
 ``python benchmarks/cost.py PART --help`` says what else each takes.
 """

@@ -7,9 +7,9 @@
 An agent is a policy of `polygym optimize`, `annealing` (`polygym tune --strategy annealing`),
 `rollouts`, or the folder of a training. It has so many trials for a kernel as the budget says, and
 the best five of what it found run in turn with isl's schedule: the best of these beside isl's is
-what counts. What fails counts as slower by the timeout's factor. An agent that rolls no dice has
-one seed, whatever is asked for, and a training has its own; one that has learned from kernels for
-tests plays on others only.
+what counts. What fails counts as slower by the timeout's factor. An agent that makes no random
+choice has one seed, whatever is asked for, and a training has its own; one that has learned from
+kernels for tests plays on others only.
 
 `board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves
 out what is there. Tables are of the lines at the sizes and in the threads that are asked for.

@@ -24,7 +24,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--time-limit", type=parse_duration, default="10m", metavar="DURATION")
-    parser.add_argument("--seed", type=int, default=1_000_000, help="the first draw's dice")
+    parser.add_argument("--seed", type=int, default=1_000_000, help="the first draw's seed")
     options = parser.parse_args()
     end = time.monotonic() + options.time_limit
     drawn: collections.Counter[str] = collections.Counter()

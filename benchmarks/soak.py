@@ -8,7 +8,7 @@ killed. What must hold, or the exit status is 1:
 * all processes together never hold more than ``--memory`` GiB. A page that several share is counted
   once, in equal parts (Linux's PSS); the sum of resident sizes, which counts it once for each, is
   shown beside it;
-* when it is over no process is left, whoever its parent is now: all carry a mark in their
+* when it is over no process is left, no matter who its parent is now: all carry a mark in their
   environment.
 
     python benchmarks/soak.py --time-limit 10m --processes 8 --memory 6

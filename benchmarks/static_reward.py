@@ -3,7 +3,7 @@
     python benchmarks/static_reward.py configs/schedule-static.yaml --kernels split:test --out
     static
 
-Of every kernel and seed the experiment is trained on that kernel alone, and policies by dice play
+Of every kernel and seed the experiment is trained on that kernel alone, and policies at random play
 in the same environment until they have taken as many steps. What counts is the best reward of an
 episode in each; the reward of the trained policy, which takes its likeliest action each time,
 stands beside it. Each training is kept in a folder of its own, and the same command goes on.
@@ -38,7 +38,7 @@ SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class StaticRewardRow:
-    """The best rewards of one kernel and seed: of the training, of dice, and of what came of it."""
+    """Best rewards of one kernel and seed: training, random search, trained policy."""
 
     kernel: str
     seed: int
@@ -63,7 +63,7 @@ def best_of_random(experiment: Experiment, rule: str, seed: int) -> float:
 
 
 def compare_kernel(experiment: Experiment, kernel: str, seed: int, folder: Path) -> StaticRewardRow:
-    """Train on one kernel with one seed, and let dice have as many steps."""
+    """Train on one kernel with one seed, and let random policies take as many steps."""
     own = replace(experiment, kernels=kernel, seeds=(seed,), evaluation=EvaluationPlan())
     train_experiment(own, folder, lambda text: print(f"  {text}", file=sys.stderr), resume=True)
     place = folder / f"seed-{seed}"
@@ -72,8 +72,8 @@ def compare_kernel(experiment: Experiment, kernel: str, seed: int, folder: Path)
     model = algorithm_class(own.algorithm).load(place / "model.zip", device="cpu")
     trained = run_episode(env, TrainedPolicy(model), seed=FIRST_SEED).reward
     env.close()
-    dice = {rule: round(best_of_random(own, rule, seed), 6) for rule in RANDOM_POLICIES}
-    return StaticRewardRow(kernel, seed, own.steps, max(rewards), round(trained, 6), dice)
+    random_rewards = {rule: round(best_of_random(own, rule, seed), 6) for rule in RANDOM_POLICIES}
+    return StaticRewardRow(kernel, seed, own.steps, max(rewards), round(trained, 6), random_rewards)
 
 
 def read_static_rows(file: Path) -> list[StaticRewardRow]:
@@ -83,7 +83,7 @@ def read_static_rows(file: Path) -> list[StaticRewardRow]:
 
 
 def table(rows: Sequence[StaticRewardRow]) -> str:
-    """Return the means over seeds, and of how many kernels the training is as good as dice."""
+    """Return the means over seeds, and on how many kernels training matches random policies."""
     kernels = sorted({row.kernel for row in rows})
     heads = ["kernel", "seeds", "training", *RANDOM_POLICIES, "trained, likeliest action"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
@@ -91,12 +91,12 @@ def table(rows: Sequence[StaticRewardRow]) -> str:
     for kernel in kernels:
         own = [row for row in rows if row.kernel == kernel]
         training = float(np.mean([row.training for row in own]))
-        dice = [
+        means = [
             float(np.mean([row.random_policies[rule] for row in own])) for rule in RANDOM_POLICIES
         ]
         trained = float(np.mean([row.trained for row in own]))
-        as_good += training >= dice[0] - SAME
-        numbers = [training, *dice, trained]
+        as_good += training >= means[0] - SAME
+        numbers = [training, *means, trained]
         lines.append(f"| {kernel} | {len(own)} | {' | '.join(f'{x:.3f}' for x in numbers)} |")
     lines.append(
         f"\nas good as {RANDOM_POLICIES[0]} or better: {as_good} of {len(kernels)} kernels"
@@ -137,7 +137,7 @@ def main() -> int:
             ]
             write_atomically(file, json.dumps(entries, indent=1).encode())
             print(
-                f"{kernel} seed {seed}: {row.training:.3f}, dice {row.random_policies}",
+                f"{kernel} seed {seed}: {row.training:.3f}, random search {row.random_policies}",
                 file=sys.stderr,
             )
     except PolygymError as error:

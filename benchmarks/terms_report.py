@@ -183,7 +183,7 @@ def _longer(found: dict[str, Any]) -> list[str]:
     sums += [sum(other[name] for _, other in pairs) for name in ("astar", "egraph")]
     return [
         "",
-        "Terms made by dice fall to little, or to 0, in more than 10 steps. "
+        "Terms made at random fall to little, or to 0, in more than 10 steps. "
         f"With {LONGER} instead, and 5,000 terms as before, {len(pairs)} of `random` come to "
         f"{sums[0]:.1f} in all: {sums[1]:.1f} with 10 steps, {sums[2]:.1f} by the e-graph; A* "
         f"finds less on {less}, as much on {alike}, more on {more}.",

@@ -1,9 +1,9 @@
 """Draws what random programs look like beside the programs that people write.
 
-``--count`` random programs, chosen by the dice of ``--seed``, are read, and their shapes counted
-(:mod:`polygym.cost.program_shape`), beside those of the thirty kernels of the suite and of the
-library's comprehensions. Nothing is run and nothing is learned. The picture shows shares: a bar of
-30 % over "2" says that three in ten random programs have two of them.
+``--count`` random programs, chosen by the random choices of ``--seed``, are read, and their shapes
+counted (:mod:`polygym.cost.program_shape`), beside those of the thirty kernels of the suite and of
+the library's comprehensions. Nothing is run and nothing is learned. The picture shows shares: a bar
+of 30 % over "2" says that three in ten random programs have two of them.
 
 The numbers of the picture are printed as a table too. A thousand programs take two minutes of
 one core's time::
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Count, print, and write the picture."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=1000, help="how many random programs")
-    parser.add_argument("--seed", type=int, default=0, help="the dice that choose them")
+    parser.add_argument("--seed", type=int, default=0, help="the random choices that choose them")
     parser.add_argument("--out", type=Path, default=Path("random-programs.svg"), help="the picture")
     kinds = [prefix.removesuffix(":") for prefix in GENERATED_KINDS]
     parser.add_argument("--kind", choices=kinds, default=kinds[0], help="of which kind they are")

@@ -1,4 +1,4 @@
-"""Twenty episodes of an agent that rolls dice, and the best schedule that they found.
+"""Twenty episodes of an agent that draws at random, and the best schedule that they found.
 
 python examples/random_agent.py
 """

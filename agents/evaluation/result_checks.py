@@ -1,8 +1,8 @@
 """Check of a result against its record: every claim must agree with it.
 
 A line of a file of results says twice what it is worth: in its own entries, which tables are made
-of, and in its record, which is played again. Whoever edits the first has to be found out as well as
-who edits the second. So of an episode that was played again it is known
+of, and in its record, which is played again. A caller that edits the first has to be found out as
+well as who edits the second. So of an episode that was played again it is known
 
 * the program: one whose text is another now says nothing about the one that was acted on;
 * the kernel, and the status: that of the outcome where something was measured, else what a look at

@@ -120,7 +120,7 @@ def _write_mp4(path: Path, frames: Iterator[Frame], fps: float) -> None:
         finally:
             encoder.close()
         found, _ = library.count_frames_and_secs(str(beside))
-        if found != sent:  # a full disk, for one: ffmpeg ends without a word to us
+        if found != sent:  # a full disk, for one: ffmpeg ends silently to us
             raise PolygymError(f"{path}: expected {sent} frames, found {found}")
 
 

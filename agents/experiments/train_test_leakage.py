@@ -3,7 +3,7 @@
 What an agent does on a kernel that it was trained on says nothing about programs that it has never
 seen. So a training that learns from one of the ten kernels for tests, or from a program that does
 what one of them does (:mod:`polygym.search.corpus.held_out`), says so when it begins and keeps it
-in ``model.json``, and whoever evaluates the model says it again beside the numbers.
+in ``model.json``, and a caller that evaluates the model says it again beside the numbers.
 
 Example: ``kernels: mvt, syr2k`` leaves ``"test_kernels": ["syr2k"]``, and so does ``kernels: mvt,
 mine.c`` where mine.c has the loops of syr2k; ``kernels: mvt`` leaves ``[]``. Cloning leaves
@@ -72,7 +72,7 @@ def leakage_warning(seen: Sequence[str]) -> str:
     """Return what is said when a training begins that learns from kernels for tests."""
     return (
         f"this training learns from kernels for tests, or programs that do the same: "
-        f"{', '.join(seen)}; the model says so, and whoever evaluates it on them"
+        f"{', '.join(seen)}; the model says so, and a caller that evaluates it on them"
     )
 
 

@@ -1,7 +1,7 @@
 """YAML as people write it in experiments: every entry once, and ``1e-4`` is a number.
 
 PyYAML goes by YAML 1.1, in which two things surprise: of an entry that stands there twice the last
-one counts, without a word, and a number needs a point before its exponent, so that ``1e-4`` is a
+one counts, silently, and a number needs a point before its exponent, so that ``1e-4`` is a
 text. Here the first is refused, and the second is the number that it looks like, as YAML 1.2 has
 it.
 """

@@ -5,7 +5,7 @@ A *rule* plays the kernels of the experiment, one episode each, or as many as
 its sizes, threads, a kind of machine) the best of what was measured that an episode can reach from
 isl's schedule (:mod:`polygym.mdp.actions_to`); the environment has that program, those sizes and
 threads. Cases of test kernels, and of programs that do what one of these does, are left out,
-whoever teaches.
+a caller that teaches.
 
 The return of a rule's episode is what the environment paid for it; that of a case is what was
 measured where the environment pays for a measurement, else again what the environment pays.

@@ -160,7 +160,7 @@ class CrashWorker:
             )
 
     def schedule(self, kernel: str, generator: np.random.Generator) -> Schedule | None:
-        """Return a legal schedule; None where the dice lead to none."""
+        """Return a legal schedule; None where the random choices lead to none."""
         about = problem_of(ProgramSource(kernel, None, Dataset.MINI, ()), TaskOptions())
         kind = generator.random()
         if kind < 0.02:

@@ -45,7 +45,7 @@ class Contender:
 SHIPPED, OF_RANDOM, OF_LAYERS = "shipped", "random programs", "C1 to C6"
 
 CONTENDERS = {
-    "random": Contender(RandomSearch, "dice"),
+    "random": Contender(RandomSearch, "random search"),
     "genetic": Contender(GeneticSearch, "genes"),
     "trees": Contender(ModelAnnealing, "trees, pairs"),
     "tree-gru": Contender(ModelAnnealing, "TreeGRU, pairs", LearningOptions(ModelKind.TREE_GRU)),
@@ -70,7 +70,7 @@ CONTENDERS = {
         "upper bound",
         LearningOptions(acquisition=Acquisition.UPPER_CONFIDENCE_BOUND),
     ),
-    "filter": Contender(ModelFilter, "dice, filtered", prior=SHIPPED),
+    "filter": Contender(ModelFilter, "random search, filtered", prior=SHIPPED),
     "transfer": Contender(ModelAnnealing, "trees that know the corpus", prior=SHIPPED),
     "of-random": Contender(ModelAnnealing, "trees that know random programs", prior=OF_RANDOM),
     "of-layers": Contender(ModelAnnealing, "trees that know C1 to C6", prior=OF_LAYERS),

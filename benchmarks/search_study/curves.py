@@ -6,13 +6,13 @@ speed then counts.
 All comparisons are within a program, a seed and a kind of machine, in ratios, of which there is the
 geometric mean; its interval comes from drawing programs with replacement, since seeds of one
 program are no new programs. *The best known* of a program is the best that any search has found on
-that kind of machine. What dice and models have after n trials does not depend on how many they were
-given, so one of 256 trials stands beside the first 256 of one of 512. (Genes do not go on from a
-generation that the end has cut off, and what has learned from searches of other programs has
+that kind of machine. What random search and models have after n trials does not depend on how many
+they were given, so one of 256 trials stands beside the first 256 of one of 512. (Genes do not go on
+from a generation that the end has cut off, and what has learned from searches of other programs has
 learned from those of its own length.)
 
-Example: with dice a program's best is 2x after 64 trials and 3x after 128, with a model 3x after
-64: a ratio of 1.5 after as many trials, and of 1 beside twice as many.
+Example: with random search a program's best is 2x after 64 trials and 3x after 128, with a model 3x
+after 64: a ratio of 1.5 after as many trials, and of 1 beside twice as many.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def mean_ratio(own: Runs, at: int, other: Runs, other_at: int) -> RatioInterval 
     None where no program has both.
     """
     logs: dict[str, list[float]] = defaultdict(list)
-    for key in sorted(own.keys() & other.keys()):  # in order, as the interval's dice need it
+    for key in sorted(
+        own.keys() & other.keys()
+    ):  # in order, as the interval's random draws need it
         if len(own[key]) < at or len(other[key]) < other_at:
             continue
         here, there = max(_WORST, own[key][at - 1]), max(_WORST, other[key][other_at - 1])

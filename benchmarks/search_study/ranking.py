@@ -1,11 +1,12 @@
 """Of many random schedules the one ranked first, nothing measured, beside the best of them.
 
 Policies play legal schedules of a kernel, the model of random programs ranks them under the default
-mapping, and the first is measured beside others that dice choose among them, isl's schedule and
-that of the policy ``earliest``. The *share* is the first one's speed over the best of the random
-ones that were measured; with all of them measured it is what it says, with fewer it is a little too
-good, since the best may not be among them. What has no time (there is no code, or it was cut off
-when it had taken five times as long as the best) counts as a thousandth of the original order.
+mapping, and the first is measured beside others that are chosen at random among them, isl's
+schedule and that of the policy ``earliest``. The *share* is the first one's speed over the best of
+the random ones that were measured; with all of them measured it is what it says, with fewer it is a
+little too good, since the best may not be among them. What has no time (there is no code, or it was
+cut off when it had taken five times as long as the best) counts as a thousandth of the original
+order.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def rank_schedules(
 
 
 def _policy_schedules(program: Program, count: int, seed: int) -> list[Schedule]:
-    """Return different legal schedules, those that policies with dice find in turn."""
+    """Return different legal schedules, those that random policies find in turn."""
     each = -(-count // len(_RANDOM_POLICIES))
     schedules = [
         schedule
@@ -192,7 +193,7 @@ def append_ranking(path: Path, one: RankingResult) -> None:
 
 def ranking_table(rows: Sequence[RankingResult]) -> str:
     """Return a table in Markdown: shares by program, and their geometric means with intervals."""
-    heads = "schedules", "measured", "best", "ranked first", "isl", "earliest", "one by dice"
+    heads = "schedules", "measured", "best", "ranked first", "isl", "earliest", "one at random"
     lines = [f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     shares: dict[str, list[list[float]]] = {}
     for result in rows:

@@ -37,7 +37,7 @@ GENERATION = 32
 
 
 def task_rng(task: SearchTask) -> np.random.Generator:
-    """Return the dice of a search: the same for all contenders, others for every program.
+    """Return the random choices of a search: the same for all contenders, others for every program.
 
     If they fell alike for all programs, a mapping that is good for many and comes early by luck
     would count as often as there are programs.

@@ -10,13 +10,13 @@ from search_study.journal import ComparableSearches
 
 
 def searches_table(study: ComparableSearches) -> str:
-    """Return a row for every contender, beside dice after as many trials and twice as many."""
+    """Return a row per contender, beside random search after as many and twice as many trials."""
     runs = curves.best_so_far(study.searches)
     best = curves.best_known(runs)
     rng = runs.get("random", {})
     steps = [step for step in curves.STEPS if step <= study.trials] or [study.trials]
-    heads = [f"/ dice at {step}" for step in steps]
-    heads += [f"{half} / dice at {step}" for half, step in pairwise(steps)]
+    heads = [f"/ random at {step}" for step in steps]
+    heads += [f"{half} / random at {step}" for half, step in pairwise(steps)]
     lines = [f"| best | {' | '.join(heads)} | to 95 % | programs | searches |"]
     lines.append("|---" * (len(heads) + 4) + "|")
     for name in (one for one in contenders.CONTENDERS if one in runs):

@@ -2,11 +2,11 @@
 
 Trees that put pairs in order learn from a corpus's random programs, from those of them alone whose
 innermost loops do what no kernel's do (:mod:`polygym.cost.canonical_bodies`: a product of two
-matrices is written by dice as well), or from random programs and comprehensions, and are asked
+matrices is written at random as well), or from random programs and comprehensions, and are asked
 about the kernels' candidates. A kernel counts once, whatever the
 number of its cases: of each there is the mean of the rank correlations and the geometric mean of
 the shares of the best (:mod:`polygym.cost.models.cross_validation`). Beside them stand who learns
-nothing: the formula of total cycles, and dice.
+nothing: the formula of total cycles, and random candidates.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def ranking_qualities(
     seeds: Sequence[int],
     alike: Collection[str] = (),
 ) -> list[RankingQuality]:
-    """Return what models, a formula and dice say; ``programs`` names that of every case.
+    """Return the rankings of models, a formula and chance; ``programs`` names each case's one.
 
     ``alike`` are the random programs in which there is something of a kernel.
     """
@@ -107,7 +107,7 @@ def ranking_qualities(
         _ranking_quality("the formula of cycles", formula, samples.select(asked), programs)
     )
     rng = [lambda rows, seed=seed: np.random.default_rng(seed).random(len(rows)) for seed in seeds]
-    result.append(_ranking_quality("dice", rng, samples.select(asked), programs))
+    result.append(_ranking_quality("random", rng, samples.select(asked), programs))
     return result
 
 

@@ -1,7 +1,7 @@
 """Version of a search: it changes when the code that chooses candidates changes.
 
 A study takes days, in which polygym may change, and the model that comes with it. What was searched
-by different versions may stand in one table, but not without a word.
+by different versions may stand in one table, but not silently.
 """
 
 from __future__ import annotations

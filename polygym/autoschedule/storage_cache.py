@@ -70,11 +70,11 @@ class StorageVariant:
 
 
 VariantRanking: TypeAlias = tuple[StorageVariant, ...]
-"""The homes that were judged, that of the program as it was written first."""
+"""The storage variants that were judged, that of the program as it was written first."""
 
 
 def variant_from_json(data: dict[str, Any]) -> StorageVariant:
-    """Return the home that :meth:`Home.to_json` wrote.
+    """Return the storage variant that :meth:`Home.to_json` wrote.
 
     Raises:
         InputError, KeyError, TypeError, ValueError: it did not.

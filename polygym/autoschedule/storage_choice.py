@@ -18,10 +18,11 @@ knows no sizes, has to be of the same opinion. And memory which comes fresh in e
 time, whatever is done with it (:data:`FRESH_MEMORY_COST`): new arrays of 72 MB take 9 ms to be
 there, and if the loops are expected to run 5 ms, 2^1.5 is taken off what is promised.
 
-On 101 random programs that the models had not learned from, each measured in all of its homes, what
-is taken is 2.68 times as fast as the program as it was written with its automatic schedule, where
-the fastest would be 2.96 times as fast, and three are slower by more than 5 %. Models that had seen
-no program in two homes gained 2.00 of 2.68 and made six slower, one of them twelve times.
+On 101 random programs that the models had not learned from, each measured in all of its storage
+variants, what is taken is 2.68 times as fast as the program as it was written with its automatic
+schedule, where the fastest would be 2.96 times as fast, and three are slower by more than 5 %.
+Models that had seen no program in two storage variants gained 2.00 of 2.68 and made six slower, one
+of them twelve times.
 
 Example, two threads at LARGE: symm expanded, 2^3.1 and 0.64 instead of 0.47, is taken, and is 32
 times as fast as the source instead of 1.4; durbin expanded, 2^0.28 and 0.64 instead of 0.63, is
@@ -140,7 +141,7 @@ def starting_program(program: Program, mapping: Mapping, limit: int) -> Starting
 
 
 def is_better_variant(variant: StorageVariant, first: StorageVariant) -> bool:
-    """Whether a home is to be taken before the program as it is."""
+    """Whether a storage variant is to be taken before the program as it is."""
     if variant.predicted_gain is None or variant.score is None or first.score is None:
         return False
     return variant.predicted_gain > LEAST_VARIANT_GAIN and variant.score > first.score
@@ -217,14 +218,14 @@ def _best_variant_index(ranking: VariantRanking) -> int:
 
 
 def _preference(home: StorageVariant) -> float:
-    """Return what is promised of a home, and a little more where it wants less memory."""
+    """Return the predicted gain of a variant, and a little more where it needs less memory."""
     return (home.predicted_gain or 0.0) + (
         MEMORY_PREFERENCE if home.storage.has_privatization else 0.0
     )
 
 
 def storage_variants_of(program: Program, mapping: Mapping, limit: int) -> tuple[Program, ...]:
-    """Return the program as it is and in all other homes that models choose among, in order.
+    """Return the program and all other storage variants that models choose among, in order.
 
     Raises:
         LimitError: isl would take too long.

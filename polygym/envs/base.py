@@ -228,10 +228,10 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
 
     @property
     def next_seed(self) -> int:
-        """The seed of the dice that the next reset has if none is given to it."""
+        """The seed of the random choices that the next reset has if none is given to it."""
         if self._subject is None and self._seed is not None:
             return self._seed
-        return max(0, self.np_random_seed)  # Gymnasium's -1: these dice came without one
+        return max(0, self.np_random_seed)  # Gymnasium's -1: these random search came without one
 
     def problem_of(self, target: str) -> ScheduleProblem:
         """Return a program, as episodes about it have it here."""
@@ -242,7 +242,7 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
     def following(self, episode: Episode, action: int) -> Episode:
         """Return the episode after one of the agent's actions, when it is the agent's turn again.
 
-        Where the environment's policy rolls dice, these are the environment's: ask a fork.
+        Where the environment's policy draws at random, these are the environment's: ask a fork.
         """
         return self._play_policy_phases(episode.after(action + self.FIRST_ACTION))
 

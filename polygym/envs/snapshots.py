@@ -15,7 +15,7 @@ ActionType = TypeVar("ActionType")
 
 
 class SnapshotEnv(gymnasium.Env[ObservationType, ActionType]):
-    """An environment that can be forked; what changes is the episode, a value, and the dice."""
+    """An environment that can be forked: its episode is a value, its rng is copied."""
 
     def fork(self) -> Self:
         """Return an independent environment in the same state, for a tree search."""

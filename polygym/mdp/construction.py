@@ -20,7 +20,7 @@ Figure 5 of the paper with the space that its text and Figure 6 describe; the te
 dependences in the other order, with which the same actions lead to a space with 10, 10, 10 and 11
 rays.)
 
-Beyond that, the *mask* keeps the process from dead ends and from going round for ever:
+Beyond that, the *mask* keeps the process from dead ends and from going round forever:
 
 * select_dep is allowed for a dependence that a row of this dimension can carry. Whether it can
   depends only on what was left when the dimension was opened, since any dependences that can be

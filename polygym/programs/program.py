@@ -1,7 +1,7 @@
 """A program with everything that is needed to run it: the Scop, its data, its sizes, its outputs.
 
-It is read from a text by :mod:`polygym.programs.loading`. Whoever gets one that was read, as the
-compile server does, needs no front end.
+It is read from a text by :mod:`polygym.programs.loading`. A caller that gets one that was read, as
+the compile server does, needs no front end.
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ _LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchConditions:
-    """The dice of the policies, the size of the processes, how schedules are judged."""
+    """The seed of the policies, the size of the processes, how schedules are judged."""
 
     seed: int = 0
     options: TaskOptions = field(default_factory=TaskOptions)
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
 
     def __post_init__(self) -> None:
-        """Refuse dice that there are not."""
+        """Refuse random search that there are not."""
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise InputError(f"a seed: expected 0 to {_LARGEST_SEED}, found {self.seed}")
 

@@ -56,7 +56,7 @@ _NO_ADDRESS = [0]
 class _ThreadState:
     """Whether threads have been started here; a forked child has none of its parent's.
 
-    OpenMP does not know that it is in a child, and would wait for them for ever.
+    OpenMP does not know that it is in a child, and would wait for them forever.
     """
 
     started = False

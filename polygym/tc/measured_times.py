@@ -1,4 +1,4 @@
-"""Times that were measured, kept for ever: one SQLite file, a row for everything that was timed.
+"""Times that were measured, kept forever: one SQLite file, a row for everything that was timed.
 
 A row belongs to a kind of machine, a version of what generates code, a number of threads, and a
 text that says what ran: an operator with its literals, shapes and types, say. Times of other

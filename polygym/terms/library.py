@@ -107,7 +107,7 @@ def combinations() -> tuple[TermProgram, ...]:
 
 
 def larger_expressions(seed: int, count: int) -> tuple[TermProgram, ...]:
-    """Return expressions of three of :func:`combinations` each, joined by operators, by dice.
+    """Return expressions of three of :func:`combinations` each, joined by operators, at random.
 
     None of the three is in a set, so nothing that was learned from these has seen them.
     """

@@ -135,7 +135,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="N",
     help="Episodes of every policy for every program.",
 )
-@seed_option("The dice of the policies.")
+@seed_option("The seed of the policies.")
 @click.option(
     "--initial-schedules",
     "seeds",

@@ -1,8 +1,9 @@
 """Schedules that commands are given: a strategy's words, a file, or isl text.
 
-What ``auto`` stands for depends on sizes and on the mapping, so whoever asks for a schedule says
-both; the answer says what it was chosen among. Where nothing is said of storage and cuts, these are
-decided with it (:func:`automatic_schedule`), so that the schedule is one of another program.
+What ``auto`` stands for depends on sizes and on the mapping, so a caller that asks for a schedule
+says both; the answer says what it was chosen among. Where nothing is said of storage and cuts,
+these are decided with it (:func:`automatic_schedule`), so that the schedule is one of another
+program.
 """
 
 from __future__ import annotations

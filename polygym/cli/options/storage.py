@@ -156,8 +156,8 @@ def apply_storage(
 
     ``mapping`` is the one that models are asked about.
 
-    A plan that is asked for is limited, by the usual limit where none is said; whoever wrote the
-    file has looked at the price of its plan.
+    A plan that is asked for is limited, by the usual limit where none is said; a caller that wrote
+    the file has looked at the price of its plan.
     """
     if choice is None:
         return with_storage_plan(

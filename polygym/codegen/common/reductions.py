@@ -10,7 +10,7 @@ both signs are among them (:mod:`polygym.codegen.llvm.loops.emit_min_max`).
 What is recognised: x + e, e + x, x - e, sums with x as one of their terms, as in x + e - f;
 products in the same way, without divisions; ``a > x ? a : x`` and what means the same, fmax and
 fmin; the operators ``&``, ``|``, ``^``. Whether the rest of the body reads x by another name is not
-looked at: whoever takes terms in another order has to know that it does not.
+looked at: a caller that takes terms in another order has to know that it does not.
 
 >>> Operator.SUM.value, Operator.PRODUCT.is_idempotent, Operator.GREATEST.is_idempotent
 ('+', False, True)

@@ -17,7 +17,7 @@ those of the sum these and T[i, j, k - 1]: as many as there are instances.
 
 A copy, ``A[i] = B[i]``, has the name of what it copies. Where names would be of too many kinds for
 isl, or flow is unknown, a leaf has one name for all instances: coarser names are sound for one
-operator, and whoever compares names of several is told that they are not full.
+operator, and a caller that compares names of several is told that they are not full.
 """
 
 from __future__ import annotations

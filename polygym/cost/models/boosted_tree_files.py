@@ -67,7 +67,7 @@ class BoostedTreeFile:
             texts = tuple(map(str, document["members"]))
             if not texts:
                 raise ValueError("a model without trees")
-            # LightGBM ends the process where a text is cut, and follows what is changed for ever.
+            # LightGBM ends the process where a text is cut, and follows what is changed forever.
             if document["sum"] != _checksum(texts):
                 raise ValueError("trees that are not as they were written")
         except _FILE_ERRORS as error:

@@ -50,7 +50,7 @@ class BoostedTreeOptions:
 
     Where there are rows enough for so many, ``threads`` grow them; their number changes no bit.
 
-    With ``random_splits`` splits are drawn by dice, of which the best is taken: trees that differ
+    With ``random_splits`` splits are drawn at random, of which the best is taken: trees that differ
     more, and together are smoother where there are few rows.
     """
 

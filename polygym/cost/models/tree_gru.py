@@ -7,7 +7,7 @@ a case with scores s (0 in the mean) and predictions f the loss is
 * for the rank objective, over the pairs in which i is faster than j by more than noise, the mean
   of log(1 + exp(f_j - f_i));
 * for the regression, the mean of (f_i - f̄ - s_i)², where f̄ is the case's mean: a case's constant is
-  nobody's business.
+  private.
 
 Example: scores 1 and -1, predictions 0.5 and 0.5. One pair, log(1 + exp(0)) = 0.69; or, with f̄ =
 0.5, the mean of 1 and 1.
@@ -216,7 +216,7 @@ def expect_torch() -> None:
 def _train_network(
     samples: TrainingSamples, options: TreeGRUOptions, base: Floats | None
 ) -> TreeGRUNetwork:
-    """Return a network that has learned; all dice follow from the seed, and no one else's move."""
+    """Return a trained network; all random choices follow from the seed."""
     import torch
 
     from polygym.cost.models.tree_gru_network import LoopTreeBatch, TreeGRUNetwork

@@ -15,8 +15,8 @@ Where a schedule is built from nothing, dependences are carried as early as they
 generator gets the coefficient with the most promising schedule if all behind it get the least.
 
 With *heat* the policy explores: of the members of the networks one is believed, and no trees; the
-dice choose it for each action, and its scores are shaken by as much heat. So it tries first what
-some member believes in.
+random search choose it for each action, and its scores are shaken by as much heat. So it tries
+first what some member believes in.
 
 Nothing is run, and nothing depends on names. Example, jacobi-1d: isl skews the loop over space by
 the one over time, which costs more than it gains where a row fits a cache; the order of the text is

@@ -18,7 +18,8 @@ generator the coefficient with the best static score if all generators behind it
 allowed one.
 
 ``pretrained_action`` is the policy that comes with polygym (:mod:`polygym.mdp.pretrained_action`):
-it takes what networks expect to be faster that have learned from measurements, and rolls no dice.
+it takes what networks expect to be faster that have learned from measurements, and makes no random
+choice.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 )
 
 
-# Those that roll no dice: the same episode, the same action.
+# Those that make no random choice: the same episode, the same action.
 DETERMINISTIC = frozenset({"earliest", "greedy", LEARNED})
 
 

@@ -60,7 +60,7 @@ class ProgramSource:
             parameters=dict(self.parameters),
         )
         program = apply_splitting_to(program, self.splitting)
-        # Whoever chose the plan has looked at its price.
+        # A caller that chose the plan has looked at its price.
         return (
             program
             if self.storage.is_source
@@ -130,7 +130,7 @@ class ScheduleProblem:
 
     @cached_property
     def initial_episodes(self) -> LruCache[str, Episode]:
-        """Episodes after what a policy without dice does first, by its name."""
+        """Episodes after what a policy without random search does first, by its name."""
         return LruCache(8)
 
     @cached_property
@@ -183,7 +183,7 @@ def source_digest(path: Path) -> str:
     data = path.read_bytes()
     result = hashlib.sha256(data)
     if path.suffix != ".tc":
-        with suppress(PolygymError, UnicodeDecodeError):  # whoever reads the program says so
+        with suppress(PolygymError, UnicodeDecodeError):  # a caller that reads the program says so
             for file in included_files(data.decode(), str(path)):
                 result.update(Path(file).read_bytes())
     return result.hexdigest()

@@ -1,8 +1,9 @@
 """Checks of every entry of a record, before anything is loaded or played.
 
 An entry that no step of a replay needs (the environment, its arguments, the outcome) is checked
-like the others: whoever edits it would otherwise believe that it counts. What a record says twice
-(the arguments of the environment, and what came of them for this program) it has to say alike.
+like the others: a caller that edits it would otherwise believe that it counts. What a record says
+twice (the arguments of the environment, and what came of them for this program) it has to say
+alike.
 """
 
 from __future__ import annotations

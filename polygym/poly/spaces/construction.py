@@ -72,7 +72,7 @@ def construct_space(
 ) -> ScheduleSpace:
     """Build a schedule space; ``select_dependence`` is asked for every dependence that is left.
 
-    A selector that never selects would go on for ever: after 64 dimensions it is refused.
+    A selector that never selects would go on forever: after 64 dimensions it is refused.
     ``polyhedra`` brings other limits than the usual ones, and answers to what was asked before.
     """
     known = polyhedra or RowPolyhedra(scop)

@@ -1,4 +1,4 @@
-"""Random programs, each of a seed: a name such as ``random:17`` stands for one, for ever.
+"""Random programs, each of a seed: a name such as ``random:17`` stands for one, forever.
 
 There are two kinds, which have their own names:
 
@@ -13,8 +13,9 @@ All nests of a program are written into one ``draft``; what one nest writes, lat
 read. So there are dependences between nests, imperfect nests, triangular bounds, arrays that are
 read down columns, several sizes and steps in time, as there are in programs that people write.
 
-The text of a seed never changes within a :data:`VERSION`, which is part of the dice. ``random:*``
-and ``scalars:*`` stand for any of a kind where many are drawn, as ``polygym collect`` does.
+The text of a seed never changes within a :data:`VERSION`, which is part of the random choices.
+``random:*`` and ``scalars:*`` stand for any of a kind where many are drawn, as ``polygym collect``
+does.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Families: TypeAlias = Sequence[tuple[Callable[[ProgramDraft], None], float]]
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class GeneratedKind:
-    """A kind of programs: what its dice begin with, how many nests it has, and of what.
+    """A kind of programs: what its random choices begin with, how many nests it has, and of what.
 
     ``first_families`` are the families of the first nest, ``other_families`` those of the nests
     behind it.

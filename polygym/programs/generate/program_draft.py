@@ -1,12 +1,12 @@
 """A program while it is being made: its sizes, its arrays, its text.
 
-Whoever makes a nest asks for sizes and arrays and adds lines; names are given out in their order,
-so that equal decisions make equal texts. An array that is read may be one that an earlier nest has
-written, which ties the nests together.
+A caller that makes a nest asks for sizes and arrays and adds lines; names are given out in their
+order, so that equal decisions make equal texts. An array that is read may be one that an earlier
+nest has written, which ties the nests together.
 
 Scalars and buffers are the function's own, declared where they are first needed or before the
-region; those before the region may serve several nests. Whoever asks for one fills it before it is
-read.
+region; those before the region may serve several nests. A caller that asks for one fills it before
+it is read.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ProgramDraft:
     in_nest: set[str] = field(default_factory=set)
 
     def chance(self, probability: float) -> bool:
-        """Throw the dice."""
+        """Throw the random choices."""
         return bool(self.rng.random() < probability)
 
     def number(self, least: int, most: int) -> int:
@@ -107,7 +107,7 @@ class ProgramDraft:
         return name if not row else f"{name}{row}"
 
     def read_array(self, extents: Sequence[str], exclude: Sequence[DraftArray] = ()) -> DraftArray:
-        """Return an array to read: one that was written before, if the dice say so."""
+        """Return an array to read: one that was written before, if the random choices say so."""
         fitting = [
             draft_array
             for draft_array in self.arrays

@@ -33,7 +33,7 @@ _CANDIDATE_ERRORS = {kind.__name__ for kind in get_args(Outcome)}
 
 
 def expect_candidate_result(evaluation: Evaluation) -> Evaluation:
-    """Return an evaluation if it is the candidate's doing, which may be remembered for ever.
+    """Return an evaluation if it is the candidate's doing, which may be remembered forever.
 
     Raises:
         WorkerError: it is the machine's.

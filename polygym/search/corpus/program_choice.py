@@ -7,13 +7,14 @@ learned, and are never taken by themselves, nor what does the same
 
 A name such as ``scalars:*`` stands for any random program of its kind, another one in each visit.
 
-Visits may come in threes, of one program at the same sizes in its *homes*
+Visits may come in threes, of one program at the same sizes in its *storage variants*
 (:mod:`polygym.autoschedule.storage_choice`): as it was written, expanded, and private to threads,
-or cut. Each home is a case of its own; models compare what was measured in all three
+or cut. Each storage variant is a case of its own; models compare what was measured in all three
 (:mod:`polygym.search.corpus.samples`). A program that has nothing to choose from is replaced by the
-next that the dice say.
+next that the random choices say.
 
-Sizes are drawn so that the original order has to do about as many operations as dice say, between
+Sizes are drawn so that the original order has to do about as many operations as random policies
+say, between
 :data:`MIN_OPERATIONS` and :data:`MAX_OPERATIONS`, any order of magnitude as likely as another:
 first one factor for all usual sizes, then each size a little larger or smaller. What comes to four
 times the most is drawn again; a program whose sizes have their bounds may do less than the least.
@@ -131,7 +132,7 @@ def _pattern_texts(text: str) -> list[str]:
 class ChosenProgram:
     """What a visit is of: a program at sizes, as a case, and the text of a user's file.
 
-    ``is_empty`` says that it is there to be counted alone: the program has fewer homes.
+    ``is_empty`` says that it is there to be counted alone: the program has fewer storage variants.
     """
 
     program: Program
@@ -150,7 +151,7 @@ def choose_program(
     """Return what a visit is of.
 
     What cannot be read, is far too large at all sizes, or does what a test kernel does though
-    nobody asked for it, is replaced by the next that the dice say.
+    nobody asked for it, is replaced by the next that the random choices say.
     """
     rng = np.random.default_rng([seed, number])
     for _ in range(_ATTEMPTS):
@@ -166,10 +167,10 @@ def choose_program(
 def choose_variant(
     choice: ProgramChoice, seed: int, number: int, limit: int, mapping: Mapping = DEFAULT_MAPPING
 ) -> ChosenProgram:
-    """Return what a visit is of where visits come in threes: a program in one of its homes.
+    """Return the program of a visit where visits come in threes: one of its storage variants.
 
     Where it has fewer than three, the last is empty. What :func:`choose_program` would replace, and
-    what has nothing to choose from, is replaced by the next that the dice say.
+    what has nothing to choose from, is replaced by the next that the random choices say.
     """
     name, homes = _program_variants(choice, seed, number // MOST_VARIANTS, limit, mapping)
     place = number % MOST_VARIANTS
@@ -181,7 +182,7 @@ def choose_variant(
 def _program_variants(
     choice: ProgramChoice, seed: int, number: int, limit: int, mapping: Mapping
 ) -> tuple[str, tuple[Program, ...]]:
-    """Return a program by its name, and in its homes; three visits want to know it."""
+    """Return a program by its name, and in its storage variants; three visits want to know it."""
     rng = np.random.default_rng([seed, number])
     for _ in range(_ATTEMPTS):
         name = choice.program(rng)

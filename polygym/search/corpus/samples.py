@@ -112,7 +112,7 @@ def case_rows(
 
 
 def by_variant(found: Iterable[CaseRows]) -> list[tuple[int, CaseRows]]:
-    """Return groups with numbers, the same for those of one program in different homes.
+    """Return groups with numbers, the same for those of one program in different storage variants.
 
     It is that of the first of them, to whose visit the times of all are put in proportion.
     """
@@ -240,7 +240,7 @@ def program_of(visit: CaseVisit, folder: str) -> Program:
     """Return the program of a visit; a user's text is written into a folder to be read."""
     case, program = visit.case, _written(visit, folder)
     program = apply_splitting_to(program, parse_splitting(case.splitting))
-    # Whoever chose the plan has looked at its price.
+    # A caller that chose the plan has looked at its price.
     return with_storage_plan(program, parse_storage(case.storage), sys.maxsize)
 
 

@@ -1,15 +1,15 @@
 """Sampling of a visit's candidates: usual ones, random ones, neighbours of good ones.
 
 Of those, the first few are what is always worth knowing: the order of the text as it is and under
-the default mapping, and isl's schedules under it. Then dice: schedules that policies of the gym
-construct, or isl's, under the default mapping or any. From a third of the way on, every second one
-is a change of one of the best four so far: another entry of its mapping, or its mapping under
-another schedule.
+the default mapping, and isl's schedules under it. Then random search: schedules that policies of
+the gym construct, or isl's, under the default mapping or any. From a third of the way on, every
+second one is a change of one of the best four so far: another entry of its mapping, or its mapping
+under another schedule.
 
 A visit that stays *near* is of what somebody chooses among who begins with isl's schedule and the
 default mapping (:mod:`polygym.mdp.editing`): all of isl's schedules and the order of the text
 under that mapping, then, half and half, legal edits of the best so far under theirs, and changes of
-their mappings, with ideas before dice.
+their mappings, with ideas before random search.
 
 Everything follows from the seed and from what was measured before, but for schedules that isl does
 not find in time.
@@ -101,7 +101,7 @@ class CandidateSampler:
         self.speedups[candidate] = speedup
 
     def _propose(self) -> tuple[Schedule, Mapping] | None:
-        """Return a further candidate; None where the dice lead to none."""
+        """Return a further candidate; None where the random choices lead to none."""
         if not self.near:
             return self._mutate_good() if self._is_near() else self._sample_any()
         schedule, mapping = self._sample_good()

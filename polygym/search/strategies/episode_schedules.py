@@ -31,7 +31,7 @@ _MAX_FRUITLESS = (
 
 
 class EpisodeSchedules:
-    """Episodes of a program, which all follow from the dice at the beginning."""
+    """Episodes of a program, which all follow from the random choices at the beginning."""
 
     def __init__(self, scop: Scop, rng: np.random.Generator) -> None:
         """Play nothing yet."""

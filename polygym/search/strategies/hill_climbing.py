@@ -8,8 +8,8 @@ Three stages, each of which needs what the ones before have shown:
 3. a climb: a pair (schedule, mapping) among the best four, the better the likelier, with one or two
    of the mapping's entries changed, or with another of the schedules.
 
-What is tried depends on the times that were measured, which differ from run to run. The dice of
-trial k are ``default_rng([seed, 2**32, k])``.
+What is tried depends on the times that were measured, which differ from run to run. The random
+search of trial k are ``default_rng([seed, 2**32, k])``.
 """
 
 from __future__ import annotations

@@ -3,21 +3,21 @@
 *model*: chains of annealing (:mod:`polygym.search.strategies.annealing`) walk over schedules and
 mappings to where the model expects speed; of all that they have seen a good and diverse part is
 measured (:mod:`polygym.search.strategies.diversity`), in turn with the most promising of what is a
-step or two away from the best so far, and one in twenty is by dice alone. Moves change an entry of
-the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
+step or two away from the best so far, and one in twenty is at random alone. Moves change an entry
+of the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
 legal (:mod:`polygym.search.strategies.schedule_edits`), or one that a policy has played. Whenever
 the model has learned, the most promising of some that were played is measured, even if there are
 more promising candidates (:mod:`polygym.search.strategies.episode_schedules`). Half of what the
 chains lead to is code that there is already, under another mapping; that is not measured again.
 
-*filter*: 32 times as many candidates by dice as are wanted, of which the model's first are
-measured; here too one in twenty is by dice alone.
+*filter*: 32 times as many candidates at random as are wanted, of which the model's first are
+measured; here too one in twenty is at random alone.
 
 The model is the sum of two (AutoTVM, equation 4): one that has learned from other programs, if
 there is one, and the correction that this program's measurements ask for. Before there are enough
-of these the other one leads alone; where it has learned on another kind of machine dice decide half
-of what is measured, and where there is no other one all of it. All of it follows from the seed and
-from what was measured.
+of these the other one leads alone; where it has learned on another kind of machine random choices
+decide half of what is measured, and where there is no other one all of it. All of it follows from
+the seed and from what was measured.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class ModelAnnealing(RandomSearch):
 
 
 class ModelFilter(ModelAnnealing):
-    """Dice alone, of whose many proposals the model lets the best through."""
+    """Random search alone, of whose many proposals the model lets the best through."""
 
     def _propose(self, count: int) -> list[Candidate]:
         proposed = [self.space.sample(self.rng) for _ in range(_PER_CHOSEN * count)]

@@ -1,4 +1,4 @@
-"""Dice alone: the simplest search, and what all of them have in common."""
+"""Random search alone: the simplest search, and what all of them have in common."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ATTEMPTS = 30
 
 
 class RandomSearch:
-    """Dice alone, after the seeds.
+    """Random search alone, after the seeds.
 
     Subclasses choose in other ways; ``size`` is the number of candidates of a batch.
     """
@@ -46,7 +46,7 @@ class RandomSearch:
         raise NotImplementedError
 
     def ask(self, count: int) -> list[Candidate]:
-        """Return candidates to try, none twice or again: the seeds, then what the dice say."""
+        """Return new candidates: the initial ones, then random ones."""
         return self._fill(count, lambda: self.space.sample(self.rng))
 
     def tell(self, candidate: Candidate, speedup: float) -> None:

@@ -1,8 +1,9 @@
 """Samplers of a search's episodes: a policy, or a cost model that picks among many.
 
-A player gives the episode of a number, at its end. It rolls its dice with the seed and the number
+A player gives the episode of a number, at its end. It draws at random from the seed and the number
 and nothing else, so which schedule an episode finds depends neither on the episodes before nor on a
-clock, whoever plays. (What the model says depends on the machine for which loops are planned.)
+clock, no matter who plays. (What the model says depends on the machine for which loops are
+planned.)
 
 ``guided`` lets policies play :data:`TRIES` episodes and takes the one whose schedule a cost model
 ranks first under the search's mapping and sizes; nothing is run for that. Every

@@ -1,9 +1,10 @@
 """Small changes of a legal schedule that lead to another legal one.
 
-Dice choose one of :mod:`polygym.poly.edits`: rows are skewed, interchanged or reversed, a
+Random search choose one of :mod:`polygym.poly.edits`: rows are skewed, interchanged or reversed, a
 row of one statement is shifted, which fuses loops and parts them, or one of its numbers changes.
 
-What the dice propose need not be legal; each proposal is proved, and some are made until one holds.
+What the random choices propose need not be legal; each proposal is proved, and some are made until
+one holds.
 """
 
 from __future__ import annotations

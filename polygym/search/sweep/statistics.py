@@ -206,7 +206,7 @@ def labels_of(kernels: Sequence[str]) -> dict[str, str]:
 def label_of(kernel: str) -> str:
     """Return the short name of a program.
 
-    >>> label_of("/home/me/blur.c"), label_of("gemm")
+    >>> label_of("/storage variant/me/blur.c"), label_of("gemm")
     ('blur', 'gemm')
     """
     return Path(kernel).stem if is_path(kernel) else kernel

@@ -1,7 +1,7 @@
 """Opening the file of a store, or making it: for one setting, whole or not at all.
 
-A store is in WAL mode: whoever reads does not wait for the processes that write, nor they for each
-other longer than a commit takes.
+A store is in WAL mode: a caller that reads does not wait for the processes that write, nor they for
+each other longer than a commit takes.
 """
 
 from __future__ import annotations

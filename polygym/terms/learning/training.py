@@ -174,7 +174,7 @@ class ValueTrainer:
         return TrainingEpoch(self.number, float(np.mean(losses)), round(before, 6), round(after, 6))
 
     def _drawn(self) -> list[int]:
-        """Return which expressions this epoch has: the next ones in orders by dice."""
+        """Return which expressions this epoch has: the next ones in orders at random."""
         count, each = len(self.programs), min(self.config.expressions, len(self.programs))
         chosen = []
         for place in range(self.number * each, (self.number + 1) * each):

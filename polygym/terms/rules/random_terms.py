@@ -2,8 +2,9 @@
 
 Floats are multiples of a quarter with 0, 1 and -1 among them, so that sums and products of them are
 exact, and what a rule says of special values is tried; vectors have 3 elements, Integers are small.
-Whoever knows of numbers at which something may change names them (``special``): they come up in one
-of four places. Whatever has no value is of no use for a comparison, and the caller tries again.
+A caller that knows of numbers at which something may change names them (``special``): they come up
+in one of four places. Whatever has no value is of no use for a comparison, and the caller tries
+again.
 """
 
 from __future__ import annotations

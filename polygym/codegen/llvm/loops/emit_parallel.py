@@ -60,7 +60,7 @@ from polygym.codegen.recurrences.streams.emit import settle
 from polygym.ir.scop import StorageClass
 from polygym.mapping.tuning_parameters import TUNING
 
-"""The function that runs a task in several threads; whoever loads the code provides it."""
+"""The function that runs a task in several threads; a caller that loads the code provides it."""
 
 
 _I64_ONE = ir.Constant(I64, 1)

@@ -63,7 +63,7 @@ def emit_block(emitter: Emitter, block: Block, environment: Environment) -> None
             continue
         begun = _initialized_cells(emitter, run, part)
         for cell, is_read in begun.items():
-            # Whoever does not read it sets it before anybody does.
+            # A caller that does not read it sets it before anybody does.
             emitter.held[cell] = load_cell(emitter, cell, environment) if is_read else None
         for instance in run:
             emitter.emit_node(instance, environment)

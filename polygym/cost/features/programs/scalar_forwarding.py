@@ -5,7 +5,8 @@ does a sum that is held in a scalar and stored behind its loop. Who asks what a 
 (:mod:`polygym.cost.features.programs.canonical_bodies`) looks at the statements as if they had been
 written without scalars:
 
-- A scalar is a *value* where whoever reads it stands in all loops of a statement that sets it (not
+- A scalar is a *value* where a caller that reads it stands in all loops of a statement that sets it
+(not
   reading it), and no loop inside of these changes it. Its readers read what those read who write it
   there, and the statements that do are left out.
 - Else it is *held* over a loop: set in the loops around, changed in a deeper one. Then it stands

@@ -200,7 +200,7 @@ class DataBoundsRewriter:
     def _stays_false(
         self, condition: Any, loop: Any, counter: str | None, changes: Collection[str]
     ) -> bool:
-        """Whether a condition on data fails for ever once it has failed."""
+        """Whether a condition on data fails forever once it has failed."""
         mirrored = _direction(loop)
         if not isinstance(condition, c_ast.BinaryOp) or mirrored is None:
             return False

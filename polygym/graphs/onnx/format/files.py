@@ -84,7 +84,7 @@ def _parse(path: Path, title: str) -> Any:
         raise InputError(f"{title}: expected a file that can be read: {error}") from None
     except InputError:
         raise
-    except Exception as error:  # protobuf's own class, whose home differs between its versions
+    except Exception as error:  # protobuf's own class, whose module differs between its versions
         if type(error).__name__ != "DecodeError":
             raise
         raise InputError(

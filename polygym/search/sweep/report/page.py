@@ -287,7 +287,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         f"<tfoot><tr>{foot}</tr></tfoot></table></div>"
         '<p class="faint">Drift: the slowest of the original order\'s times during the search over '
         "the fastest. Others: cores that anything else had on average while the program was "
-        "measured. Distinct schedules are measured once, whoever found them. Together: the "
+        "measured. Distinct schedules are measured once, a caller that found them. Together: the "
         "geometric means of speedups and of shares of the limit, the sums of counts.</p>"
     )
 

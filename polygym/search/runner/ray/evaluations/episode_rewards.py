@@ -1,4 +1,4 @@
-"""Ends of episodes measured by a fleet, while whoever asked goes on.
+"""Ends of episodes measured by a fleet, while a caller that asked goes on.
 
 A thread keeps the fleet busy; environments ask from theirs, and get a future. What waits of one
 program goes out in batches. What was asked before is not measured again. All is measured on nodes

@@ -1,4 +1,4 @@
-"""The measuring slot of a host: whoever measures holds it, and nobody else measures meanwhile.
+"""Measuring slot of a host: a lock, so that one process measures at a time.
 
 Ray counts slots by nodes (the resource ``measuring``). Two nodes of Ray on one host are two
 programs on one machine all the same, and so are two clusters; their clocks would disturb each

@@ -1,9 +1,9 @@
 """Ledger of a sweep's driver for one program, and storage of the rows that nodes send.
 
 The store is the driver's alone. An episode is identified by its policy and its number, an outcome
-by its schedule; a row of something that is there already changes nothing, whoever sends it and how
-often. So a job may be done twice, by a node that was taken for dead or by two at once, and the
-store has one row of each.
+by its schedule; a row of something that is there already changes nothing, no matter who sends it
+and how often. So a job may be done twice, by a node that was taken for dead or by two at once, and
+the store has one row of each.
 """
 
 from __future__ import annotations
