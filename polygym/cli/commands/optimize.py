@@ -25,7 +25,6 @@ from polygym.cli.options.common import (
     size_options,
     timeout_option,
 )
-from polygym.cli.options.durations import time_limit_option
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import (
     StorageOption,
@@ -35,6 +34,7 @@ from polygym.cli.options.storage import (
     source_in_journal,
     storage_options,
 )
+from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.result import CommandResult
 from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.cost.models.model_choice import ModelChoice
@@ -154,38 +154,32 @@ Examples:
     help="The value of an uncertain candidate for annealing and filter: the expected speed, the "
     "expected improvement, or an upper confidence bound.",
 )
-@click.option(
+@count_option(
     "--budget",
-    type=click.IntRange(1, 100_000_000),
-    metavar="N",
     help="The number of proposals beside the initial candidates. (Default: "
     f"{EPISODE_BUDGET} episodes, or {CANDIDATE_BUDGET} candidates.)",
 )
-@click.option(
+@count_option(
     "--population",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
     help="The size of a generation of genetic; the first one has all initial candidates, even if "
     "these are more. (Default: 100.)",
 )
-@click.option(
+@count_option(
     "--mapping-budget",
-    type=click.IntRange(0, 1_000_000),
+    least=0,
     default=0,
-    show_default=True,
-    metavar="N",
     help="The number of mappings (tiles, copies, vectors ...) to try at last for the fastest "
     "schedules; those of a search that is resumed are included.",
 )
-@time_limit_option(
-    "Begin no candidate after this time; the one that is running comes to its end, and the first "
-    "one is tried in any case."
+@duration_option(
+    "--time-limit",
+    help="Begin no candidate after this time; the one that is running comes to its end, and the "
+    "first one is tried in any case.",
 )
 @seed_option("The seed of all random choices. The times that were measured decide too.")
-@click.option(
+@count_option(
     "--jobs",
-    type=click.IntRange(1, 1024),
-    metavar="N",
+    most=1024,
     help="Candidates compiled at a time. (Default: one on each core.)",
 )
 @out_option

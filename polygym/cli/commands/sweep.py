@@ -28,9 +28,9 @@ from polygym.cli.options.common import (
     seed_option,
     timeout_option,
 )
-from polygym.cli.options.durations import DURATION
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
+from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.output.console import spinner, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.sweep_progress import (
@@ -127,12 +127,9 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     "which published numbers are.",
 )
 @model_option("The model of --strategy guided")
-@click.option(
+@count_option(
     "--budget",
-    type=click.IntRange(1, 100_000_000),
     default=100,
-    show_default=True,
-    metavar="N",
     help="Episodes of every policy for every program.",
 )
 @seed_option("The seed of the policies.")
@@ -169,27 +166,22 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="SIZE",
     help="The size at which the best are confirmed.",
 )
-@click.option(
+@count_option(
     "--confirm",
-    type=click.IntRange(0, 1000),
+    least=0,
+    most=1000,
     default=20,
-    show_default=True,
-    metavar="N",
     help="How many schedules of every program are measured again.",
 )
-@click.option(
+@duration_option(
     "--time-limit",
-    type=DURATION,
-    metavar="DURATION",
     help="Stop searching after this time, each program having had a fair share. The time of an "
     "earlier run of the same sweep counts. Confirming comes after that.",
 )
-@click.option(
+@count_option(
     "--jobs",
-    type=click.IntRange(1, 1024),
+    most=1024,
     default=1,
-    show_default=True,
-    metavar="J",
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
 @function_option
@@ -198,13 +190,10 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 @cluster_option
 @mapping_options
 @timeout_option
-@click.option(
+@duration_option(
     "--compile-time-limit",
     "compile_seconds",
-    type=DURATION,
     default="5s",
-    show_default=True,
-    metavar="DURATION",
     help="Give up a schedule whose code takes longer to generate.",
 )
 @construction_options

@@ -120,7 +120,9 @@ def test_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     # The whole search at once would have had the same beginning; nothing is left to be done.
     code, third = call_json(capsys, "tune", *words, "--budget", "12", "--resume")
     assert (code, third["tried"], lines()) == (0, second["tried"], after)
-    code, _ = call_json(capsys, "tune", *words, "--budget", "12", "--time-limit", "0s", "--resume")
+    code, _ = call_json(
+        capsys, "tune", *words, "--budget", "12", "--time-limit", "0.001s", "--resume"
+    )
     assert (code, lines()) == (0, after)
 
 
@@ -188,7 +190,7 @@ def test_what_was_recorded_is_chosen_again_or_refused(capsys: pytest.CaptureFixt
     assert (code, "expected the journal of a search" in said) == (2, True)
 
 
-@pytest.mark.parametrize("limit", ["0s", "0.4s"])
+@pytest.mark.parametrize("limit", ["0.001s", "0.4s"])
 def test_nothing_is_begun_behind_the_limit(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
@@ -222,7 +224,7 @@ def test_the_initial_candidates_are_tried_beside_the_budget(
 
 
 def test_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
-    code, data = call_json(capsys, "tune", *SIZES, *GENETIC, "--time-limit", "0s")
+    code, data = call_json(capsys, "tune", *SIZES, *GENETIC, "--time-limit", "0.001s")
     assert code == 0
     assert 1 <= data["tried"] <= 5
 
@@ -231,7 +233,7 @@ def test_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "said"),
     [
         (("--strategy", "policy:magic"), "policy:magic"),
-        (("--time-limit", "90"), "expected a duration such as 90s, 10m or 1.5h"),
+        (("--time-limit", "90"), "--time-limit"),
         (("--budget", "0"), "--budget"),
         (("-p", "Q=3"), "-p Q: expected one of the parameters M, K, N"),
         (("--mapping", "fast"), "mapping: expected default"),
