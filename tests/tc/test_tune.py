@@ -70,7 +70,7 @@ def test_another_process_uses_it_too() -> None:
     define(MM).tune(A, B, generations=1, population=3)
     text = (
         "import numpy as np, polygym.tc, polygym.tc.comprehension as c\n"
-        "c.Builder._compiled = None\n"  # nothing is compiled here
+        "c.KernelBuilder._compiled = None\n"  # nothing is compiled here
         f"A, B = np.ones({A.shape}, np.float32), np.ones({B.shape}, np.float32)\n"
         f"assert (polygym.tc.define({MM!r})(A, B) == {A.shape[1]}).all()\n"
     )
