@@ -8,7 +8,6 @@ from typing import TypeVar
 from polygym.mapping.knobs import KNOB_NAMED, QUESTIONS, KnobQuestion, LoopDirection
 from polygym.mdp.observation.arrays import Column, column_lines
 from polygym.mdp.observation.episode_arrays import PROGRESS, REMAINING
-from polygym.mdp.observation.mapping_arrays import CHOICES, NESTS, QUESTION
 from polygym.mdp.observation.static_observation import DEPENDENCES, STATEMENTS
 from polygym.mdp.observation.storage_arrays import STORAGE_CHOICES, STORAGE_QUESTION
 
@@ -184,6 +183,9 @@ _SHARED_SECTIONS = """
 
 def with_knobs(environment: Class) -> Class:
     """Fill in what the docstring of an environment leaves to the table of mapping knobs."""
+    # Not above: these load LLVM, and environments that decide no mapping begin without.
+    from polygym.mdp.observation.mapping_arrays import CHOICES, NESTS, QUESTION
+
     rows = [
         f"    | {name} | {subject} | {kind.answers} |"
         for kind in QUESTIONS.values()
