@@ -179,7 +179,7 @@ def test_a_simpler_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     found = stage("plan", "product", "threads=2 tile=4")
     assert found.request.mapping == parse_mapping("sequential threads=2 parallel=dynamic")
     head = found.text.splitlines()[0]
-    assert f"made under: {found.request.mapping}" in head
+    assert f"compiled with mapping: {found.request.mapping}" in head
     assert "[(" not in found.text, "no tiles"
 
 

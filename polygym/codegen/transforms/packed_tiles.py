@@ -2,7 +2,7 @@
 
 A copy of 64 by 26 floats has rows of 32: whole lines of a cache. It is filled in square blocks, of
 both sides of which whole lines are used, and which are turned in registers
-(codegen/llvm/emit_turn.py).
+(codegen/llvm/access/emit_transpose.py).
 
 The statements that copy one element of an array to an array of our own, and back.
 """

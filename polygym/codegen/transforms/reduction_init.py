@@ -1,4 +1,4 @@
-"""Sums start where they are added up: what sets an element runs right before the loops of its sum.
+"""Initialization of a reduction, moved right before its loops.
 
 ::
 
@@ -6,8 +6,9 @@
     for i, j: for k: T: C[i][j] += …         →          S: C[i][j] = 0
                                                         for k: T: C[i][j] += …
 
-So the element is in a register from its first value to its last (codegen/llvm/emit_hold.py): it is
-neither stored before nor loaded, which costs most where rows are short. A vector of which some
+So the element is in a register from its first value to its last
+(:mod:`polygym.codegen.llvm.loops.emit_scalar_replacement`). It is neither stored before nor loaded,
+which costs most where rows are short. A vector of which some
 lanes are masked is not forwarded from a store to the load after it: processors wait until it has
 reached the cache.
 

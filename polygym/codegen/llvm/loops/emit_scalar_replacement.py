@@ -14,7 +14,7 @@ test that it runs at all, after which the value is that from before or the one f
 instance has written is not stored: two threads may come by an element that one of them writes.
 
 Instances right before such a loop that write what it holds leave it in the register: after
-``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/loops/move_initialisers.py moves them there).
+``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/transforms/reduction_init.py).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ one, b = c.
 Side conditions: none beyond those of tiles. An instance is in one tile, so whatever runs there may
 run in any order that the pairs inside allow, and for the tiles of F those are the pairs of sums.
 Nothing that a tile of F reads, other than its own elements, is written in it; so reads may be
-turned there that could not be anywhere else (codegen/loops/tile_plan.py).
+turned there that could not be anywhere else (codegen/transforms/tile_packing_plan.py).
 """
 
 from __future__ import annotations

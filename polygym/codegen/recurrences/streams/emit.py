@@ -1,4 +1,4 @@
-"""Stores past the caches, and loads that are asked for ahead (:mod:`…codegen.loops.streams`).
+"""Non-temporal stores and prefetches (:mod:`polygym.codegen.recurrences.streams.transform`).
 
 A store past the caches (``!nontemporal``) has to be of a whole vector at a multiple of its size,
 which only the addresses say as the code runs: arrays are the caller's, rows may have any length.

@@ -113,7 +113,7 @@ def strides_of(
     def move_of(access: Access) -> StrideKind:
         vector = displacement(statement, access, loop)
         if vector is None:
-            # What wraps around now and then is cut off from the loop (codegen/loops/peel.py).
+            # The usual stride of a subscript that wraps around now and then.
             vector = usual_displacement(statement, access, loop)
         return StrideKind.OTHER if vector is None else _stride_kind(vector)
 
