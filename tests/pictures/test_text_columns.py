@@ -35,7 +35,7 @@ def test_columns_stay_within_the_picture_and_beside_each_other(count: int) -> No
     text = "S12[t, i, j] → [-14tsteps - 70n - 70, m + 8n] as the model says"
     columns = (TextColumn("tile of loop 3 in the nest of " * 6, (TextEntry(text),) * 40),) * count
     bottom_half = [
-        box for _, box in texts(scene_of(small("y_ax"), columns=columns)) if box.y0 < 265
+        box for _, box in texts(scene_of(small("y_ax"), text_columns=columns)) if box.y0 < 265
     ]
     starts = sorted({round(box.x0) for box in bottom_half})
     assert len(starts) == count
@@ -47,6 +47,6 @@ def test_columns_stay_within_the_picture_and_beside_each_other(count: int) -> No
 
 def test_columns_take_the_place_of_the_space() -> None:
     space = scene_of(small("y_ax"))
-    text = scene_of(small("y_ax"), columns=(TextColumn("a"),))
+    text = scene_of(small("y_ax"), text_columns=(TextColumn("a"),))
     assert differing(space, text) > 1000
     assert not any("ray" in one for one, _ in texts(text))

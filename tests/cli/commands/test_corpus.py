@@ -140,7 +140,7 @@ def test_the_corpus_that_comes_with_polygym(
         assert not found & set(TEST_KERNELS)
 
 
-@pytest.mark.parametrize("name", ["homes", "near"])
+@pytest.mark.parametrize("name", ["storage-variants", "near"])
 def test_the_other_corpora_that_come_with_polygym(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
@@ -152,7 +152,7 @@ def test_the_other_corpora_that_come_with_polygym(
         assert corpus.check() == []
     code, text, _ = call(capsys, "corpus", "unpack", "--help")
     assert all(
-        f"{name:<6} {shipped_corpus.rows:>6,} rows" in text
+        f"{name:<16} {shipped_corpus.rows:>6,} rows" in text
         for name, shipped_corpus in SHIPPED_CORPORA.items()
     )
     both = (str(tmp_path / "new"), str(NEAR_FILE), "--which", name)

@@ -105,7 +105,7 @@ def test_a_small_corpus_has_as_many_folds_as_programs(
     assert "one program: there is no other to test on" in text
     assert "on programs left out" not in text
     none = few_of(corpus, tmp_path / "none.sqlite", {"bicg"})
-    monkeypatch.setattr("polygym.cli.commands.cost.learnable", None)
+    monkeypatch.setattr("polygym.cli.commands.cost.training_samples", None)
     for words, message in (
         ((one, out, "--folds", "2"), "found 2 of 1; --folds 0 tests nothing"),
         ((str(corpus), out, "--folds", "4"), "found 4 of 3; --folds 0 tests nothing"),

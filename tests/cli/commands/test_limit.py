@@ -128,9 +128,9 @@ def test_machine_shows_peaks_and_measures_again(
     assert "memory" in out
     assert "polygym machine --remeasure" in err
     monkeypatch.setattr(calibration, "measure_peaks", made_up)
-    assert call_json(capsys, "machine")[1]["disturbed"] == 0.7
+    assert call_json(capsys, "machine")[1]["background_load"] == 0.7
     code, data = call_json(capsys, "machine", "--remeasure")
-    assert data["disturbed"] == 0.0
+    assert data["background_load"] == 0.0
     assert Peaks.from_json(data) == made_up()
     (one,) = json.loads(Path(data["file"]).read_text())["peaks"]
     assert Peaks.from_json(one) == made_up()
