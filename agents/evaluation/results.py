@@ -4,10 +4,10 @@ A line is an object of these entries; ``record`` is the episode as its environme
 anybody can play and measure again::
 
     {"agent": "earliest", "seed": 0, "kernel": "mvt", "episode": 0, "reward": 0.61,
-     "speedup": 0.0, "status": "not measured", "record": {…}, "seen": false}
+     "speedup": 0.0, "status": "not measured", "record": {…}, "trained_on": false}
 
 ``trained_on`` says that the agent has learned from the kernel, which is one for tests
-(:mod:`agents.trained_on`), or from what does the same; lines of earlier versions do not have it.
+(:mod:`agents.experiments.train_test_leakage`), or from a program that does the same.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ def _result(line: str, place: str) -> EpisodeResultLine:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a result as JSON, found: {error}") from None
     known = {str(field.name): _ENTRY_TYPES[str(field.type)] for field in fields(EpisodeResultLine)}
-    if not isinstance(data, dict) or {"seen", *data} != set(known):
+    if not isinstance(data, dict) or set(data) != set(known):
         raise InputError(f"{place}: expected the entries {', '.join(known)}")
-    data = {"seen": False, **data}
     for name, kinds in known.items():
         value = data[name]
         wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)

@@ -57,7 +57,7 @@ def test_kernels_among(experiment: Experiment, kernels: Iterable[str]) -> tuple[
 def test_kernels_of_models(experiment: Experiment, models: Mapping[int, Path]) -> tuple[str, ...]:
     """Return the kernels for tests that models have learned from, by what stands beside them.
 
-    Of models of earlier versions, which say nothing of it, the names of their kernels count.
+    Where nothing stands beside a model, the names of its kernels count.
 
     Raises:
         InputError: what stands there cannot be read.
@@ -109,10 +109,10 @@ def _recorded_test_kernels(experiment: Experiment, file: Path) -> Sequence[str]:
         raise InputError(f"{file}: expected what a model is, found: {error}") from None
     if not isinstance(about, Mapping):
         raise InputError(f"{file}: expected entries by their names, found {about!r:.60}")
-    if TEST_KERNELS_KEY not in about:
+    if not about:
         names = selected_kernels(experiment.kernels) if _learns_from_its_kernels(experiment) else ()
         return [name for name in names if name in TEST_KERNELS]
-    seen = about[TEST_KERNELS_KEY]
+    seen = about.get(TEST_KERNELS_KEY)
     if not isinstance(seen, list) or not all(one in TEST_KERNELS for one in seen):
         raise InputError(
             f"{file}: {TEST_KERNELS_KEY}: expected some of {', '.join(TEST_KERNELS)}, found "

@@ -44,7 +44,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
         ({"reward": float("nan")}, "reward: expected float"),
         ({"reward": 10**400}, "reward: expected float"),
         ({"seed": True}, "seed: expected int"),
-        ({"seen": 1}, "seen: expected bool"),
+        ({"trained_on": 1}, "trained_on: expected bool"),
         ({"record": []}, "record: expected dict"),
         ({"more": 1}, "expected the entries agent, seed"),
     ],

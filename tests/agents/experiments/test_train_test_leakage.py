@@ -97,7 +97,7 @@ def test_a_training_says_it_once_and_keeps_it(tmp_path: Path, capsys: Any) -> No
     assert not any("for tests" in one for one in told)
 
 
-@pytest.mark.parametrize("kept", ["as it is", "without the entry", "nowhere"])
+@pytest.mark.parametrize("kept", ["as it is", "nowhere"])
 def test_it_is_said_beside_what_the_model_does(
     kept: str, folders: dict[str, Path], tmp_path: Path, capsys: Any
 ) -> None:
@@ -105,11 +105,7 @@ def test_it_is_said_beside_what_the_model_does(
     file, before = about(seen), about(seen).read_text()
     for seed in ("seed-0", "seed-1"):
         path = seen / seed / "model.json"
-        if kept == "without the entry":
-            entries = json.loads(path.read_text())
-            del entries["test_kernels"]
-            path.write_text(json.dumps(entries))
-        elif kept == "nowhere":
+        if kept == "nowhere":
             path.unlink()
     files = []
     for folder in (clean, seen):
