@@ -199,7 +199,7 @@ def _evaluate(
     if not experiment.evaluation.kernels.strip():
         return []
     if experiment.environment == REWRITE:
-        episodes: list[EvaluationEpisode] = model.judged()
+        episodes: list[EvaluationEpisode] = model.evaluate()
         return episodes
     episodes = []
     for kernel in selected_kernels(experiment.evaluation.kernels):

@@ -73,7 +73,7 @@ class Remeasurement:
         """
         parts: dict[str, list] = data  # type: ignore[assignment, type-arg]
         return Remeasurement(
-            RemeasurementGroup(*parts["heat"]),
+            RemeasurementGroup(*parts["group"]),
             tuple(map(str, parts["schedules"])),
             tuple((int(place), str(mapping)) for place, mapping in parts["candidates"]),
             tuple(map(float, parts["speedups"])),

@@ -16,7 +16,9 @@ from polygym.source_fingerprint import source_fingerprint
 @cache
 def search_version() -> str:
     """Return the version of what chooses candidates, and measures them, and of the model."""
-    own = source_fingerprint(("search/tune", "search/explore", "cost", "measure"))
+    own = source_fingerprint(
+        ("search/strategies", "search/runner/local.py", "search/loop.py", "cost", "runtime")
+    )
     return f"{own}-{pretrained_digest()}"
 
 
@@ -32,9 +34,9 @@ def code_version() -> str:
 def versions_note(versions: Iterable[str]) -> str:
     """Return a line that says that rows are of several versions; nothing if they are of one.
 
-    >>> said(["a", "b", ""]).strip()
+    >>> versions_note(["a", "b", ""]).strip()
     'Rows of 3 versions of polygym, one of them not known.'
-    >>> said(["a", "a"])
+    >>> versions_note(["a", "a"])
     ''
     """
     different = set(versions)

@@ -49,7 +49,7 @@ def one_program(monkeypatch: pytest.MonkeyPatch) -> None:
 @NEEDS_GCC
 def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gcc is given another text than ours, as if one of both were wrong."""
-    plain = mutants.compile_foreign
+    plain = mutants.compile_with
 
     def other(name: str, program: Program, threads: int, more: tuple[str, ...]) -> object:
         path = Path(program.scop.file)
@@ -62,7 +62,7 @@ def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     one_program(monkeypatch)
     assert mutants.run_mutants(0, range(1))[0].status == "ok"
-    monkeypatch.setattr(mutants, "compile_foreign", other)
+    monkeypatch.setattr(mutants, "compile_with", other)
     found = mutants.run_mutants(0, range(1))[0]
     assert found.status == "wrong output"
     assert found.detail.count("gcc") == len(mutants.ROUNDINGS)

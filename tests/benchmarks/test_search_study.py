@@ -271,7 +271,7 @@ def test_models_that_are_shown_different_things_are_asked(
     def some(corpus: Corpus, machine: str | None) -> list[CaseRows]:
         return [replace(row, rows=row.rows[::4]) for row in case_rows(corpus, machine)[:5]]
 
-    monkeypatch.setattr(invariance, "groups", some)
+    monkeypatch.setattr(invariance, "case_rows", some)
     monkeypatch.setattr(invariance, "TREES", BoostedTreeOptions(rounds=10))
     words = ("invariance", "--out", str(tmp_path), "--seeds", "1")
     assert run(monkeypatch, *words) == 0
@@ -289,7 +289,7 @@ def test_a_small_corpus_is_asked_about_in_fewer_folds_and_one_program_is_refused
         rows = {row.visit.case.program: row for row in case_rows(corpus, machine)}
         return [replace(row, rows=row.rows[::4]) for row in rows.values()][:3]
 
-    monkeypatch.setattr(invariance, "groups", some)
+    monkeypatch.setattr(invariance, "case_rows", some)
     monkeypatch.setattr(invariance, "TREES", BoostedTreeOptions(rounds=2))
     words = ("invariance", "--out", str(tmp_path), "--seeds", "1")
     assert run(monkeypatch, *words) == 0
@@ -343,7 +343,7 @@ def test_every_way_of_learning_makes_a_model() -> None:
     samples = TrainingSamples(vectors, seconds, np.zeros(len(looks), dtype=np.int64), loops)
     for name in ("trees", "times", "ei", "tree-gru", "tree-gru-times"):
         learning = CONTENDERS[name].learning
-        made = learning.corrected(samples, None)
+        made = learning.fit_correction(samples, None)
         scores = made.scores(vectors, loops)
         assert scores.shape == (5 if name == "ei" else 1, len(looks)), name
         assert spearman(scores.mean(axis=0), -seconds) > 0.3, name

@@ -12,6 +12,7 @@ from agents import compare, evaluate
 from agents.evaluation.results import EpisodeResultLine, read_results, write_results
 from agents.experiments.train_test_leakage import learned_from
 from agents.trainers.training import train_experiment
+from polygym.errors import InputError
 from tests.agents.small_experiments import small
 
 # As syr2k adds up, but for names and the order of loops; as gemm does.
@@ -168,13 +169,13 @@ def test_what_says_nothing_of_a_model_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_results_of_earlier_versions_are_read(tmp_path: Path) -> None:
+def test_results_of_earlier_versions_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     result_line = EpisodeResultLine("a", 0, "syr2k", 0, 0.5, 0.0, "not measured", {}, True)
     write_results(file, [result_line])
     assert read_results(file) == [result_line]
     entries = json.loads(file.read_text())
-    del entries["seen"]
+    del entries["trained_on"]
     file.write_text(json.dumps(entries))
-    (episode_result_line,) = read_results(file)
-    assert not episode_result_line.trained_on
+    with pytest.raises(InputError, match="expected the entries agent, seed"):
+        read_results(file)

@@ -20,7 +20,7 @@ from polygym.terms.learning.weights import ValueWeights, value_function_named
 from polygym.terms.library import expressions
 from polygym.terms.term_system import TermSystem
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ENTRIES: dict[str, Any] = {
     "kernels": "(mul (add x y) (add x y)), bootstrap",
     "arguments": {"max_steps": 5},
