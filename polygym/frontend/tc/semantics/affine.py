@@ -129,16 +129,14 @@ def quasi_affine_of(expression: tree.Expression, known: frozenset[str]) -> Affin
     """Return an expression as an affine one, perhaps with quotients, or None if it is none.
 
     >>> from polygym.errors import SourceLocation
-    >>> i = NameUse("i", SourceLocation("a.tc", 1, 1))
-    >>> four = NumberLiteral(4, "4", i.location)
-    >>> rest = InfixExpression(InfixOperator.REMAINDER, i, four, i.location)
+    >>> i = tree.NameUse("i", SourceLocation("a.tc", 1, 1))
+    >>> four = tree.NumberLiteral(4, "4", i.location)
+    >>> rest = tree.InfixExpression(tree.InfixOperator.REMAINDER, i, four, i.location)
     >>> quasi_affine_of(rest, frozenset("i")).text({"i": "i"})
     '(1i - 4*floor((1i)/4))'
     """
-    affine_expression = _affine(expression, known)
-    return (
-        affine_expression if affine_expression is not None and affine_expression.is_small else None
-    )
+    result = _affine(expression, known)
+    return result if result is not None and result.is_small else None
 
 
 def _affine(expression: tree.Expression, known: frozenset[str]) -> AffineExpression | None:
