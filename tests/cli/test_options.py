@@ -32,7 +32,7 @@ def commands(
         yield " ".join((*path, name)), command
 
 
-IN_WORK = {"optimize", "tune", "sweep", "replay"}  # they become one command, with its options
+IN_WORK: set[str] = set()
 COMMANDS = {name: command for name, command in commands() if name not in IN_WORK}
 
 
