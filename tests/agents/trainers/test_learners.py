@@ -266,7 +266,7 @@ def test_a_rule_teaches_nothing_of_what_does_the_same_as_a_test_kernel(
     load_demonstrations(small(**given), tmp_path)
     assert [row["kernel"] for row in read_rows(tmp_path / "demonstrations.csv")] == ["mvt"]
     (left,) = left_out(tmp_path)
-    assert left == {"program": "random:2", "why": "it does what one of the kernels for tests does"}
+    assert left == {"program": "random:2", "reason": "it does what one of the kernels for tests does"}
     assert "1 cases teach nothing" in capsys.readouterr().err
     (tmp_path / "demonstrations.npz").unlink()
     with pytest.raises(InputError, match="expected decisions to learn from, found none of uniform"):
@@ -314,7 +314,7 @@ def test_the_best_of_a_corpus_that_can_be_reached_is_shown(
     assert (row["kernel"], row["status"]) == ("2mm", "ok")
     assert len(dataset) == int(row["length"])
     (left,) = left_out(tmp_path)
-    assert left == {"program": "mvt", "why": "no episode leads to a row of it"}
+    assert left == {"program": "mvt", "reason": "no episode leads to a row of it"}
     if paid is not None:
         assert float(row["reward"]) == paid
     batch = dataset.batch(range(len(dataset)))
