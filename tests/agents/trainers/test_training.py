@@ -42,19 +42,19 @@ def test_tensorboard_has_a_point_for_every_leg(tmp_path: Path) -> None:
 
     train_experiment(small(kernels="mvt", steps=384, every=192), tmp_path, lambda _: None)
     boards = tmp_path / "seed-0" / "tensorboard"
-    accumulator = EventAccumulator(str(boards / "legs"))
+    accumulator = EventAccumulator(str(boards / "intervals"))
     accumulator.Reload()
     shown = {name: accumulator.Scalars(name) for name in accumulator.Tags()["scalars"]}
     assert set(shown) == {
         "training/reward", "training/length", "training/steps a second", "evaluation/mvt"
     }  # fmt: skip
     rows = read_rows(tmp_path / "seed-0" / "evaluations.csv")
-    # Legs have files of their own, whose names order them only if they begin in other seconds.
+    # Intervals have files of their own, whose names order them only if they begin in other seconds.
     points = sorted(shown["evaluation/mvt"], key=lambda point: point.step)
     assert [point.step for point in points] == [192, 384]
     rewards = [float(row["reward"]) for row in rows]
     assert [point.value for point in points] == pytest.approx(rewards)
-    (own,) = (path for path in boards.iterdir() if path.name != "legs")
+    (own,) = (path for path in boards.iterdir() if path.name != "intervals")
     losses = EventAccumulator(str(own))
     losses.Reload()
     assert "train/loss" in losses.Tags()["scalars"]
