@@ -203,7 +203,7 @@ def random_mapping(generator: np.random.Generator, scop: Scop | None = None) -> 
         vector_copies=[None, 1, 2, 3][generator.integers(4)],
         unroll_jam=[None, 1, 2, 3, 5][generator.integers(5)],
         separate=not switch(),
-        registers=switch(),
+        scalar_replacement=switch(),
         pack=switch(),
         # reassociate stays off: then results are to be the same bit for bit
     )
