@@ -25,6 +25,7 @@ from polygym.search.strategies.candidates import (
     schedules_of,
 )
 from polygym.search.strategies.feature_cache import FeatureCache
+from polygym.search.strategies.genetic import GeneticSearch
 from search_study.candidate_timing import candidate_clock
 from search_study.contenders import CONTENDERS
 from search_study.journal import SearchRecord, SearchTask
@@ -80,7 +81,7 @@ def run_search(
     tried: list[tuple[Schedule, str]] = []
     with candidate_clock(task.program, program, threads) as measured:
         while (left := task.setting.trials - len(speedups)) > 0:
-            size = min(left, GENERATION if search.is_by_generation else search.batch_size)
+            size = min(left, GENERATION if isinstance(search, GeneticSearch) else search.batch_size)
             part = search.ask(size)[:size]
             if not part:
                 break  # nothing that is new

@@ -71,9 +71,9 @@ def test_whoever_plays_has_a_row_and_plays_once(
 
 
 def test_the_automatic_schedule_is_nobodys() -> None:
-    own = {"index": 3, "speedup_over_isl": 0.5}
-    auto = {"index": "auto", "speedup_over_isl": 4.0}
-    assert best_of([auto, own, {"index": 1, "speedup_over_isl": None}]) == 0.5
+    own = {"source": "uniform#3", "speedup_over_isl": 0.5}
+    auto = {"source": "auto", "speedup_over_isl": 4.0}
+    assert best_of([auto, own, {"source": "uniform#1", "speedup_over_isl": None}]) == 0.5
     assert best_of([auto]) is None
 
 

@@ -276,7 +276,12 @@ def test_models_that_are_shown_different_things_are_asked(
     words = ("invariance", "--out", str(tmp_path), "--seeds", "1")
     assert run(monkeypatch, *words) == 0
     rows = json.loads((tmp_path / "invariance.json").read_text())["rows"]
-    assert [row["way"] for row in rows] == ["configuration", "context", "relations", "features"]
+    assert [row["encoding"] for row in rows] == [
+        "configuration",
+        "context",
+        "relations",
+        "features",
+    ]
     assert all(-1 <= row["other_spearman"] <= 1 and 0 < row["other_share"] <= 1 for row in rows)
 
 
@@ -293,7 +298,7 @@ def test_a_small_corpus_is_asked_about_in_fewer_folds_and_one_program_is_refused
     monkeypatch.setattr(invariance, "TREES", BoostedTreeOptions(rounds=2))
     words = ("invariance", "--out", str(tmp_path), "--seeds", "1")
     assert run(monkeypatch, *words) == 0
-    monkeypatch.setattr(invariance, "looked_at", None)
+    monkeypatch.setattr(invariance, "featurize", None)
     assert run(monkeypatch, *words, "--cases", "1") == 2
     assert "expected rows of at least two programs, found 1" in capsys.readouterr().err
 

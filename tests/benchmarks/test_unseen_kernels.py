@@ -75,7 +75,7 @@ def test_shares_of_ranks_by_hand() -> None:
 def test_schedules_are_ranked_and_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cost, "of_random", lambda _: pretrained_model())
+    monkeypatch.setattr(cost, "random_program_model", lambda _: pretrained_model())
     words = ["ranks", "mvt", "--count", "12", "--measured", "3", "--threads", "1"]
     words += ["--dataset", "mini", "--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["cost.py", *words])
@@ -121,7 +121,7 @@ def test_kernels_are_asked_about(
                 chosen.setdefault(program.startswith("random:"), group)
         return [replace(group, rows=group.rows[::6]) for group in chosen.values()]
 
-    monkeypatch.setattr(cost, "groups", few)
+    monkeypatch.setattr(cost, "case_rows", few)
     monkeypatch.setattr(sys, "argv", ["cost.py", "unseen", "--seeds", "1", "--out", str(tmp_path)])
     assert cost.main() == 0
     kept = (tmp_path / "unseen.md").read_text()
@@ -148,8 +148,8 @@ def test_a_corpus_with_nothing_to_ask_about_is_refused(
         chosen = {rows.visit.case.program: rows for rows in case_rows(corpus, machine)}
         return [chosen[name] for name in programs if name in chosen]
 
-    monkeypatch.setattr(cost, "groups", few)
-    monkeypatch.setattr(cost, "learnable", None)  # features would take their time
+    monkeypatch.setattr(cost, "case_rows", few)
+    monkeypatch.setattr(cost, "training_samples", None)  # features would take their time
     monkeypatch.setattr(sys, "argv", ["cost.py", "unseen", "--seeds", "1", "--out", str(tmp_path)])
     assert cost.main() == 2
     captured = capsys.readouterr()

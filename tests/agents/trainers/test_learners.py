@@ -266,7 +266,10 @@ def test_a_rule_teaches_nothing_of_what_does_the_same_as_a_test_kernel(
     load_demonstrations(small(**given), tmp_path)
     assert [row["kernel"] for row in read_rows(tmp_path / "demonstrations.csv")] == ["mvt"]
     (left,) = left_out(tmp_path)
-    assert left == {"program": "random:2", "reason": "it does what one of the kernels for tests does"}
+    assert left == {
+        "program": "random:2",
+        "reason": "it does what one of the kernels for tests does",
+    }
     assert "1 cases teach nothing" in capsys.readouterr().err
     (tmp_path / "demonstrations.npz").unlink()
     with pytest.raises(InputError, match="expected decisions to learn from, found none of uniform"):

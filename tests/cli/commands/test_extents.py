@@ -101,7 +101,7 @@ def test_a_sweep_of_a_region_with_sizes(
     """Kernels beside it are none of the file's; it goes on with the same choice alone."""
     out = str(tmp_path / "out")
     words = ("sweep", two, "mvt", "--search-dataset", "mini", "--dataset", "mini", "--out", out)
-    words = (*words, "--seeds", "none", "--confirm", "1", "--function", "gather")
+    words = (*words, "--initial-schedules", "none", "--confirm", "1", "--function", "gather")
     for budget in ("1", "2"):
         code, data = call_json(capsys, *words, "--budget", budget, "--extent", "x=50")
         assert code == 0

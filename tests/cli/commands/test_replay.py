@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from polygym.cli.commands import replay
+from polygym.mdp.policies.registry import policy_named
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.settings import SearchSetting
+from polygym.search.strategies.samplers import sample_episode
 from tests.c_programs import Y_AX
 from tests.cli import invoke
 from tests.search.fakes import fake_evaluation, setting
@@ -28,7 +30,7 @@ def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 
 def recorded(of: SearchSetting, index: int = 0) -> dict[str, Any]:
     """Return a finished episode, measured in pretence."""
-    episode = of.sampler(of.seed, index)
+    episode = sample_episode(of.subject.task, policy_named(of.strategy), of.plan.seed, index)
     return of.record(episode, fake_evaluation(episode.schedule()))
 
 
