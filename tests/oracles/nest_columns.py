@@ -21,11 +21,11 @@ from polygym.codegen.common.loop_annotation import (
     VectorLoop,
 )
 from polygym.codegen.common.packing_candidates import row_padding
+from polygym.cost.features.candidates.nest_vectors import NEST
 from polygym.cost.features.loops.column_names import (
     CACHE_SIZES,
     FOOTPRINT_THRESHOLDS,
     RELATION_COLUMNS,
-    UNSCALED,
     NestFootprint,
     signed_log,
     vector_lanes,
@@ -170,7 +170,7 @@ def knowledge(seen: NestFootprint, threads: int) -> Floats:
         prod(lengths[:-1]) * _share(nest) / sharing.threads,
     ]
     array = np.array(columns, dtype=np.float64)
-    return np.asarray(np.where(UNSCALED, array, signed_log(array)))
+    return np.asarray(np.where([column.is_scaled for column in NEST], signed_log(array), array))
 
 
 def _accesses(nest: StatementNest, block: _Block, packed: Sequence[bool]) -> tuple[float, ...]:

@@ -203,7 +203,7 @@ def test_options_and_gradients_are_pickled():
     there = pickle.loads(pickle.dumps(operator))
     assert there.mapping.threads == 2
     assert there._strategy == operator._strategy
-    assert there._gradient.of == ("I",)
+    assert there._gradient.parameters == ("I",)
 
 
 def test_a_mask_is_not_overlooked(mm):

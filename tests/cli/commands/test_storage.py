@@ -198,7 +198,11 @@ def test_what_a_command_does_without_a_word_is_in_its_help(
         ("check", "keep, or what the schedule's file has", "none, or what the schedule's file has"),
         ("storage", "auto", "none"),
         ("sweep", "keep", "none"),
-        ("optimize", "model, unless --split is given", "decided by models, unless --storage is"),
+        (
+            "optimize",
+            "model, unless --split is given; keep for comprehensions",
+            "decided by models, unless --storage is",
+        ),
     ):
         _, out, _ = call(capsys, command, "--help")
         text = " ".join(out.split())

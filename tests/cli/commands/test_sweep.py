@@ -124,7 +124,7 @@ def test_a_model_picks_among_episodes_beside_a_policy(
 ) -> None:
     out = tmp_path / "out"
     usual = [one for one in USUAL if one != ",".join(POLICIES)]
-    usual.insert(usual.index("--strategy") + 1, "model,uniform")
+    usual.insert(usual.index("--strategy") + 1, "guided,uniform")
     code, _, _ = call(capsys, y_ax, "--out", str(out), "--budget", "2", *usual)
     assert code == 0
     found = explored(out)
@@ -138,7 +138,7 @@ def test_a_model_picks_among_episodes_beside_a_policy(
     code, _, err = call(capsys, y_ax, "--out", str(out), "--strategy", "nobody")
     assert code == 2
     assert "expected one of" in err
-    assert "model, found 'nobody'" in err
+    assert "guided, found 'nobody'" in err
 
 
 def test_episodes_of_another_model_are_another_policys(
@@ -156,7 +156,7 @@ def test_episodes_of_another_model_are_another_policys(
     assert call(capsys, *usual, "--strategy", "guided")[0] == 0
     assert (model_name(), 0) in explored(tmp_path / "out")
     code, _, said = call(capsys, *usual, "--strategy", "uniform", *other)
-    assert (code, "--model is for --policy model" in said) == (2, True)
+    assert (code, "--model is for --strategy guided" in said) == (2, True)
     code, _, said = call(capsys, *usual, "--strategy", "guided", "--model", "nothing")
     assert (code, "nothing: expected a model" in said) == (2, True)
 

@@ -163,9 +163,11 @@ def test_a_policy_plays_as_before() -> None:
 
 def test_names() -> None:
     assert sampler_names()[-1] == GUIDED
-    with pytest.raises(InputError, match=r"expected one of uniform, .*.*, guided, found 'nobody'"):
+    with pytest.raises(
+        InputError, match=r"expected one of learned, uniform, .*.*, guided, found 'nobody'"
+    ):
         check_sampler("nobody")
-    with pytest.raises(InputError, match="expected one of uniform"):
+    with pytest.raises(InputError, match="expected one of learned, uniform"):
         setting(policy="nobody")
     check_sampler(model_name())
     with pytest.raises(InputError, match="the model that is here, found guided@0123"):

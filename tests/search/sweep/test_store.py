@@ -1,7 +1,6 @@
 """The store: one transaction an outcome, one setting, damage that is named."""
 
 import errno
-import json
 import os
 import sqlite3
 from dataclasses import replace
@@ -12,7 +11,6 @@ import pytest
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource, ProgramRecipe
 from polygym.errors import InputError
-from polygym.mapping.mapping import parse_mapping
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.search.sweep import reader
 from polygym.search.sweep.folder_lock import lock_folder
@@ -60,22 +58,6 @@ def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
         assert said in str(refusal.value)
     assert (tmp_path / STORE_FILE).read_bytes() == before
     create_or_open(tmp_path, SETTING).close()
-
-
-def test_a_mapping_is_the_same_in_other_words(tmp_path: Path) -> None:
-    """Words may have been others in an earlier version, or stood in another order."""
-    mapping = parse_mapping("sink=off pack=off tile=16x32")
-    setting = replace(SETTING, evaluation=EvaluationOptions(mapping=mapping))
-    create_or_open(tmp_path, setting).close()
-    with sqlite3.connect(tmp_path / STORE_FILE) as connection:
-        (text,) = connection.execute("SELECT document FROM setting").fetchone()
-        document = json.loads(text) | {"mapping": "tile=16x32 pack=off sink=off"}
-        assert document != json.loads(text)
-        connection.execute("UPDATE setting SET document = ?", (json.dumps(document),))
-    connection.close()
-    create_or_open(tmp_path, setting).close()
-    with pytest.raises(InputError, match=r"mapping: tile=16x32 pack=off sink=off before, .* now"):
-        create_or_open(tmp_path, SETTING)
 
 
 def test_an_episode_is_recorded_once(tmp_path: Path) -> None:

@@ -2,21 +2,17 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from polybench import Dataset
-from polygym.errors import InputError
 from polygym.mapping.mapping import parse_mapping
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.search.sweep import reader
 from polygym.search.sweep.report.files import write_report
-from polygym.search.sweep.rows import BackgroundLoadRow, EpisodeRow, SweepRun
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store_file import STORE_FILE, create_or_open
-from tests.search.sweep.fakes import timing
+from polygym.search.sweep.store_file import STORE_FILE
 
 TIMING = """status TEXT NOT NULL, seconds REAL NOT NULL, baseline_seconds REAL NOT NULL,
     samples TEXT NOT NULL, baseline_samples TEXT NOT NULL, detail TEXT NOT NULL"""
@@ -82,26 +78,3 @@ def test_it_is_read_and_drawn(former: Path) -> None:
     files, (summary,) = write_report(contents, former / "report.html")
     assert all(path.stat().st_size > 0 for path in files)
     assert (summary.best, summary.explored, summary.background_load) == (pytest.approx(3.0), 3, 0.0)
-
-
-def test_it_goes_on(former: Path) -> None:
-    before = reader.read_sweep(former)
-    now = SweepRun(2.0, "0.2.0", "A processor", 2, "Linux")
-    load = BackgroundLoadRow("mvt", "mini", 2.0, 60.0, 0.5, 0.0)
-    with create_or_open(former, SETTING) as store:
-        assert store.begin_run(now) == "0.1.0"
-        store.add_measured(EpisodeRow("mvt", "uniform", 3, None), "three", timing(4.0))
-        store.add_background_load(load)
-    contents = reader.read_sweep(former)
-    assert contents.outcomes[:2] == before.outcomes
-    assert contents.episodes[:3] == before.episodes
-    assert contents.outcomes[2].timing.speedup == pytest.approx(4.0)
-    assert contents.background_loads == (load,)
-
-
-def test_another_mapping_is_refused(former: Path) -> None:
-    measuring = replace(
-        SETTING.evaluation, mapping=parse_mapping(MAPPING.replace("unroll_jam=2", "unroll_jam=4"))
-    )
-    with pytest.raises(InputError, match=r"mapping: tile=8x8 outer=2 .* before, .*unroll_jam=4"):
-        create_or_open(former, replace(SETTING, evaluation=measuring))
