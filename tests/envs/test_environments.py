@@ -179,9 +179,9 @@ def test_what_a_state_has_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> N
 
         monkeypatch.setattr(of, name, counting)
 
-    counted(episode.exploring, "mask", "masks")
+    counted(episode.exploring, "coefficient_mask", "masks")
     counted(ConstructionRules, "mask", "masks")
-    counted(schedule_observer, "_Finished", "ranks")
+    counted(schedule_observer, "_FinishedArrays", "ranks")
     env = make("polygym/Schedule-v0", kernel="correlation")
     _, info = env.reset(seed=0)
     states, generator, over = 1, np.random.default_rng(0), False
