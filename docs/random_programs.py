@@ -85,13 +85,13 @@ COUNTS = (
 )
 SCALAR_COUNT = ("Scalars that are written", Bins.whole(0, 1, 2, 3, 4, 5, 9), "scalars")
 FLAGS = (
-    ("imperfect nest", "imperfect"),
-    ("triangular bound", "triangular"),
-    ("sum", "sums"),
-    ("access that strides", "strides"),
-    ("nest in sequence", "in_sequence"),
+    ("imperfect nest", "is_imperfect"),
+    ("triangular bound", "is_triangular"),
+    ("sum", "has_reduction"),
+    ("access that strides", "has_large_strides"),
+    ("nest in sequence", "is_sequential"),
 )
-OWN_FLAG = ("array of its own", "own_arrays")
+OWN_FLAG = ("array of its own", "has_private_arrays")
 TITLES = {PREFIX: "random programs", SCALARS_PREFIX: "programs with scalars"}
 
 
