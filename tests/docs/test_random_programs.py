@@ -65,16 +65,16 @@ def test_a_small_picture_of_those_with_scalars(
 
 
 def test_seeds_choose_programs(script: ModuleType) -> None:
-    first, again, other = (script.names_of_random(50, seed) for seed in (0, 0, 1))
+    first, again, other = (script.random_names(50, seed) for seed in (0, 0, 1))
     assert first == again
     assert not set(first) & set(other)
-    assert script.names_of_random(20, 0) == first[:20]
+    assert script.random_names(20, 0) == first[:20]
 
 
 def test_what_cannot_be_read_is_said(
     script: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(script.shapes_of(["mvt", "random:x"], "these")) == 1
+    assert len(script.program_shapes(["mvt", "random:x"], "these")) == 1
     assert (
         "random:x is left out: random:x: expected random: and a number" in capsys.readouterr().err
     )
@@ -90,7 +90,7 @@ def test_what_is_refused(
 
 
 def test_the_stored_picture_is_the_script_s(script: ModuleType) -> None:
-    panels = script.panels_of([script.shapes_of(["mvt"], "one")] * 3)
+    panels = script.panels_of([script.program_shapes(["mvt"], "one")] * 3)
     found = letters(STORED)
     for panel in panels:
         assert {panel.title, *panel.labels} <= set(found)
@@ -99,7 +99,7 @@ def test_the_stored_picture_is_the_script_s(script: ModuleType) -> None:
 
 
 def test_the_stored_picture_of_those_with_scalars_is_the_script_s(script: ModuleType) -> None:
-    panels = script.panels_of([script.shapes_of(["mvt"], "one")] * 3, "scalars:")
+    panels = script.panels_of([script.program_shapes(["mvt"], "one")] * 3, "scalars:")
     found = letters(STORED_SCALARS)
     for panel in panels:
         assert {panel.title, *panel.labels} <= set(found)
