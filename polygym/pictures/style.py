@@ -64,7 +64,7 @@ def drawable_text(text: str, limit: int = 120) -> str:
     What the font does not have becomes a question mark: drawing it would be an empty box and a
     warning.
 
-    >>> drawable("a\n  b"), drawable("abcdef", 4)
+    >>> drawable_text("a\n  b"), drawable_text("abcdef", 4)
     ('a b', 'abc…')
     """
     line = " ".join(text.split())

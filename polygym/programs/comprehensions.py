@@ -50,7 +50,7 @@ def load_comprehension(target: str, function: str | None, parameters: Mapping[st
 def comprehension_hint(name: str) -> str:
     """Return what is said of a name that is one of the library's without its ``tc:``, else "".
 
-    >>> comprehension_named("matmul")
+    >>> comprehension_hint("matmul")
     'the comprehension of that name is tc:matmul'
     """
     if name.partition(":")[0] not in library.definitions():

@@ -20,7 +20,7 @@ def without_parameters(text: str) -> str:
 def condition_text(context: str) -> str:
     """Return what a set of parameter values asks of them; nothing where it holds all.
 
-    >>> conditions_of("[n, m] -> { : n > 0 and m > 1 }")
+    >>> condition_text("[n, m] -> { : n > 0 and m > 1 }")
     'n > 0 and m > 1'
     """
     bare = without_parameters(context)

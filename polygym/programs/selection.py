@@ -42,7 +42,7 @@ def select_programs(
 
     ``default_patterns`` are the patterns for which the word ``all`` stands.
 
-    >>> selected(["mvt, *mm", "!3mm"])
+    >>> select_programs(["mvt, *mm", "!3mm"])
     ('mvt', '2mm', 'gemm', 'symm', 'trmm')
 
     Raises:
@@ -81,7 +81,7 @@ def category_of(name: str) -> str:
 def function_for(name: str, function: str | None) -> str | None:
     """Return the choice of a region for one of several programs: it is for those that are files.
 
-    >>> chosen_of("gemm", "f x[100]"), chosen_of("./my.c", "f x[100]")
+    >>> function_for("gemm", "f x[100]"), function_for("./my.c", "f x[100]")
     (None, 'f x[100]')
     """
     return function if is_file(name) else None

@@ -30,7 +30,7 @@ def array_figures(program: Program, session: Session, kept: bool = False) -> lis
 def non_finite_arrays(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of the arrays that hold a NaN or an infinity, by their figures.
 
-    >>> not_finite([{"array": "A", "sum": 1.0}, {"array": "B", "sum": float("nan")}])
+    >>> non_finite_arrays([{"array": "A", "sum": 1.0}, {"array": "B", "sum": float("nan")}])
     ['B']
     """
     return [row["array"] for row in figures if not isfinite(row["sum"])]
@@ -39,7 +39,7 @@ def non_finite_arrays(figures: Iterable[Mapping[str, Any]]) -> list[str]:
 def non_finite_remark(arrays: Iterable[str]) -> str:
     """Return what there is to say of arrays that are not finite.
 
-    >>> remark_on(["A", "B"])[:40]
+    >>> non_finite_remark(["A", "B"])[:40]
     'A, B: not all values are finite (NaN or '
     """
     return (

@@ -106,7 +106,7 @@ def report_background_load(load: BackgroundLoad | None) -> None:
 def format_seconds(value: float) -> str:
     """Return a time with three significant digits and a unit.
 
-    >>> seconds(0.00123)
+    >>> format_seconds(0.00123)
     '1.23 ms'
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):

@@ -51,7 +51,7 @@ def progress_line(progress: SweepProgress) -> str:
 def format_duration(seconds: float) -> str:
     """Return a time to wait.
 
-    >>> duration(50), duration(720), duration(9000)
+    >>> format_duration(50), format_duration(720), format_duration(9000)
     ('50 s', '12 min', '2 h 30 min')
     """
     if seconds < 90:

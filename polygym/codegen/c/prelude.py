@@ -118,7 +118,7 @@ def _library_calls(scop: Scop) -> list[Call]:
 def special_function_c_code(function: MathFunction, *, single: bool) -> str:
     """Return the C function of doubles, and behind it that of floats if one is wanted.
 
-    >>> print(special_in_c(MathFunction.EXP10, single=True))
+    >>> print(special_function_c_code(MathFunction.EXP10, single=True))
     static inline double polygym_exp10(double x)
     {
       double t0 = 10.0;

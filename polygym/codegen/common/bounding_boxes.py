@@ -62,7 +62,7 @@ class BoundingBox:
 def bounding_ranges(domain: str, sizes: tuple[tuple[str, int], ...]) -> Ranges | None:
     """Return the ranges of the smallest box around a domain, None where it is empty.
 
-    >>> ranges_of("[n] -> { S[i, j] : 0 <= i < n and 0 <= j < i }", (("n", 40),))
+    >>> bounding_ranges("[n] -> { S[i, j] : 0 <= i < n and 0 <= j < i }", (("n", 40),))
     ((1, 39), (0, 38))
     """
     points = at_sizes(isl.Set(domain), dict(sizes))
@@ -77,7 +77,7 @@ def bounding_ranges(domain: str, sizes: tuple[tuple[str, int], ...]) -> Ranges |
 def box_size(ranges: Ranges | None) -> int:
     """Return how many points a box has.
 
-    >>> size_of(((1, 39), (0, 38))), size_of(()), size_of(None)
+    >>> box_size(((1, 39), (0, 38))), box_size(()), box_size(None)
     (1521, 1, 0)
     """
     return 0 if ranges is None else prod(high - low + 1 for low, high in ranges)

@@ -40,7 +40,7 @@ def has_vector_form(function: MathFunction | ForeignFunction) -> bool:
 def is_cheap(function: MathFunction | ForeignFunction) -> bool:
     """Whether a call takes a few cycles and does nothing else, so that it may be made for nothing.
 
-    >>> is_quick(MathFunction.FABS), is_quick(MathFunction.SQRT), is_quick(MathFunction.EXP)
+    >>> is_cheap(MathFunction.FABS), is_cheap(MathFunction.SQRT), is_cheap(MathFunction.EXP)
     (True, False, False)
     """
     return function is not MathFunction.SQRT and (

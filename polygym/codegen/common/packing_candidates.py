@@ -91,7 +91,7 @@ class PackingCandidates(CachedHash):
 def row_padding(row: int, size: int) -> int:
     """Return how many elements of a size a row of so many needs more, not to be crowded.
 
-    >>> spare(1000, 8), spare(1024, 8), spare(1024, 4)
+    >>> row_padding(1000, 8), row_padding(1024, 8), row_padding(1024, 4)
     (0, 8, 16)
     """
     return CACHE_LINE // size if row * size % TUNING.conflict_stride == 0 else 0
@@ -112,7 +112,7 @@ def dimension_to_transpose(steps: Sequence[int]) -> int | None:
 
     ``steps`` say by how much each subscript grows from lane to lane.
 
-    >>> turned_dimension((1, 0)), turned_dimension((0, 1)), turned_dimension((1, 1))
+    >>> dimension_to_transpose((1, 0)), dimension_to_transpose((0, 1)), dimension_to_transpose((1, 1))
     (0, None, None)
     """
     moving = [place for place, step in enumerate(steps) if step]
@@ -124,7 +124,7 @@ def dimension_to_transpose(steps: Sequence[int]) -> int | None:
 def transposed_order(dimension: int, rank: int) -> tuple[int, ...]:
     """Return the order of the dimensions with one moved to the end.
 
-    >>> turned(0, 3), turned(2, 3)
+    >>> transposed_order(0, 3), transposed_order(2, 3)
     ((1, 2, 0), (0, 1, 2))
     """
     return (*(place for place in range(rank) if place != dimension), dimension)

@@ -47,7 +47,7 @@ _EVALUATORS: Mapping[IndexOperator, Callable[..., int]] = {
 def add_constant(index: Index, amount: int) -> Index:
     """Return the index plus a number.
 
-    >>> plus(Operation(IndexOperator.ADD, (Variable("i"), Number(2))), -2)
+    >>> add_constant(IndexOperation(IndexOperator.ADD, (IndexVariable("i"), IndexConstant(2))), -2)
     Variable(name='i')
     """
     match index:
@@ -122,7 +122,7 @@ def depends_on(index: Index, variable: str) -> bool:
 def coefficient(index: Index, variable: str) -> int | None:
     """Return by how much the index grows when the variable grows by one; None if that varies.
 
-    >>> coefficient(Operation(IndexOperator.SUBTRACT, (Variable("i"), Variable("j"))), "j")
+    >>> coefficient(IndexOperation(IndexOperator.SUBTRACT, (IndexVariable("i"), IndexVariable("j"))), "j")
     -1
     """
     match index:
@@ -184,7 +184,7 @@ def is_monotone(index: Index, variable: str) -> bool:
 def evaluate_index(index: Index, values: Mapping[str, int]) -> int:
     """Return an index's value where its variables have these values; conditions are 0 or 1.
 
-    >>> value_at(minimum(Variable("i"), Operation(IndexOperator.NEGATE, (Variable("j"),))),
+    >>> evaluate_index(minimum(IndexVariable("i"), IndexOperation(IndexOperator.NEGATE, (IndexVariable("j"),))),
     ...          {"i": 3, "j": 5})
     -5
     """

@@ -24,8 +24,8 @@ LinearSum: TypeAlias = tuple[dict[Index, int], int]
 def to_linear_sum(index: Index) -> LinearSum:
     """Return an index as a sum.
 
-    >>> n = Variable("n")
-    >>> as_sum(Operation(IndexOperator.SUBTRACT, (Number(3), Operation(IndexOperator.ADD, (n, n)))))
+    >>> n = IndexVariable("n")
+    >>> to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (IndexConstant(3), IndexOperation(IndexOperator.ADD, (n, n)))))
     ({Variable(name='n'): -2}, 3)
     """
     match index:
@@ -53,8 +53,8 @@ def to_linear_sum(index: Index) -> LinearSum:
 def constant_difference(index: Index, other: Index) -> int | None:
     """Return ``index - other`` if it is a number, else None.
 
-    >>> tile = Operation(IndexOperator.MULTIPLY, (Number(64), Variable("c0")))
-    >>> difference(Operation(IndexOperator.ADD, (tile, Number(63))), tile)
+    >>> tile = IndexOperation(IndexOperator.MULTIPLY, (IndexConstant(64), IndexVariable("c0")))
+    >>> constant_difference(IndexOperation(IndexOperator.ADD, (tile, IndexConstant(63))), tile)
     63
     """
     terms: dict[Index, int] = {}
@@ -91,8 +91,8 @@ def _accumulate(terms: dict[Index, int], index: Index, factor: int) -> int:
 def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> LinearSum:
     """Return the number of an element in its array as a sum; ``sizes`` are the inner dimensions'.
 
-    >>> i, j = Variable("i"), Variable("j")
-    >>> flattened((Operation(IndexOperator.ADD, (i, Number(1))), j), (100,))
+    >>> i, j = IndexVariable("i"), IndexVariable("j")
+    >>> linearized_offset((IndexOperation(IndexOperator.ADD, (i, IndexConstant(1))), j), (100,))
     ({Variable(name='i'): 100, Variable(name='j'): 1}, 100)
     """
     result: LinearSum = ({}, 0)
@@ -104,8 +104,8 @@ def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> Line
 def from_linear_sum(linear_sum: LinearSum) -> Index:
     """Return a sum as an index.
 
-    >>> from_sum(({Variable("n"): 1}, -1)) == Operation(
-    ...     IndexOperator.SUBTRACT, (Variable("n"), Number(1))
+    >>> from_linear_sum(({IndexVariable("n"): 1}, -1)) == IndexOperation(
+    ...     IndexOperator.SUBTRACT, (IndexVariable("n"), IndexConstant(1))
     ... )
     True
     """
@@ -138,8 +138,8 @@ def add_indices(index: Index, other: Index) -> Index:
 def subtract_indices(index: Index, other: Index) -> Index:
     """Return by how much an index is greater than another one, written as a sum.
 
-    >>> n = Variable("n")
-    >>> minus(Operation(IndexOperator.ADD, (n, Number(3))), n)
+    >>> n = IndexVariable("n")
+    >>> subtract_indices(IndexOperation(IndexOperator.ADD, (n, IndexConstant(3))), n)
     Number(value=3)
     """
     return from_linear_sum(to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (index, other))))

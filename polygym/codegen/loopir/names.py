@@ -42,7 +42,7 @@ class CodegenNames:
 def counter_depth(name: str) -> int:
     """Return the place of a loop among those around it, from the outside: 0 for the outermost.
 
-    >>> counter_place("c_12")
+    >>> counter_depth("c_12")
     12
     """
     match = re.search(r"(\d+)_?$", name)

@@ -80,8 +80,8 @@ def strip_mine(loop: Loop, count: int, name: str) -> tuple[Loop, Loop]:
 def undo_strip_mining(loops: Sequence[Loop]) -> tuple[Loop, ...]:
     """Return loops around each other, of which those that run in strips do so no more.
 
-    >>> i = Loop("i", Variable("m"), Variable("n"), 1, Block(()))
-    >>> without_strips(in_strips(i, 8, "s")) == (i,), without_strips([i]) == (i,)
+    >>> i = Loop("i", IndexVariable("m"), IndexVariable("n"), 1, Block(()))
+    >>> undo_strip_mining(strip_mine(i, 8, "s")) == (i,), undo_strip_mining([i]) == (i,)
     (True, True)
     """
     result: list[Loop] = []

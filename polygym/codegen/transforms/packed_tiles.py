@@ -138,7 +138,7 @@ def _block_size(size: int) -> int:
 def _row_length(length: int, size: int) -> int:
     """Return how long the rows of a copy are: whole lines of a cache, but not a crowd of them.
 
-    >>> _row(26, 4), _row(128, 4)
+    >>> _row_length(26, 4), _row_length(128, 4)
     (32, 144)
     """
     whole = -(-length * size // CACHE_LINE) * CACHE_LINE // size

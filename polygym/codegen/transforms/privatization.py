@@ -137,7 +137,7 @@ def private_array_sizes(program: LoopProgram) -> tuple[tuple[str, int | str], ..
 def private_array_texts(figures: Iterable[tuple[str, int | str]]) -> tuple[str, ...]:
     """Return for people what private arrays take, or why they are none.
 
-    >>> private_texts([("w_1", 8), ("s_1", "its values are seen later")])
+    >>> private_array_texts([("w_1", 8), ("s_1", "its values are seen later")])
     ('w_1: 8 bytes for each thread', 's_1 is not private: its values are seen later')
     """
     return tuple(

@@ -94,7 +94,7 @@ class TilePredicate:
 def _inequality_text(inequality: Inequality, names: Sequence[str]) -> str:
     """Return an inequality as text that isl and Python read.
 
-    >>> _inequality(((1, 0, -1), -1), ["a", "b", "c"])
+    >>> _inequality_text(((1, 0, -1), -1), ["a", "b", "c"])
     '1*(a) + -1*(c) + -1 >= 0'
     """
     factors, constant = inequality

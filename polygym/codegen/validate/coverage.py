@@ -175,7 +175,7 @@ def _counter_mapping(ran: Iterable[tuple[IteratorValues, CounterValues]]) -> _Co
 def _shift_and_scale(pairs: list[tuple[int, int]]) -> tuple[int, int] | None:
     """Return the shift and the scale by which values become counters; None where they do not.
 
-    >>> _read_off([(4, 5), (6, 6), (10, 8)]), _read_off([(4, 5)]), _read_off([(4, 5), (5, 7)])
+    >>> _shift_and_scale([(4, 5), (6, 6), (10, 8)]), _shift_and_scale([(4, 5)]), _shift_and_scale([(4, 5), (5, 7)])
     ((6, 2), (0, 0), None)
     """
     (first, at), (last, end) = pairs[0], pairs[-1]
@@ -192,7 +192,7 @@ def _shift_and_scale(pairs: list[tuple[int, int]]) -> tuple[int, int] | None:
 def probe_instances(domain: str, sizes: tuple[tuple[str, int], ...]) -> tuple[IteratorValues, ...]:
     """Return some instances of a domain.
 
-    >>> sorted(set(probes("[n] -> { S[i, j] : 0 <= j <= i < n }", (("n", 2),))))
+    >>> sorted(set(probe_instances("[n] -> { S[i, j] : 0 <= j <= i < n }", (("n", 2),))))
     [(0, 0), (1, 0), (1, 1)]
     """
     points = at_sizes(isl.Set(domain), dict(sizes))

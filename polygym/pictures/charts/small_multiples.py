@@ -220,7 +220,7 @@ def _property_rows(panel: PropertyPanel, x: float, y: float, width: float) -> It
 def _mark_offset(number: int, collections: int) -> float:
     """Return how far a collection's mark stands from the middle, so that equal ones are seen.
 
-    >>> [_beside(number, 3) for number in (1, 2)]
+    >>> [_mark_offset(number, 3) for number in (1, 2)]
     [-5.0, 5.0]
     """
     return (number - collections / 2) * 10.0

@@ -41,7 +41,7 @@ def draw_frame(
 def evenly_chosen(values: Sequence[int], most: int = _MAX_VALUES) -> tuple[int, ...]:
     """Return at most so many of the values, evenly chosen, the first among them.
 
-    >>> thinned((0, 1, 2, 3, 4), 3)
+    >>> evenly_chosen((0, 1, 2, 3, 4), 3)
     (0, 2, 4)
     """
     step = max(1, -(-len(values) // most))

@@ -28,7 +28,7 @@ def reduce_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     bits of an integer. The successors of u are met in ascending order, so all that can stand
     between u and v has been met before v: v is superfluous if it has been reached by then.
 
-    >>> essential([(0, 2), (0, 1), (1, 2)])
+    >>> reduce_pairs([(0, 2), (0, 1), (1, 2)])
     ((0, 1), (1, 2))
     """
     successors: dict[int, set[int]] = {}

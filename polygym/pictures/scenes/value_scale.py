@@ -60,7 +60,7 @@ class ValueScale:
 def signed_log(value: Value) -> float:
     """Return sgn(v)·log₂(1 + |v|); unlike floats, logarithms have room for any integer.
 
-    >>> compressed(-3)
+    >>> signed_log(-3)
     -2.0
     """
     size = abs(Fraction(value)) + 1

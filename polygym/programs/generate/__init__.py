@@ -71,9 +71,9 @@ GENERATED_KINDS: dict[str, GeneratedKind] = {
 def generate_source(seed: int, prefix: str = PREFIX) -> str:
     """Return the C text of a random program of a kind.
 
-    >>> generate(3) == generate(3)
+    >>> generate_source(3) == generate_source(3)
     True
-    >>> generate(3, SCALARS) == generate(3)
+    >>> generate_source(3, SCALARS_PREFIX) == generate_source(3)
     False
     """
     import numpy as np  # a tenth of the time in which a command starts
@@ -104,7 +104,7 @@ def is_generated(target: str) -> bool:
 def is_wildcard(target: str) -> bool:
     """Whether a name stands for any program of a kind.
 
-    >>> [is_any(name) for name in ("scalars:*", "random:*", "random:17", "*")]
+    >>> [is_wildcard(name) for name in ("scalars:*", "random:*", "random:17", "*")]
     [True, True, False, False]
     """
     return is_generated(target) and target.removeprefix(prefix_of(target)) == WILDCARD
@@ -115,7 +115,7 @@ def sample_name(target: str, random_below: Callable[[int], int]) -> str:
 
     ``random_below`` gives a number from 0 on below another.
 
-    >>> drawn("scalars:*", lambda below: 17)
+    >>> sample_name("scalars:*", lambda below: 17)
     'scalars:17'
     """
     return f"{prefix_of(target)}{int(random_below(_SEEDS))}"

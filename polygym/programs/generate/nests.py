@@ -223,7 +223,7 @@ def _sweep(
 def shifted_subscript(iterator: str, step: int) -> str:
     """Return a subscript.
 
-    >>> shifted("i", -2)
+    >>> shifted_subscript("i", -2)
     'i - 2'
     """
     if not step:

@@ -44,7 +44,7 @@ class DraftArray:
     def at(self, *subscripts: str) -> str:
         """Return an element as C.
 
-        >>> Array("A", ("n", "m")).at("i", "j + 1")
+        >>> DraftArray("A", ("n", "m")).indices("i", "j + 1")
         'A[i][j + 1]'
         """
         return self.name + "".join(f"[{subscript}]" for subscript in subscripts)
@@ -251,7 +251,7 @@ class ProgramDraft:
 def _declared(array: DraftArray) -> str:
     """Return an array's name and sizes as C.
 
-    >>> _declared(Array("A", ("n", "m + 1")))
+    >>> _declared(DraftArray("A", ("n", "m + 1")))
     'A[n][m + 1]'
     """
     return array.at(*array.extents)

@@ -121,7 +121,7 @@ DEFAULT_CHOICE = ProgramChoice()
 def _pattern_texts(text: str) -> list[str]:
     """Return the patterns of a text in which kinds of random programs stand, else the text.
 
-    >>> _apart("scalars:*, mvt"), _apart("mvt, gemm")
+    >>> _pattern_texts("scalars:*, mvt"), _pattern_texts("mvt, gemm")
     (['scalars:*', 'mvt'], ['mvt, gemm'])
     """
     parts = [one.strip() for one in text.split(",")]

@@ -69,7 +69,7 @@ class CorpusStatistics:
 def program_kind(program: str) -> str:
     """Return the kind of a program.
 
-    >>> [kind_of(name) for name in ("random:3", "scalars:3", "tc:matmul", "gemm", "mine.c")]
+    >>> [program_kind(name) for name in ("random:3", "scalars:3", "tc:matmul", "gemm", "mine.c")]
     ['random', 'scalars', 'comprehensions', 'kernels', 'files']
     """
     if prefix := prefix_of(program):

@@ -35,7 +35,7 @@ def select_diverse(
     """Return so many, those first that add most.
 
     >>> entries = {"a": (32, True), "b": (32, True), "c": (8, False)}
-    >>> diverse({"a": 3.0, "b": 2.9, "c": 2.5}, entries, 2, alpha=1.0)
+    >>> select_diverse({"a": 3.0, "b": 2.9, "c": 2.5}, entries, 2, alpha=1.0)
     ['a', 'c']
     """
     left = dict(sorted(scores.items(), key=lambda one: -one[1]))

@@ -43,7 +43,7 @@ def spare_cores(place: JobCores) -> tuple[int, ...]:
     heat. On fewer than four cores one of them takes too large a part; there code waits. On more,
     half of the cores at most are busy beside those that measure.
 
-    >>> cores_beside(Place((0,), (0, 1))), cores_beside(Place((0,), (0, 1, 2, 3)))
+    >>> spare_cores(JobCores((0,), (0, 1))), spare_cores(JobCores((0,), (0, 1, 2, 3)))
     ((), (2, 3))
     """
     spare = [one for one in place.compiling if one not in place.measuring]

@@ -72,9 +72,9 @@ class OperationList:
 class TracedValue:
     """The value of an operation.
 
-    >>> steps = Steps()
-    >>> value = steps.argument * 2
-    >>> steps.listed
+    >>> operations = OperationList()
+    >>> function = operations.argument * 2
+    >>> operations.operations
     [Constant(value=2.0), Arithmetic(operator='*', first=-1, second=0)]
     """
 

@@ -82,7 +82,7 @@ def release(module: ir.Module, builder: ir.IRBuilder, memory: Any) -> None:
 def staggered_offset(place: int, count: int) -> int:
     """Return how many bytes behind the begin of its memory one of several arrays begins.
 
-    >>> [stagger(place, 2) for place in range(2)], stagger(0, 1)
+    >>> [staggered_offset(place, 2) for place in range(2)], staggered_offset(0, 1)
     ([1024, 3072], 2048)
     """
     return CACHE_LINE * ((2 * place + 1) * (_PAGE // CACHE_LINE) // (2 * count))

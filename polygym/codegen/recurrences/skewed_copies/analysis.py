@@ -95,7 +95,7 @@ def skewed_vector_bits(context: PlannerContext) -> int:
 def is_skewable(steps: Iterable[Sequence[int]]) -> bool:
     """Whether some arrays are not contiguous along these steps, and copies of them would be.
 
-    >>> is_skewed([(1, -2), (0, 1)]), is_skewed([(0, 1)]), is_skewed([(2, -2)])
+    >>> is_skewable([(1, -2), (0, 1)]), is_skewable([(0, 1)]), is_skewable([(2, -2)])
     (True, False, False)
     """
     others = [step for step in steps if any(step[:-1]) or step[-1] != 1]

@@ -167,7 +167,7 @@ def displacements(
 def _stride_kind(displacement: Vector) -> StrideKind:
     """Return the move of one displacement.
 
-    >>> [_directed(vector).name for vector in [(), (0, 0), (0, 1), (0, -1), (1, 1)]]
+    >>> [_stride_kind(vector).name for vector in [(), (0, 0), (0, 1), (0, -1), (1, 1)]]
     ['SAME', 'SAME', 'NEXT', 'FAR', 'FAR']
     """
     match classify_stride(displacement):

@@ -48,7 +48,7 @@ def operand_registers(streams: int, vectors: int) -> int:
     vectors 24 sums and 4 operands. C[i][j] += A[i][k] * B[j][k] + B[i][k] * A[j][k] has two, and
     would need 24 + 9 with three; with two it needs 16 + 7.
 
-    >>> [operands(streams, vectors) for streams, vectors in ((1, 3), (2, 3), (2, 2))]
+    >>> [operand_registers(streams, vectors) for streams, vectors in ((1, 3), (2, 3), (2, 2))]
     [4, 9, 7]
     """
     return streams * (vectors + 1) + (1 if streams > 1 else 0)
@@ -123,15 +123,15 @@ def reduction_block(
     There are at ``most`` so many vectors, ``spare`` registers are left alone, and the ``load`` of a
     vector that comes from farther away takes so many cycles.
 
-    >>> block(4, 54, 16, Machine(registers=32))
+    >>> reduction_block(4, 54, 16, Machine(registers=32))
     Copies(unroll_jam=4, vector_copies=4)
-    >>> block(1, 54, 16, Machine(registers=32))
+    >>> reduction_block(1, 54, 16, Machine(registers=32))
     Copies(unroll_jam=1, vector_copies=4)
-    >>> block(64, 64, 16, Machine(registers=32))
+    >>> reduction_block(64, 64, 16, Machine(registers=32))
     Copies(unroll_jam=8, vector_copies=2)
-    >>> block(64, 64, 16, Machine(registers=32), shared=False)
+    >>> reduction_block(64, 64, 16, Machine(registers=32), shared=False)
     Copies(unroll_jam=4, vector_copies=4)
-    >>> block(56, 64, 8, Machine()), block(56, 64, 8, Machine(), spare=3)
+    >>> reduction_block(56, 64, 8, Machine()), reduction_block(56, 64, 8, Machine(), spare=3)
     (Copies(unroll_jam=4, vector_copies=3), Copies(unroll_jam=4, vector_copies=2))
     """
     choices = [
@@ -160,7 +160,7 @@ def block_cycles(
 ) -> float:
     """Return how many cycles a step of the sums takes in all blocks of a size together.
 
-    >>> cycles(Copies(5, 2), 5, 32, 16), cycles(Copies(16, 1), 32, 5, 16)
+    >>> block_cycles(RegisterBlock(5, 2), 5, 32, 16), block_cycles(RegisterBlock(16, 1), 32, 5, 16)
     (5.0, 17.0)
     """
 
@@ -242,7 +242,7 @@ def larger_stencil_tiles(sizes: tuple[int, ...], width: int, threads: int) -> tu
     More steps of time run in these, and threads meet less often. Each thread has two of them beside
     each other at the least, of the ``width`` that the loop has at one time.
 
-    >>> larger_stencil((16, 32, 256), 1298, 2), larger_stencil((16, 32, 256), 248, 4)
+    >>> larger_stencil_tiles((16, 32, 256), 1298, 2), larger_stencil_tiles((16, 32, 256), 248, 4)
     ((16, 64, 256), (16, 32, 256))
     """
     most = TUNING.larger_stencil_tiles.get(len(sizes), 0)
@@ -257,7 +257,7 @@ def skewed_stencil_tiles(sizes: tuple[int, ...], element: int, machine: Machine)
     a copy has about r + s + 3 t rows of s + t points and a few, of half a level 2 cache at most, or
     256 KB (:mod:`polygym.codegen.recurrences.skewed_copies.plan`).
 
-    >>> [skewed_stencil((16, 64, 256), element, Machine()) for element in (8, 16)]
+    >>> [skewed_stencil_tiles((16, 64, 256), element, Machine()) for element in (8, 16)]
     [(16, 64, 256), (16, 64, 64)]
     """
     if len(sizes) != 3 or min(sizes) == 1:
@@ -286,9 +286,9 @@ def enlarged_row_tiles(
     1.1 to 1.25 times as fast.) Where ``threads`` share the rows each gets as many tiles as the
     others, two or more, if all rows ``are_even``, have the same work; else tiles stay small.
 
-    >>> roles = Roles(vector=1, held=2, jammed=0)
+    >>> roles = LoopRoles(vector=1, held=2, jammed=0)
     >>> [
-    ...     more_rows((64, 128, 256), roles, length, threads, are_even=True)[0]
+    ...     enlarged_row_tiles((64, 128, 256), roles, length, threads, are_even=True)[0]
     ...     for length, threads in ((1000, 1), (1000, 2), (800, 2), (1000, 8), (40, 1))
     ... ]
     [256, 256, 200, 64, 64]

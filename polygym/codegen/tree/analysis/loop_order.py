@@ -64,7 +64,7 @@ def loop_numbers(
 def innermost_positions(order: Many[int], numbers_of_members: Many[int]) -> tuple[int, ...]:
     """Return the places of the members that are to run innermost, in their order.
 
-    >>> last_places((3, 5, 1), (1, 2, 3)), last_places((), (1, 2))
+    >>> innermost_positions((3, 5, 1), (1, 2, 3)), innermost_positions((), (1, 2))
     ((2, 0), ())
     """
     return tuple(numbers_of_members.index(one) for one in order if one in numbers_of_members)
@@ -73,7 +73,7 @@ def innermost_positions(order: Many[int], numbers_of_members: Many[int]) -> tupl
 def moved_innermost(places: Iterable[int], last: Many[int]) -> tuple[int, ...]:
     """Return places with some of them moved behind all others.
 
-    >>> with_last((0, 1, 2), (2, 0))
+    >>> moved_innermost((0, 1, 2), (2, 0))
     (1, 2, 0)
     """
     return (*(place for place in places if place not in last), *last)

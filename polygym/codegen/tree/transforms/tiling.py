@@ -204,7 +204,7 @@ def _wants_wavefront(
 def _outer_level_sizes(sizes: tuple[int, ...], outer: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes of the second level of tiles; 1 where there is none.
 
-    >>> _larger((32, 1, 64), (4, 4, 1))
+    >>> _outer_level_sizes((32, 1, 64), (4, 4, 1))
     (128, 1, 1)
     """
     return tuple(

@@ -55,7 +55,7 @@ class RegionSelection:
     def __str__(self) -> str:
         """Return the text that is read again.
 
-        >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",))), (("s", 4),)))
+        >>> str(RegionSelection("f", (("A", ("100", "n + 1")), ("x", ("n",))), (("s", 4),)))
         'f A[100][n + 1] x[n] s=4'
         """
         arrays = [name + "".join(f"[{size}]" for size in sizes) for name, sizes in self.array_sizes]

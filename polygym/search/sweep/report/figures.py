@@ -157,7 +157,7 @@ def _after(number: int | None) -> str:
 def plural(number: int, noun: str) -> str:
     """Return a number of things.
 
-    >>> many(1, "program"), many(3197, "schedule")
+    >>> plural(1, "program"), plural(3197, "schedule")
     ('1 program', '3,197 schedules')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -60,9 +60,9 @@ class ClockCalibration:
     def record(self, seconds: float, drift: float) -> None:
         """Take note of another time.
 
-        >>> node = Calibration(0.40)
+        >>> node = ClockCalibration(0.40)
         >>> for seconds in (0.42, 0.55, 0.41, 0.55, 0.57):
-        ...     node.see(seconds, 1.25)
+        ...     node.record(seconds, 1.25)
         >>> node.has_drifted
         True
         """

@@ -2,7 +2,7 @@
 
 Runs are kept in order, disjoint, and not touching.
 
->>> left = Runs([range(0, 10)])
+>>> left = IndexRuns([range(0, 10)])
 >>> left.take(3), left.take(2), len(left)
 (range(0, 3), range(3, 5), 5)
 >>> left.add(range(1, 2)); left.add(range(3, 5)); left.runs
@@ -53,7 +53,7 @@ class IndexRuns:
 def index_runs(numbers: Iterable[int]) -> list[range]:
     """Return numbers in order as runs.
 
-    >>> runs_of([1, 2, 3, 7, 9, 10])
+    >>> index_runs([1, 2, 3, 7, 9, 10])
     [range(1, 4), range(7, 8), range(9, 11)]
     """
     result: list[range] = []
