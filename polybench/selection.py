@@ -23,9 +23,9 @@ def select_names(
     so that a misspelt exclusion is not passed over. Names of one ``identity`` name the same thing.
 
     >>> numbers = {"all": ["one", "two", "three"], "odd": ["one", "three"]}
-    >>> chosen(["!odd", "all"], lambda pattern: numbers[pattern])
+    >>> select_names(["!odd", "all"], lambda pattern: numbers[pattern])
     ('two',)
-    >>> chosen(["!odd"], lambda pattern: numbers[pattern])
+    >>> select_names(["!odd"], lambda pattern: numbers[pattern])
     ('two',)
     """
     given = [pattern.strip() for pattern in patterns]

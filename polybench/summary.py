@@ -39,7 +39,7 @@ def summarise(
 
     Everything is computed in double precision, which is exact for the sums of integers below 2**53.
 
-    >>> summarise("A", np.array([[1, 2], [3, 4]]), Part.LOWER)["sum"]
+    >>> summarise("A", np.array([[1, 2], [3, 4]]), ArrayPart.LOWER)["sum"]
     8.0
 
     Raises:

@@ -62,7 +62,8 @@ def draw_text_columns(axes: Axes, columns: Sequence[TextColumn]) -> None:
 def fit_lines(notes: Sequence[TextEntry], max_letters: int, max_lines: int) -> list[TextEntry]:
     """Return entries as lines of so many letters, not more than there is room for.
 
-    >>> [note.text for note in fit_lines([TextEntry("a"), TextEntry("b"), TextEntry("c", is_highlighted=True)], 20, 2)]
+    >>> [note.text for note in fit_lines([TextEntry("a"), TextEntry("b"), TextEntry("c",
+    ...     is_highlighted=True)], 20, 2)]
     ['c', '… 2 more']
     """
     entries = [

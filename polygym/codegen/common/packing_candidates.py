@@ -112,7 +112,8 @@ def dimension_to_transpose(steps: Sequence[int]) -> int | None:
 
     ``steps`` say by how much each subscript grows from lane to lane.
 
-    >>> dimension_to_transpose((1, 0)), dimension_to_transpose((0, 1)), dimension_to_transpose((1, 1))
+    >>> dimension_to_transpose((1, 0)), dimension_to_transpose((0, 1)), dimension_to_transpose((1,
+    ...     1))
     (0, None, None)
     """
     moving = [place for place, step in enumerate(steps) if step]

@@ -112,11 +112,14 @@ def _canonical_text(index: Index) -> str:
     """Return the text of an index, however its sums are written.
 
     >>> i = IndexVariable("i")
-    >>> _canonical_text(IndexOperation(IndexOperator.SUBTRACT, (add_constant(i, 3), IndexConstant(3))))
+    >>> _canonical_text(IndexOperation(IndexOperator.SUBTRACT, (add_constant(i, 3),
+    ...     IndexConstant(3))))
     '1*i+0'
-    >>> _canonical_text(IndexOperation(IndexOperator.DIVIDE_FLOOR, (add_constant(i, 9), IndexConstant(4))))
+    >>> _canonical_text(IndexOperation(IndexOperator.DIVIDE_FLOOR, (add_constant(i, 9),
+    ...     IndexConstant(4))))
     '1*DIVIDE_FLOOR(1*i+1 4)+2'
-    >>> _canonical_text(IndexOperation(IndexOperator.MAXIMUM, (add_constant(i, 9), IndexConstant(4))))
+    >>> _canonical_text(IndexOperation(IndexOperator.MAXIMUM, (add_constant(i, 9),
+    ...     IndexConstant(4))))
     '1*MAXIMUM(0 1*i+5)+4'
     """
     return _sum_text(*_terms_and_constant(index))

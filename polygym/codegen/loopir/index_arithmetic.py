@@ -48,7 +48,7 @@ def add_constant(index: Index, amount: int) -> Index:
     """Return the index plus a number.
 
     >>> add_constant(IndexOperation(IndexOperator.ADD, (IndexVariable("i"), IndexConstant(2))), -2)
-    Variable(name='i')
+    IndexVariable(name='i')
     """
     match index:
         case _ if amount == 0:
@@ -122,7 +122,8 @@ def depends_on(index: Index, variable: str) -> bool:
 def coefficient(index: Index, variable: str) -> int | None:
     """Return by how much the index grows when the variable grows by one; None if that varies.
 
-    >>> coefficient(IndexOperation(IndexOperator.SUBTRACT, (IndexVariable("i"), IndexVariable("j"))), "j")
+    >>> coefficient(IndexOperation(IndexOperator.SUBTRACT, (IndexVariable("i"),
+    ...     IndexVariable("j"))), "j")
     -1
     """
     match index:
@@ -184,7 +185,8 @@ def is_monotone(index: Index, variable: str) -> bool:
 def evaluate_index(index: Index, values: Mapping[str, int]) -> int:
     """Return an index's value where its variables have these values; conditions are 0 or 1.
 
-    >>> evaluate_index(minimum(IndexVariable("i"), IndexOperation(IndexOperator.NEGATE, (IndexVariable("j"),))),
+    >>> evaluate_index(minimum(IndexVariable("i"), IndexOperation(IndexOperator.NEGATE,
+    ...     (IndexVariable("j"),))),
     ...          {"i": 3, "j": 5})
     -5
     """

@@ -25,8 +25,9 @@ def to_linear_sum(index: Index) -> LinearSum:
     """Return an index as a sum.
 
     >>> n = IndexVariable("n")
-    >>> to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (IndexConstant(3), IndexOperation(IndexOperator.ADD, (n, n)))))
-    ({Variable(name='n'): -2}, 3)
+    >>> to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (IndexConstant(3),
+    ...     IndexOperation(IndexOperator.ADD, (n, n)))))
+    ({IndexVariable(name='n'): -2}, 3)
     """
     match index:
         case IndexConstant(value):
@@ -93,7 +94,7 @@ def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> Line
 
     >>> i, j = IndexVariable("i"), IndexVariable("j")
     >>> linearized_offset((IndexOperation(IndexOperator.ADD, (i, IndexConstant(1))), j), (100,))
-    ({Variable(name='i'): 100, Variable(name='j'): 1}, 100)
+    ({IndexVariable(name='i'): 100, IndexVariable(name='j'): 1}, 100)
     """
     result: LinearSum = ({}, 0)
     for size, subscript in zip((1, *sizes), subscripts, strict=True):
@@ -140,7 +141,7 @@ def subtract_indices(index: Index, other: Index) -> Index:
 
     >>> n = IndexVariable("n")
     >>> subtract_indices(IndexOperation(IndexOperator.ADD, (n, IndexConstant(3))), n)
-    Number(value=3)
+    IndexConstant(value=3)
     """
     return from_linear_sum(to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (index, other))))
 

@@ -151,7 +151,8 @@ def remainder_start(loop: Loop, count: int) -> Index:
     """Return where the iterations begin that do not fill a block of ``count``.
 
     >>> from polygym.codegen.c import print_index
-    >>> print_index(remainder_start(Loop("i", IndexConstant(0), IndexVariable("m"), 1, Block(())), 4))
+    >>> print_index(remainder_start(Loop("i", IndexConstant(0), IndexVariable("m"), 1, Block(())),
+    ...     4))
     '4 * polygym_floord(polygym_max(0, m + 1), 4)'
 
     With no iterations at all the start lies below the lower bound by what it lies above the upper

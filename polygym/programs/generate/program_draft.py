@@ -44,7 +44,7 @@ class DraftArray:
     def at(self, *subscripts: str) -> str:
         """Return an element as C.
 
-        >>> DraftArray("A", ("n", "m")).indices("i", "j + 1")
+        >>> DraftArray("A", ("n", "m")).at("i", "j + 1")
         'A[i][j + 1]'
         """
         return self.name + "".join(f"[{subscript}]" for subscript in subscripts)

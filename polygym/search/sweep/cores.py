@@ -55,7 +55,7 @@ def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> CorePlan:
     """Return the places of the jobs that fit, which are one at least.
 
     >>> plan_cores(range(2), 1, 1).places
-    (Place(measuring=(0,), compiling=(0, 1)),)
+    (JobCores(measuring=(0,), compiling=(0, 1)),)
     >>> plan_cores(range(2), 4, 2).remark
     '4 jobs of 2 threads need 8 cores, and there are 2: one job at a time'
     """

@@ -75,7 +75,7 @@ class TracedValue:
     >>> operations = OperationList()
     >>> function = operations.argument * 2
     >>> operations.operations
-    [Constant(value=2.0), Arithmetic(operator='*', first=-1, second=0)]
+    [ConstantOperation(value=2.0), BinaryOperation(operator='*', first=-1, second=0)]
     """
 
     operations: OperationList

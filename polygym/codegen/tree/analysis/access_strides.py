@@ -168,7 +168,7 @@ def _stride_kind(displacement: Vector) -> StrideKind:
     """Return the move of one displacement.
 
     >>> [_stride_kind(vector).name for vector in [(), (0, 0), (0, 1), (0, -1), (1, 1)]]
-    ['SAME', 'SAME', 'NEXT', 'FAR', 'FAR']
+    ['ZERO', 'ZERO', 'UNIT', 'OTHER', 'OTHER']
     """
     match classify_stride(displacement):
         case AccessStride.SAME:

@@ -124,15 +124,15 @@ def reduction_block(
     vector that comes from farther away takes so many cycles.
 
     >>> reduction_block(4, 54, 16, Machine(registers=32))
-    Copies(unroll_jam=4, vector_copies=4)
+    RegisterBlock(unroll_jam=4, vector_copies=4)
     >>> reduction_block(1, 54, 16, Machine(registers=32))
-    Copies(unroll_jam=1, vector_copies=4)
+    RegisterBlock(unroll_jam=1, vector_copies=4)
     >>> reduction_block(64, 64, 16, Machine(registers=32))
-    Copies(unroll_jam=8, vector_copies=2)
+    RegisterBlock(unroll_jam=8, vector_copies=2)
     >>> reduction_block(64, 64, 16, Machine(registers=32), shared=False)
-    Copies(unroll_jam=4, vector_copies=4)
+    RegisterBlock(unroll_jam=4, vector_copies=4)
     >>> reduction_block(56, 64, 8, Machine()), reduction_block(56, 64, 8, Machine(), spare=3)
-    (Copies(unroll_jam=4, vector_copies=3), Copies(unroll_jam=4, vector_copies=2))
+    (RegisterBlock(unroll_jam=4, vector_copies=3), RegisterBlock(unroll_jam=4, vector_copies=2))
     """
     choices = [
         RegisterBlock(r, v)
@@ -286,7 +286,7 @@ def enlarged_row_tiles(
     1.1 to 1.25 times as fast.) Where ``threads`` share the rows each gets as many tiles as the
     others, two or more, if all rows ``are_even``, have the same work; else tiles stay small.
 
-    >>> roles = LoopRoles(vector=1, held=2, jammed=0)
+    >>> roles = LoopRoles(vector=1, reduction=2, jammed=0)
     >>> [
     ...     enlarged_row_tiles((64, 128, 256), roles, length, threads, are_even=True)[0]
     ...     for length, threads in ((1000, 1), (1000, 2), (800, 2), (1000, 8), (40, 1))

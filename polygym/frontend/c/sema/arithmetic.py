@@ -107,7 +107,8 @@ def conditional(condition: Expression, then: Expression, otherwise: Expression) 
 def folded_constant(expression: Expression, scalar: ScalarType) -> int | float | None:
     """Return the value of a constant expression as it is stored in a scalar, None for any other.
 
-    >>> folded_constant(binary_expression(BinaryOperator.DIVIDE, FloatLiteral(1.0), IntegerLiteral(4)),
+    >>> folded_constant(binary_expression(BinaryOperator.DIVIDE, FloatLiteral(1.0),
+    ...     IntegerLiteral(4)),
     ...                ScalarType.DOUBLE)
     0.25
     """

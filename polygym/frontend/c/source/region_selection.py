@@ -104,8 +104,9 @@ def _malformed_extent(text: str) -> InputError:
 def parse_selection(text: str | None) -> RegionSelection:
     """Return what a text chooses: a region, and sizes.
 
-    >>> parse_selection("f:2 A[100][n + 1] s=4")
-    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),), values=(('s', 4),), library=None)
+    >>> parse_selection("f:2 A[100][n + 1] s=4")  # doctest: +NORMALIZE_WHITESPACE
+    RegionSelection(region_name='f:2', array_sizes=(('A', ('100', 'n + 1')),),
+    parameter_values=(('s', 4),), library=None)
     """
     if text is None or not any(sign in text for sign in "[=+"):
         return RegionSelection(text)

@@ -31,7 +31,7 @@ def parse_address(word: str) -> ClusterAddress:
     """Return the cluster that a word names.
 
     >>> str(parse_address("ray://10.0.0.1:6379")), parse_address("ray")
-    ('ray://10.0.0.1:6379', Address(text=''))
+    ('ray://10.0.0.1:6379', ClusterAddress(text=''))
 
     Raises:
         InputError: it names none.
