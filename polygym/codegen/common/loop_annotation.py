@@ -118,8 +118,8 @@ SEQUENTIAL_LOOP = SequentialLoop()
 def annotation_text(annotation: LoopAnnotation) -> str:
     """Return an annotation for people; one iteration after the other is nothing to say.
 
-    >>> annotation_text(VectorLoop(256, 1)), annotation_text(UnrollAndJam(4)),
-    ...     annotation_text(SEQUENTIAL_LOOP)
+    >>> (annotation_text(VectorLoop(256, 1)), annotation_text(UnrollAndJam(4)),
+    ...     annotation_text(SEQUENTIAL_LOOP))
     ('1 vector of 256 bits', 'jam 4', '')
     """
     match annotation:

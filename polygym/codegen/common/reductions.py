@@ -12,8 +12,8 @@ products in the same way, without divisions; ``a > x ? a : x`` and what means th
 fmin; the operators ``&``, ``|``, ``^``. Whether the rest of the body reads x by another name is not
 looked at: a caller that takes terms in another order has to know that it does not.
 
->>> ReductionOperator.SUM.value, ReductionOperator.PRODUCT.is_idempotent,
-...     ReductionOperator.MAXIMUM.is_idempotent
+>>> (ReductionOperator.SUM.value, ReductionOperator.PRODUCT.is_idempotent,
+...     ReductionOperator.MAXIMUM.is_idempotent)
 ('+', False, True)
 """
 

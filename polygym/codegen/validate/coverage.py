@@ -175,8 +175,8 @@ def _counter_mapping(ran: Iterable[tuple[IteratorValues, CounterValues]]) -> _Co
 def _shift_and_scale(pairs: list[tuple[int, int]]) -> tuple[int, int] | None:
     """Return the shift and the scale by which values become counters; None where they do not.
 
-    >>> _shift_and_scale([(4, 5), (6, 6), (10, 8)]), _shift_and_scale([(4, 5)]),
-    ...     _shift_and_scale([(4, 5), (5, 7)])
+    >>> (_shift_and_scale([(4, 5), (6, 6), (10, 8)]), _shift_and_scale([(4, 5)]),
+    ...     _shift_and_scale([(4, 5), (5, 7)]))
     ((6, 2), (0, 0), None)
     """
     (first, at), (last, end) = pairs[0], pairs[-1]
