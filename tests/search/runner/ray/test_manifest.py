@@ -10,7 +10,7 @@ import pytest
 jsonschema = pytest.importorskip("jsonschema")
 yaml = pytest.importorskip("yaml")
 
-MANIFEST = Path(__file__).parents[3] / "examples" / "raycluster.yaml"
+MANIFEST = Path(__file__).parents[4] / "examples" / "raycluster.yaml"
 SCHEMA = json.loads(Path(__file__).with_name("raycluster.schema.json").read_text())
 
 
