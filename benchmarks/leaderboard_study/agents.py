@@ -152,7 +152,7 @@ def _run_optimize(agent: str, kernel: str, seed: int, rules: TrialBudget) -> Age
 def best_of(ranking: Sequence[Mapping[str, Any]]) -> float | None:
     """Return what an agent's best is worth beside isl's schedule; None where nothing of it ran.
 
-    A caller that plays, the automatic schedule is ranked too, by its name: it is not the agent's.
+    Whatever the agent, the automatic schedule is ranked too, by its name: it is not the agent's.
 
     >>> own, other = {"source": "uniform#0"}, {"source": "auto"}
     >>> best_of([{**other, "speedup_over_isl": 3.0}, {**own, "speedup_over_isl": 2.0}])

@@ -1,6 +1,6 @@
 """Cache of the storage variants that programs were given, in the user's cache folder.
 
-There is a small file for each question, ``homes/KEY.json``, where KEY is a fingerprint of the
+There is a small file for each question, ``storage-variants/KEY.json``. KEY is a fingerprint of the
 program, its sizes, the mapping, the limits, the kind of machine, the models, and polygym's own
 sources. It has the ranking, of which the answer follows; the plan in it is proved again whenever it
 is used, so that a file that was damaged can do no harm.

@@ -168,11 +168,11 @@ def _cached_or_computed(program: Program, mapping: Mapping, limit: int) -> Start
 
 def _from_ranking(program: Program, ranking: VariantRanking, limit: int) -> StartingProgram:
     """Return the program as a ranking has it that was made before."""
-    home = ranking[_best_variant_index(ranking)]
-    if home.splitting != program.splitting:
-        program = apply_splitting_to(program, home.splitting)
-    if not home.storage.is_source:
-        program = with_storage_plan(program, home.storage, limit)
+    variant = ranking[_best_variant_index(ranking)]
+    if variant.splitting != program.splitting:
+        program = apply_splitting_to(program, variant.splitting)
+    if not variant.storage.is_source:
+        program = with_storage_plan(program, variant.storage, limit)
     return StartingProgram(program, ranking)
 
 
@@ -217,10 +217,10 @@ def _best_variant_index(ranking: VariantRanking) -> int:
     return max(better, key=lambda place: _preference(ranking[place]), default=0)
 
 
-def _preference(home: StorageVariant) -> float:
+def _preference(variant: StorageVariant) -> float:
     """Return the predicted gain of a variant, and a little more where it needs less memory."""
-    return (home.predicted_gain or 0.0) + (
-        MEMORY_PREFERENCE if home.storage.has_privatization else 0.0
+    return (variant.predicted_gain or 0.0) + (
+        MEMORY_PREFERENCE if variant.storage.has_privatization else 0.0
     )
 
 

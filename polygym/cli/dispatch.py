@@ -32,7 +32,7 @@ _NOBODY_READS = 141
 def run(arguments: list[str]) -> int:
     """Run a command line and return the exit code; from then on Ctrl-C is ignored.
 
-    A caller that calls this is about to end the process: there is nothing left to interrupt.
+    The caller is about to end the process: there is nothing left to interrupt.
     """
     interrupts.exit_on_interrupt("--json" in arguments)
     try:

@@ -10,7 +10,7 @@ A ``let`` costs 0.1, which extraction does not count: what it finds may be deare
 best.
 
 No derivation comes of it. What stands for one is that both terms are in one class of the e-graph
-which the rules lead to from the first (:func:`is_reached`): a caller that has the rules can make it
+which the rules lead to from the first (:func:`is_reached`): with the rules it can be made
 anew. Names that a term binds, and rules of binding, have no place in it: ``let`` is written out
 before, and rules with binders or with conditions other than of type are left out
 (:func:`arithmetic_rules`).

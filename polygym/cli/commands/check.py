@@ -26,7 +26,7 @@ from polygym.runtime.evaluation.time_limits import check_within
 _HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
 
 The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
-Under --storage it is about the dependences that are left when arrays have other homes.
+Under --storage it is about the dependences that are left when arrays have other storage.
 
 \b
 Examples:

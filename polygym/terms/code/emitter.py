@@ -360,9 +360,7 @@ class _CodeEmitter:
         if parts[1].known_value == 0:
             raise unsupported_error(self._program, one, "a divisor other than 0", "0")
         above, below = (self._text.store(part, "whole") for part in parts)
-        none = self._text.zero(
-            1
-        )  # what is read outside of it is 0, and a caller that calls is told
+        none = self._text.zero(1)  # what is read outside of it is 0, and the caller is told
         checked = f"({below.text} == 0 ? 1 + {none.name}[1 + {below.text}] : {below.text})"
         text = f"({below.text} == -1 ? 0 - {above.text} : {above.text} / {checked})"
         return CScalar(text, INTEGER, weight=6, depth=4)

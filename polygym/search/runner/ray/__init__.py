@@ -1,6 +1,6 @@
 """Many machines: sweeps, collections, tunings and episodes' ends on a cluster, carried by Ray.
 
-``address`` says which cluster; ``transport`` is what is needed of a caller that carries messages,
+``address`` says which cluster; ``transport`` is the protocol of what carries messages,
 ``ray_transport`` is Ray. A node is of one of the ``kinds`` of machines, keeps the ``calibration``
 of its clock, holds the ``slot`` of its host while it measures, and has programs by their ``texts``,
 which come in ``bundles``; ``node`` is what it does when asked, which knows nothing of Ray.
