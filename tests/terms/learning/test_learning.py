@@ -306,7 +306,7 @@ def test_a_network_is_trusted_so_many_times() -> None:
     once, more = NetworkValue(made)(TERMS, 7), NetworkValue(made, scale=1.5)(TERMS, 7)
     assert np.ptp(once) > 0.0
     np.testing.assert_allclose(more, 1.5 * once, rtol=1e-6)
-    shipped_value.cache_clear()  # it remembers values from batches that were summed in another order
+    shipped_value.cache_clear()  # it keeps values of batches summed in another order
     np.testing.assert_allclose(
         value_function_named("learned")(TERMS, 10),
         VALUE_SCALE * NetworkValue(shipped_weights().network)(TERMS, 10),
