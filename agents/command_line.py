@@ -1,7 +1,5 @@
 """Common parts of the agents' commands: help from a docstring, and exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable

@@ -9,8 +9,6 @@ geometric. In brackets is the interval of nine in ten, by drawing seeds, and ker
 first agent's. An agent with a star has learned from kernels for tests that are among these.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Sequence

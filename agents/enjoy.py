@@ -11,8 +11,6 @@ and one for every step, and the last one is held. At the end the reward, the sta
 are printed.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Iterator

@@ -14,8 +14,6 @@ of results beside each other, and `python -m agents.validate` plays them again. 
 a kernel for tests that is evaluated here is said below the table.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence

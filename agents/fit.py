@@ -17,8 +17,6 @@ policy asks besides. Held-out kernels, and what does the same, are never among t
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -9,8 +9,6 @@ same weights as if it had not been ended. `agents.experiments.experiment` says w
 file.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from pathlib import Path

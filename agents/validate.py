@@ -13,8 +13,6 @@ claim of a speedup that is more than `--slack` times what is found is not confir
 is 1 if any claim does not hold.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Iterator

@@ -13,8 +13,6 @@ What is kept is no field: it is not compared, not shown, and not pickled, since 
 another process have other hashes.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound="type[CachedHash]")

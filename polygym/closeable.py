@@ -1,7 +1,5 @@
 """Objects that are closed: leaving their block closes them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self

@@ -6,8 +6,6 @@ imported, and otherwise when it is: a finder at the front of ``sys.meta_path`` w
 name, lets the usual finders do their work, and appends the registration to the module's execution.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import threading

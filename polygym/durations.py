@@ -1,7 +1,5 @@
 """Durations with a unit, as options and environment variables have them."""
 
-from __future__ import annotations
-
 import re
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}

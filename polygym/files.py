@@ -1,7 +1,5 @@
 """Files that are whole or absent, however the process ends, and locks between processes."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import glob

@@ -14,8 +14,6 @@ exported name must not be the name of a module of the package: the module, once 
 hide it.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Callable

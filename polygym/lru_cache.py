@@ -1,7 +1,5 @@
 """A bounded dictionary: the least recently used entry goes when it is full."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar

@@ -8,8 +8,6 @@ by :func:`pickle_by_name` that its pickles are dictionaries, and refuses those o
 in a sentence.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any, TypeVar
 

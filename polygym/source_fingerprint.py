@@ -3,8 +3,6 @@
 Between two releases the version alone does not tell what a part of polygym does.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ What SQLite complains of is an InputError where the file is damaged, an OSError 
 full.
 """
 
-from __future__ import annotations
-
 import errno
 import sqlite3
 from collections.abc import Callable, Iterator

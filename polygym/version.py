@@ -1,7 +1,5 @@
 """The version of polygym, and the folders of its files: below all packages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 __version__ = "0.3.0.dev0"

@@ -16,8 +16,6 @@ Example: an episode of 30 actions of which two were forbidden, whose schedule ha
 0.62, has the reward 0.42, whatever the line says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isclose
 from typing import Any

@@ -10,8 +10,6 @@ anybody can play and measure again::
 (:mod:`agents.experiments.train_test_leakage`), or from a program that does the same.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields

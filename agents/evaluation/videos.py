@@ -8,8 +8,6 @@ the last one is held: with 4 frames a second, 10 frames take 9 · 0.25 s and 3 s
 What fails or is ended while frames come leaves what was there before as it was.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The environment of an experiment, with its wrappers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium

@@ -28,8 +28,6 @@ For ``polygym/Rewrite-v0`` kernels are terms, the algorithm is knossos, and a st
 All entries but ``kernels`` and ``steps`` are optional.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any

@@ -6,8 +6,6 @@ error of Python's, and a discount of 9.9 trains for an hour towards nothing. So 
 each may be; what polygym's own algorithms take stands in :mod:`agents.experiments.options`.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The model of an experiment before it has learned anything: an algorithm with a network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

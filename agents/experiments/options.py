@@ -1,7 +1,5 @@
 """The hyperparameters of the algorithms that are polygym's own, with what they may be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any

@@ -3,8 +3,6 @@
 :mod:`agents.experiments.experiment` documents the entries. An error names the file and the entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path

@@ -17,8 +17,6 @@ What is trained is no policy that acts in the environment, but the value functio
 use; so there are no wrappers, and a program is evaluated by one search.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from agents.experiments.document_entries import DocumentEntry

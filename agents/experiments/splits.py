@@ -4,8 +4,6 @@ A selection of an experiment may name a part of a split, ``split:train`` or ``sp
 as one of its entries; ``split:train`` is ``split:usual/train``.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -10,8 +10,6 @@ mine.c`` where mine.c has the loops of syr2k; ``kernels: mvt`` leaves ``[]``. Cl
 ``[]`` whatever its kernels are: it takes no demonstrations of such programs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

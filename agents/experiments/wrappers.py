@@ -5,8 +5,6 @@ environment that they wrap, and hand the reset of it the one that is next; a res
 kernel itself has its way.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat

@@ -8,8 +8,6 @@ makes it a policy of stable-baselines3's and sb3-contrib's algorithms::
 ``mlp_policies`` is the ablation: the libraries' own layers over all tables side by side, quicker.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

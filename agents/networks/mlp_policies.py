@@ -21,8 +21,6 @@ about 0, so it is enough to add ln(coefficient_0) to one of them; training moves
 weight.
 """
 
-from __future__ import annotations
-
 from math import inf, log
 from typing import Any
 

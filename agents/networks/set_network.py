@@ -18,8 +18,6 @@ so.
 Tables are cut to the rows that some observation of a batch uses, which come first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -8,8 +8,6 @@ scores of the actions, side by side. The action's part of the policy takes the s
 the value's part looks at the context.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

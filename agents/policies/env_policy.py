@@ -1,7 +1,5 @@
 """Policies that act in environments, and the loop that runs an episode with one."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass

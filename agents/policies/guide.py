@@ -11,8 +11,6 @@ like x / ln 2. Networks of cloning and expert iteration learn values on that sca
 learn is a reward itself, and is put on it.
 """
 
-from __future__ import annotations
-
 from math import copysign, log2
 from typing import Any, Protocol
 

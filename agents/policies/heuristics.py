@@ -4,8 +4,6 @@
 few episodes to their end, and the action with the best static score is taken. Nothing is run.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium

@@ -1,7 +1,5 @@
 """A trained model of stable-baselines3 or sb3-contrib as a policy."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

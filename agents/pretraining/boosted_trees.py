@@ -6,8 +6,6 @@ case, and how fast what they rank first is beside the best
 (:mod:`polygym.cost.models.cross_validation`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path

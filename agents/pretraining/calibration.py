@@ -15,8 +15,6 @@ it is promised 2^0.25 and half as fast. With a ``least_gain`` of 0.2 the mean is
 0.3 it is √4 = 2, and no case is slower.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

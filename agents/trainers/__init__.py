@@ -8,8 +8,6 @@ fit the network to a ``policy_dataset``. ``knossos`` trains the value function o
 terms. ``training_tables`` and ``tensorboard_logs`` are the outputs.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

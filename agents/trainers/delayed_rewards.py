@@ -8,8 +8,6 @@ episode's end had been waited for; only the waiting is done once, for all of the
 This is for algorithms that learn from whole rollouts: PPO, MaskablePPO and A2C.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

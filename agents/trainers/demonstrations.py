@@ -15,8 +15,6 @@ The training's folder keeps the positions (``demonstrations.npz``) and a table o
 the cases of a corpus that no episode reaches, with the reason.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Protocol of learners: train one interval, and keep the data that the next one needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Protocol
 

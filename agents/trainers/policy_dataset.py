@@ -14,8 +14,6 @@ where priors are under the mask. Example: a target of (1, 0) and priors of (1/2,
 a value that is 2 off, at a weight of 1/2, costs 2.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Sequence

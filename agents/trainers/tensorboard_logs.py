@@ -8,8 +8,6 @@ was measured. What an algorithm of stable-baselines3 or sb3-contrib writes of it
 entropy) stands beside it. Tables have the same, episode by episode.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec

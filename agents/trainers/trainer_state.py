@@ -1,7 +1,5 @@
 """Begin of an interval: a model from the checkpoint, a new environment, a new seed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

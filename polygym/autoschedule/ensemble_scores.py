@@ -13,8 +13,6 @@ with a caution of 1 the network promises 0.46, a third faster at least. If trees
 0.35; if they promise -0.1, it is that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf, sqrt
 

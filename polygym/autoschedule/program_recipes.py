@@ -15,8 +15,6 @@ By ``model`` a program that is not cut may be cut too. Where isl would take too 
 found, the program stays as it is.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -28,8 +28,6 @@ what is within a standard error (here 3 %) is no reason to be bolder.
 Nothing is run, nothing depends on names, and every candidate is legal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial

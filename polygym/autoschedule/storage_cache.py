@@ -8,8 +8,6 @@ is used, so that a file that was damaged can do no harm.
 Example: floyd-warshall takes a second the first time and a few milliseconds from then on.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

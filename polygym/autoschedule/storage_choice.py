@@ -33,8 +33,6 @@ is in the way, and some loop is parallel. What isl would take too long for is le
 run, and the answer is remembered (:mod:`polygym.autoschedule.storage_cache`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace

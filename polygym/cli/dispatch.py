@@ -9,8 +9,6 @@ Under ``--json`` standard output gets exactly one document, whatever happens: th
 after it has begun to ignore Ctrl-C.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

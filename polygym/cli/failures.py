@@ -4,8 +4,6 @@ A defect of polygym itself is one line that asks for a report; with ``POLYGYM_DE
 environment the traceback stands above it.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import traceback

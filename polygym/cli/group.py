@@ -1,7 +1,5 @@
 """The command ``polygym`` as click knows it: its help, and subcommands imported when called."""
 
-from __future__ import annotations
-
 import click
 
 from polygym.cli.lazy_group import LazyGroup

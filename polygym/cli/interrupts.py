@@ -10,8 +10,6 @@ keeps it out of what would not stand it.
 This module imports little, so that it is in place early.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

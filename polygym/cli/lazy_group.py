@@ -1,7 +1,5 @@
 """Groups of commands that are imported when they are called: ``--help`` costs nothing."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ It imports next to nothing, so that there is somebody to handle Ctrl-C from the 
 What the command does stands in :mod:`polygym.cli.dispatch`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -4,8 +4,6 @@ Commands print for people as they go, but return their document: it is written i
 after everything that can fail or be interrupted (:mod:`polygym.cli.dispatch`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -9,8 +9,6 @@ or else when it does so next.
 Signal masks would not do: they belong to a thread, and libraries start some of their own.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

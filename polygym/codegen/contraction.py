@@ -15,8 +15,6 @@ That is looked at again in the end, as is the legality of the schedule; where a 
 all the same, the arrays stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import islpy as isl

@@ -12,8 +12,6 @@ runs the table, checks isl's loops and the last ones, and falls back to simpler 
 ``polygym show PROGRAM --after PASS`` prints the result of a pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

@@ -5,8 +5,6 @@ under the mapping that was asked for or, where that is out of isl's reach, under
 what isl has made, and what comes out in the end, is checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ takes: where the mapping is out of isl's reach, all of them are shown as they we
 one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never

@@ -5,8 +5,6 @@ predict times from them, among them the trees that come with polygym (``data``);
 the speed that a program can have on a machine.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -8,8 +8,6 @@ together, ``snapshots`` copies an environment. ``episode_end`` is the reward of 
 ``end_info`` its ``info``, and ``remote_evaluation`` measures it on another machine.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -6,8 +6,6 @@ pays at the end. Nothing heavy happens in the constructor: names are resolved, a
 LLVM and the worker process start when a reset or an end needs them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """``polygym/Construct-v0``: a space is constructed; a policy explores it."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv

@@ -9,8 +9,6 @@ behind the coefficients is an answer to it. With gemm and 21 actions, where a ve
     9: 128 bits
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, assert_never
 

@@ -1,7 +1,5 @@
 """The sections that the docstrings of the environments share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Keys and types of the last ``info`` of an episode, the same for every end."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from polygym.poly.schedule import Schedule

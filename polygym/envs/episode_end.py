@@ -4,8 +4,6 @@ One of three judges a schedule: the clock of this process, somebody elsewhere (w
 later), or a score without a clock. What cannot become a schedule is judged by none of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

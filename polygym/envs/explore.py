@@ -1,7 +1,5 @@
 """``polygym/Explore-v0``: a policy constructs a space; the agent explores it."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv

@@ -15,8 +15,6 @@ stays beside the graph as it is. :func:`node_columns` and :func:`edge_columns` n
 Example, y = Ax: two nodes, and two edges with the links (S, T) and (T, T), which is a loop.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import gymnasium

@@ -1,7 +1,5 @@
 """``polygym/Optimize-v0``: a schedule and its mapping are decided in one episode."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The environments' names in Gymnasium's registry."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """``polygym/Schedule-v0``: a space is constructed and explored in one episode."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from polygym.envs.documentation import with_shared_sections, with_storage_section

@@ -1,7 +1,5 @@
 """Environments whose episode is a value: a fork copies next to nothing."""
 
-from __future__ import annotations
-
 import copy
 from typing import Self, TypeVar
 

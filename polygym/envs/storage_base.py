@@ -5,8 +5,6 @@ has two arrays more (:mod:`polygym.mdp.storage_arrays`). Without it, which is th
 everything is as in an environment that knows of no storage.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -8,8 +8,6 @@ nothing is looked at twice. As there, an episode that has ended begins anew in t
 action has no effect and whose reward is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

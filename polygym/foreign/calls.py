@@ -16,8 +16,6 @@ A library is opened from its bytes, under a name that no other one has: two of o
 after it was built anew, are two, and neither sees the other's names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Sequence

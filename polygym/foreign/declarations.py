@@ -6,8 +6,6 @@ writes ``_libc.py`` from ``libc.h``, and so on; a test says where that was forgo
 module that needs cffi's parser.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

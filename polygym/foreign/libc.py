@@ -4,8 +4,6 @@ Addresses are integers. What the library refuses is a :class:`polygym.errors.For
 its number and its words, or a MemoryError where there is no memory for what was asked for.
 """
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os

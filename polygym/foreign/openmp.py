@@ -16,8 +16,6 @@ A library that is there already, PyTorch's libgomp for instance, is used as it w
 one would have threads of its own, and the two would stand in each other's way.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -14,8 +14,6 @@ nodes, ``optimization`` saturates and extracts, or backtracks; ``envs`` has both
 Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

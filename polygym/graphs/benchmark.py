@@ -14,8 +14,6 @@ time of a call in a round. Ratios come from medians over rounds, the spread is k
 ``CLOCK_MONOTONIC``, as everywhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

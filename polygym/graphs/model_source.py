@@ -11,8 +11,6 @@
 Weights can be large, so they are made or read when they are asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

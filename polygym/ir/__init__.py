@@ -13,8 +13,6 @@
 ======================  ============================================================
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

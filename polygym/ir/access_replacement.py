@@ -1,7 +1,5 @@
 """Expressions with other accesses, for passes that copy arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Those that it knows are :class:`~polygym.ir.expressions.MathFunction`; both have
 properties.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.ir.types import ScalarType

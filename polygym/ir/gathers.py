@@ -8,8 +8,6 @@ X[I[J[i]]][K[i]]`` the sites 0 and 1 are the two dimensions of X, and 2 is that 
 says by this number which subscript left its array; it names the first, if several do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.ir.expressions import Expression, Gather, Load, Update, walk

@@ -6,8 +6,6 @@ written. The text has the expression's meaning exactly: casts are all explicit, 
 their type's suffix, the least integers are written so that they do not overflow on the way.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import assert_never

@@ -5,8 +5,6 @@ half of its bits. So a number is rounded to it on its bits, where the next large
 next larger integer; 1.01 lies between 0x3f81 and 0x3f82, nearer to the former.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from fractions import Fraction

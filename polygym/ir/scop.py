@@ -20,8 +20,6 @@ with ``context = "[n] -> { : n >= 1 }"``, S's domain ``[n] -> { S[i] : 0 <= i < 
 ``{ T[i, j] -> y[i] }`` and ``schedule = "{ S[i] -> [0, i, 0]; T[i, j] -> [1, i, j] }"``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum

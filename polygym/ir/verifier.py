@@ -5,8 +5,6 @@ isl texts speak of. That the texts parse and say the right thing is for those wh
 violation is a defect of polygym, never of the user's input.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -18,8 +18,6 @@ The table has the order of the questions: those about the program, then those ab
 that models, seeds and files know stand in the tuples below it; a new knob comes last in each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Facts of the machine that a mapping depends on: its caches and its vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

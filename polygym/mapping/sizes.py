@@ -9,8 +9,6 @@ array. Example: the domain ``[n] -> { S[i] : 0 <= i < n }`` at ``n`` = 40 is ``{
 What is decided about a schedule (its legality, its bands) holds for all sizes all the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod

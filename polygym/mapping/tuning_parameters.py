@@ -4,8 +4,6 @@ Change a value and the same program gets other code; formats and facts of proces
 this. Most values were measured on x86 with AVX2 and AVX-512, on the programs of the test suite.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

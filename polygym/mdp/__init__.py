@@ -12,8 +12,6 @@ end. ``rewards`` is the value of an end, ``predicted_reward`` that of a cost mod
 depends on Gymnasium.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

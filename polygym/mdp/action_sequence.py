@@ -19,8 +19,6 @@ A mapping may say of all nests at once what a process decides for each; :func:`p
 the one that says the same as a process does.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

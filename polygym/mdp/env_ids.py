@@ -1,7 +1,5 @@
 """The environments' names: what Gymnasium makes, and what the record of an episode names."""
 
-from __future__ import annotations
-
 CONSTRUCT = "polygym/Construct-v0"
 EXPLORE = "polygym/Explore-v0"
 SCHEDULE = "polygym/Schedule-v0"

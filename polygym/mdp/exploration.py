@@ -12,8 +12,6 @@ allowed, and each decides one coefficient, so an episode takes exactly as many s
 has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

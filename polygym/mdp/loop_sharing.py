@@ -1,7 +1,5 @@
 """Number of loops of the source that two statements share."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from polygym.ir.scop import Scop

@@ -11,8 +11,6 @@ Example, y = Ax in its own order: a nest {S} with one loop of n and a nest {T} w
 m, of which the first is independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from math import prod

@@ -8,8 +8,6 @@ as fast.
 Models are fitted to put the candidates of a program in order; how far apart they are is less sure.
 """
 
-from __future__ import annotations
-
 from polygym.cost.features.candidates.candidate_vector import candidate_features
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.models.boosted_trees import expect_lightgbm

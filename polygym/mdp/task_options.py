@@ -1,7 +1,5 @@
 """Phases of an episode, the sizes of its processes, and the decisions in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 

@@ -9,8 +9,6 @@ share ``chart``: ``convergence`` is that of one search; ``bests``, ``limits``, `
 ``policies`` and ``multiples`` are those of sweeps and collections. A ``tree`` is a term.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

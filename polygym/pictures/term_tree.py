@@ -4,8 +4,6 @@ Leaves stand side by side in the order of the text, everything else above the mi
 A tree with more nodes than can be told apart shows as many as fit, in the order of the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -23,8 +23,6 @@ properties), ``spaces`` (all legal rows, as generators of polyhedra), ``transfor
 that compute the same).
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -16,8 +16,6 @@ vector v is reduced by all of them at once, v - Σ v[pivot of r]·r.
 [True, True, False, True]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

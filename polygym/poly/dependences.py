@@ -26,8 +26,6 @@ calls them, the sizes in the order in which statements need them. So neither nam
 which a function takes its arguments say anything.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

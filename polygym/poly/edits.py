@@ -12,8 +12,6 @@ Some do to all statements what keeps their iterations aligned, others touch one 
     recombined     S: (i, j)     → S: (i, j + b·i)   one number of a row of one statement changes
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Evaluation of isl text at given parameter values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeVar
 

@@ -30,8 +30,6 @@ An access with computed subscripts, LUT[I[i]][j], moves as the rest of it does w
 are computed from stands still, as it does along j; along i it may go anywhere: FAR.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -5,8 +5,6 @@ Everything here is about directions: a vector stands for its positive multiples,
 :mod:`polygym.poly.batched_vectors` finds the same sooner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import gcd
 from operator import mul

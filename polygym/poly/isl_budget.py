@@ -6,8 +6,6 @@ so every entry point that meets a user's input runs under :func:`bounded_operati
 operations take some seconds; the largest kernels of the suite need less than three.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

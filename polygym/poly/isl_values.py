@@ -14,8 +14,6 @@ raise: an ``isl.Error`` where isl's patience has ended, which every bound turns 
 an :class:`~polygym.errors.InternalError` for what is no number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

@@ -10,8 +10,6 @@ left.
 something, and the code generator takes nothing else.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias

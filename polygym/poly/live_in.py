@@ -9,8 +9,6 @@ Both are asked exactly, at certain sizes. The order of the text decides what is 
 schedule keeps each read behind the write whose value it sees, and before those whose it does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import islpy as isl

@@ -7,8 +7,6 @@ instances to elements is needed, its *anchor* serves: 0 in the computed dimensio
 to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 

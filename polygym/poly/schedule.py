@@ -14,8 +14,6 @@ schedules here: no floor, no modulo, no pieces; loop tiling belongs to the mappi
 schedule.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

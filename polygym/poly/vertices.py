@@ -7,8 +7,6 @@ Example: { [i, j] : 0 <= j and 2j <= i < 4 } has the corners (0, 0), (3, 0) and 
 takes the values 0 to 3; of j the corners say 3/2, and the greatest over integer points is 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias

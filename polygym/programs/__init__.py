@@ -8,8 +8,6 @@ where the source has none, ``outputs`` has their types in NumPy, and ``wording``
 for people.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -4,8 +4,6 @@ A file may hold several definitions; the function's name chooses one. Scalars on
 depend must be given like a size, ``-p step=2``; those of the library have usual values.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -3,8 +3,6 @@
 bfloat16 is none of NumPy's own: the package ``ml_dtypes`` has it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

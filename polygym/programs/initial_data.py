@@ -57,8 +57,6 @@ are alike share a loop, at every level, so that a large array of zeros is a shor
         k[i0][i1] = 0.0;
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby

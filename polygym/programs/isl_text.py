@@ -1,7 +1,5 @@
 """isl text for people: without the names that repeat on every line, and bare conditions."""
 
-from __future__ import annotations
-
 import re
 
 _PARAMETERS = re.compile(r"^\s*\[[^\]]*\]\s*->\s*(?=\{)")

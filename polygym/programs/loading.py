@@ -7,8 +7,6 @@ A name is a kernel of the suite (``gemm``), the path of a C file or of a file of
 beside the kernel, or from the rule of :mod:`polygym.programs.comprehension_initial_data`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ It is read from a text by :mod:`polygym.programs.loading`. A caller that gets on
 the compile server does, needs no front end.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polybench import ArrayPart

@@ -14,8 +14,6 @@ excludes begins with ``all``. It must name something, even if that is not among 
 that begins with ``!`` is written ``./!…``.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Hashable, Iterable, Sequence

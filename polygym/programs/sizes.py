@@ -1,7 +1,5 @@
 """Sizes as text: ``n=100,m=200``, on command lines and as the environments' ``parameters``."""
 
-from __future__ import annotations
-
 from polygym.errors import InputError
 
 # More digits no size has; Python refuses to read very many.

@@ -5,8 +5,6 @@ which schedules, spaces and features are made of; ``source`` is what was written
 must leave, and whose time it is compared with.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from polygym.poly.transform.splitting.apply import apply_splitting

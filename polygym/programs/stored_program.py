@@ -6,8 +6,6 @@ whose data it gets, whose output it must leave, and whose time it is compared wi
 pieces stays in pieces: cuts come first, so that a plan speaks of the pieces.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from polygym.poly.transform.splitting.apply import apply_splitting

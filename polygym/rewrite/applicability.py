@@ -5,8 +5,6 @@ match's variables alone, so that their answer is found once for each combination
 matches (in an e-graph or in a term) is of no interest here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from polygym.rewrite.domain import Inadmissible

@@ -16,8 +16,6 @@ of graphs take no more memory than their matches.
     ('a', 5.0, 1.0, 'exhausted')
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

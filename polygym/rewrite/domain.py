@@ -9,8 +9,6 @@ The domain of words: every node makes sense, no data, no conditions.
 What is true of all languages can be tried with it, and it shows the least that a domain has to say.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from polygym.errors import PolygymError

@@ -8,8 +8,6 @@ where two sources can change places (:attr:`Join.halves`), one of the two orders
 no difference whether matches are of classes of an e-graph or of terms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter

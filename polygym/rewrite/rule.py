@@ -19,8 +19,6 @@ match. Where a rule ends the name of the next one begins.
 Every variable of targets and conditions must stand in a source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ Words with spaces, parentheses or quotes in them, or that look like numbers, sta
     '(matmul none ?x (transpose ?y 1-0))'
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -6,8 +6,6 @@ head with a count of children) and data, and keeps every answer of :meth:`Domain
 :meth:`Domain.join`, refusals too. It grows with the number of *different* questions.
 """
 
-from __future__ import annotations
-
 from polygym.lru_cache import LruCache
 from polygym.rewrite.domain import Data, Domain, Inadmissible
 from polygym.rewrite.term import Head, Term, postorder

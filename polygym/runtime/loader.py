@@ -11,8 +11,6 @@ threads is provided here: it is OpenMP's ``GOMP_parallel``, of libgomp or libomp
 first; where there is neither, it calls the task once, and the code runs in one thread.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import count

@@ -9,8 +9,6 @@ counts the outcomes. ``sweep`` searches many programs, ``corpus`` collects measu
 from, ``planning`` searches states of decision processes.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -4,8 +4,6 @@ Two searches under the same conditions can be continued as one; what a file hold
 compared with what there is now by :func:`differences`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -14,8 +14,6 @@ The journal is the source: the other files are written anew from it whenever the
 when a search is resumed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -16,8 +16,6 @@ machine ends a search as well: it is no outcome of a candidate, which a resumed 
 again.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext

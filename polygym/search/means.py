@@ -1,7 +1,5 @@
 """Means of ratios: speedups are averaged so that twice and half are once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The plan of a search: strategy, size, limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any
 

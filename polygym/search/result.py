@@ -1,7 +1,5 @@
 """The result of a search, as a value and as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping as Dictionary

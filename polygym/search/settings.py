@@ -4,8 +4,6 @@ Two searches with one setting propose the same candidates. A journal begins with
 only a search with the same one may continue it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """The start of a search: the schedules that are known, and the initial candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

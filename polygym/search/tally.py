@@ -4,8 +4,6 @@ A tally is filled from a live search and from a journal in the same way, so that
 knows what an uninterrupted one would.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum

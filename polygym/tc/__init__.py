@@ -15,8 +15,6 @@ compiles a ``kernel`` for the sizes of ``arguments``, which are arrays (``array_
 imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

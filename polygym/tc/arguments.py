@@ -1,7 +1,5 @@
 """Arguments of a call: checked against the declaration, made contiguous, their sizes read off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

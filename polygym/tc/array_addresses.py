@@ -8,8 +8,6 @@ compared with what NumPy says once, when polygym is imported, and where that dif
 every time.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 Sizes are given by the definition's names, with the values of scalars on which subscripts depend.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

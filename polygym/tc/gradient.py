@@ -14,8 +14,6 @@ with each other, as those of a convolution with respect to its image and to its 
 from comprehensions of their own: then only those that are asked for are computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

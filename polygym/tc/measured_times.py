@@ -6,8 +6,6 @@ machines or versions are never taken. The file stands where compiled comprehensi
 where ``path`` says; processes share it.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

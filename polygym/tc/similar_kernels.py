@@ -7,8 +7,6 @@ matrix product of 100 × 100 × 100, one of 200 × 100 × 100 is closer than one
 Entries come from a file that anything may have written: what makes no sense is passed over.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from math import inf, log

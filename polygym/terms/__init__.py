@@ -16,8 +16,6 @@ environment, ``learning`` has value functions that learn, ``code`` compiles, cal
 programs; ``gradient`` makes programs of derivatives.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

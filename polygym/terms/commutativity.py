@@ -13,8 +13,6 @@ then applies it. Example: (add (mul x y) (mul z x)) → (mul x (add y z)) is a t
 ``factor-add``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b

@@ -21,8 +21,6 @@ with AI* come out, 161.0 at the start and 125.2 at best for its test set; of wha
 them (``max``, ``neg`` …) the costs are chosen likewise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Protocol

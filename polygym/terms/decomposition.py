@@ -20,8 +20,6 @@ whenever it is stopped, what has been found is the best until then. Pairs have f
 pieces, since of what they promise more comes true.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -7,8 +7,6 @@ something else comes out. Rules that do not come with polygym are tried again be
 them: a record may come from anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

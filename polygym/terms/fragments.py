@@ -18,8 +18,6 @@ Example: (add (mul (exp a) (log b)) (exp (log b))) has (log b) at 0.1 and at 1.0
 (add (mul h (log b)) (exp (log b))) where h is (exp a) and costs 4.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ j v))))``.
 or else what binding saves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -14,8 +14,6 @@ parentheses, the files have what is meant; each says so. ``network`` has layers 
 are computed, and ``gradients`` what :mod:`polygym.terms.gradient` makes of these.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from itertools import permutations

@@ -19,8 +19,6 @@ is known.
     ('(build n (lam (i1 : Integer) (index i1 v)))', 1)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.rewrite.term import Term, term

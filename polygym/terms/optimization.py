@@ -9,8 +9,6 @@ what the search finds with the first is where it begins with the second, as the 
 linear algebra.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -19,8 +19,6 @@ would save there (:func:`~polygym.terms.sharing_value.shared_cost`) is what is e
 window.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

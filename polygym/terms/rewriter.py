@@ -25,8 +25,6 @@ lifting, what is below.
     mul-commutes (1,) (add (mul x y) (mul 3.0 x))
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, overload

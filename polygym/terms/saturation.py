@@ -16,8 +16,6 @@ before, and rules with binders or with conditions other than of type are left ou
 (:func:`arithmetic_rules`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ There are no steps in it. It has the program, the rules, how far the e-graph gre
 has these grows the e-graph again, and sees whether the term is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

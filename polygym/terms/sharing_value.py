@@ -25,8 +25,6 @@ variable has the name of its binder's place instead.
     False
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

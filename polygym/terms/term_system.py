@@ -11,8 +11,6 @@
 (11.0, 10.1, '(mul (let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0))) (mul x y))')
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 from polygym.rewrite.term import Term

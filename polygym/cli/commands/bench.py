@@ -1,7 +1,5 @@
 """``polygym bench``: several schedules of several programs, measured side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """``polygym cache``: the compiled comprehensions that are kept on the disk."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``polygym check``: is a schedule legal?"""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

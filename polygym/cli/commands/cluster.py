@@ -1,7 +1,5 @@
 """``polygym cluster``: how the nodes of a Ray cluster are."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Any
 

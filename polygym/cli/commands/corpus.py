@@ -1,7 +1,5 @@
 """``polygym corpus``: statistics, checks, merges and packed files of corpora."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

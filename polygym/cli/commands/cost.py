@@ -1,7 +1,5 @@
 """``polygym cost``: models of cost, made from a corpus, and what they are."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

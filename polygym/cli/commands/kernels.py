@@ -1,7 +1,5 @@
 """``polygym kernels``: the kernels of the suite, and the comprehensions of the library."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

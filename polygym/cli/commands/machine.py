@@ -1,7 +1,5 @@
 """``polygym machine``: what this machine does at most."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

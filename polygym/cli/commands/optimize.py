@@ -1,7 +1,5 @@
 """``polygym optimize``: search for the fastest schedule and mapping of a program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``polygym replay``: an episode from a file, played, checked and measured again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial

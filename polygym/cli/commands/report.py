@@ -1,7 +1,5 @@
 """``polygym report``: the page and the pictures of a sweep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``polygym rewrite``: terms made cheaper by rules, step by step, and derivations read again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``polygym run``: compile a program with a schedule, run it, check it, time it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import asdict, replace
 from typing import Any

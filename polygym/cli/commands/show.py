@@ -1,7 +1,5 @@
 """``polygym show``: what polygym understands of a program."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

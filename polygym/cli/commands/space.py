@@ -1,7 +1,5 @@
 """``polygym space``: the schedule space of a program, as generators of each dimension."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``polygym storage``: what may be decided about where a program keeps its values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

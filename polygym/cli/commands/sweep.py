@@ -1,7 +1,5 @@
 """``polygym sweep``: search many programs with several policies, and confirm the best."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

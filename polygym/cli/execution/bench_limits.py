@@ -1,7 +1,5 @@
 """Limits in ``polygym bench --against limit``: as entries, in entries, and as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measuring one program for ``bench``: all contenders compiled, then run in turn by one clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

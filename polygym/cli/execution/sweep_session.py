@@ -1,7 +1,5 @@
 """Execution of ``sweep``: on this machine, in several jobs, or on a cluster's nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace

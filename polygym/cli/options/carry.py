@@ -9,8 +9,6 @@ Every dependence has to be given exactly once. A rule for those left out would h
 whether they are meant to be carried before or after the ones that were given.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias

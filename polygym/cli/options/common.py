@@ -3,8 +3,6 @@
 Imports that few commands need stand in functions, so that other commands start faster.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reading a file that a user named: a small regular file with text in it, or a message."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

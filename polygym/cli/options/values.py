@@ -3,8 +3,6 @@
 Options of one type have one metavar, and help texts print no ranges.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures of output arrays that ``--json`` documents, with a note where one is NaN."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any

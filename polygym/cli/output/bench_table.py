@@ -1,7 +1,5 @@
 """Results of ``polygym bench``: entries, their ratios and means, and the table of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

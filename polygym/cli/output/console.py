@@ -1,7 +1,5 @@
 """Printing: for people on a terminal, for other programs in a pipe, and as JSON on request."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 Every command that measures says so in red and ends with exit code 1; ``report`` only says it.
 """
 
-from __future__ import annotations
-
 from polygym.cli.output.console import write_text
 from polygym.mapping.mapping import Mapping
 from polygym.runtime.evaluation.evaluation_results import Defects

@@ -1,7 +1,5 @@
 """The limit of a program on this machine, as commands show it beside times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from polygym.cli.output.console import format_seconds

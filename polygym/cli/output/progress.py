@@ -1,7 +1,5 @@
 """Progress of a search: a bar on a terminal, a line from time to time in a log."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence

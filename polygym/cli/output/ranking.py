@@ -1,7 +1,5 @@
 """Final output of ``polygym optimize``: the table, the counts, the result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.cli.output.console import format_seconds, heading, write_text

@@ -1,7 +1,5 @@
 """The command line that goes on with a search, for users to copy."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Progress of a sweep while it works, and its final output."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ terminal obeys control characters, and a stream may refuse half a surrogate pair
 as escapes here, ``\x1b`` for ESC.
 """
 
-from __future__ import annotations
-
 import re
 
 from polygym.errors import SourceError, SourceLocation

@@ -21,8 +21,6 @@ array.
 Values of a loop's counter as a linear form, for proofs about ranges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -17,8 +17,6 @@ where the loops inside begin, and of 0, each may be the first place, plus a numb
 from which the greatest subscript is not far in any iteration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never

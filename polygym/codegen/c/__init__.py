@@ -11,8 +11,6 @@ bits. Globals of the source are declared ``extern``.
 * ``index``: bounds, conditions and subscripts.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

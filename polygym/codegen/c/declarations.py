@@ -1,7 +1,5 @@
 """Arrays and parameters as C declares them: arguments, globals, the function's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from polygym.ir.expressions import FloatLiteral, IntegerLiteral

@@ -5,8 +5,6 @@ loop around their one statement. A subscript that is computed is checked before 
 is out of range, the program says so and ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never

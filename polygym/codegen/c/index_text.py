@@ -1,7 +1,5 @@
 """Indices as C: bounds, conditions and subscripts, with no more parentheses than C needs."""
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from polygym.codegen.loopir.ir import (

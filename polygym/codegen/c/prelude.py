@@ -3,8 +3,6 @@
 The functions that the C library has not, as C: one statement for every operation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import assert_never
 

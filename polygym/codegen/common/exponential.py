@@ -17,8 +17,6 @@ does, and those up to r¹³ in double 5·10⁻¹⁸. Example: x = 1 is n = 1 and
 * x is clamped to where the result is 0 or infinite; NaN passes all comparisons, and stays NaN.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import factorial
 

@@ -6,8 +6,6 @@ place in the text; passes over the loops (:mod:`polygym.codegen.loopir`) and the
 carry them out. The union is closed: match exhaustively.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 

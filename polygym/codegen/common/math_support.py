@@ -4,8 +4,6 @@ Loops decide by it what may run in vectors, and the emitters how a call is made.
 one number at a time.
 """
 
-from __future__ import annotations
-
 from polygym.ir.expressions import MathFunction
 from polygym.ir.foreign_functions import ForeignFunction
 

@@ -26,8 +26,6 @@ gets rows that are one line of the cache longer. And a sum that walks down a cro
 along k with vectors along j, reads from a copy with longer rows too, though nothing is turned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

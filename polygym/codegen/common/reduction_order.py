@@ -21,8 +21,6 @@ instances of (i, j) have no order among themselves. But t[i][k] has to be comple
 (i, k, l) comes before (i, j, k) for every l.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias

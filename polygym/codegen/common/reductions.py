@@ -17,8 +17,6 @@ looked at: a caller that takes terms in another order has to know that it does n
 ('+', False, True)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum

@@ -11,8 +11,6 @@ Loops over the elements of a set, which depends on the counters around: isl's, l
 They follow the dimensions of the array, the last one innermost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import islpy as isl

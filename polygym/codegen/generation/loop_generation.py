@@ -7,8 +7,6 @@ loops. Example: T[i, j] of y = Ax under (i + j, i) reads ``x[c0 - c1]`` inside l
 Subscripts that are computed are 0 here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never

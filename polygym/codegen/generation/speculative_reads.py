@@ -18,8 +18,6 @@ holds. In the example R = { S[i] -> x[i - 1] : i > 4 }, so f(i) = i - 1, and f(1
 are inside. With the loop from 0 on, f(0) = -1 is not, and the read is guarded.
 """
 
-from __future__ import annotations
-
 import islpy as isl
 
 from polygym.ir.expressions import Access

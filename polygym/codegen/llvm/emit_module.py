@@ -15,8 +15,6 @@ Scalars that nobody sees afterwards, and those that the kernel makes for itself,
 they get a slot on the stack which LLVM promotes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any

@@ -7,8 +7,6 @@ The host's CPU name and its feature string are set together: the name alone woul
 instructions that a virtual machine may hide.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -11,8 +11,6 @@ Two programs of one key do the same in the same order, in the same vectors and t
 instances are shifted against each other have different keys, and may have where they have not.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

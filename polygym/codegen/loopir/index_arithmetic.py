@@ -1,7 +1,5 @@
 """Arithmetic on indices: building sums, replacing variables, finding coefficients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, neg, sub
 from typing import assert_never

@@ -4,8 +4,6 @@
 quotient) counts as one term, under its own name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias, assert_never
 

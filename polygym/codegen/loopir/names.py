@@ -1,7 +1,5 @@
 """Names: of loops' counters, with the place from the outside, and of what passes add."""
 
-from __future__ import annotations
-
 import re
 
 from polygym.ir.scop import Scop

@@ -1,7 +1,5 @@
 """Loops that stand directly in each other, and what passes over the loops ask about them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

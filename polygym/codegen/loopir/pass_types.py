@@ -4,8 +4,6 @@ A module that transforms trees or loops exports its row of the table as ``PASS``
 :mod:`polygym.codegen.passes` imports the rows in their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

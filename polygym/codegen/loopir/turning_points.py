@@ -9,8 +9,6 @@ further in. Example: in ::
 ``c0 >= 3 * c1`` turns at 3 * c1, whatever c1 is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import assert_never

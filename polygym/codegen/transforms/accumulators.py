@@ -26,8 +26,6 @@ numbers. There are as many chains as it takes for no operation to wait for the o
 not more than fill a loop whose length is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -15,8 +15,6 @@ blocks of what is contiguous on either side, so that of both whole cache lines a
 parallel if there are threads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar

@@ -26,8 +26,6 @@ and small. It is computed for all iterations of its own loops, so that all eleme
 have to be inside their arrays whether the loops between run or not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod

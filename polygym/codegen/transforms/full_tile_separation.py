@@ -22,8 +22,6 @@ The points of a nest are what stands below its last loop over tiles: the last on
 bounds below times a number, as t does above.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

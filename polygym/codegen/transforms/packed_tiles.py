@@ -7,8 +7,6 @@ both sides of which whole lines are used, and which are turned in registers
 The statements that copy one element of an array to an array of our own, and back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -26,8 +26,6 @@ Where there are no such loops (a value is seen in another iteration of the paral
 behind the region, in another nest) the array stays what it is, and the program says why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count

@@ -22,8 +22,6 @@ writes what S reads; T touches only the element that it writes. Example: with S 
 j < i`` and T below ``for j: for i > j`` the elements are the same, but the bounds are not: S stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

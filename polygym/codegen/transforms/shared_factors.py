@@ -10,8 +10,6 @@ is the same bit for bit: it is rounded as a product before it is multiplied. Wer
 sum, the two could be rounded as one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

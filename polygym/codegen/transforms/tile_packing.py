@@ -19,8 +19,6 @@ and the copies put before the loops that they were planned for. Elements are cop
 loops inside run at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never

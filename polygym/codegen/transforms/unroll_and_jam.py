@@ -33,8 +33,6 @@ Example, c = 2, ``for i: for k = i .. n``: at i = 4 the copies share k = 5 .. n,
 k = 4 alone before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never

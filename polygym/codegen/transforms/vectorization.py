@@ -17,8 +17,6 @@ form, a read needs its guard, a gather is made under a condition, a store may no
 loop as it is.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, VectorLoop

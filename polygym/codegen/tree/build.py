@@ -1,7 +1,5 @@
 """Schedule → schedule tree: bands are found from the dependences and never assumed."""
 
-from __future__ import annotations
-
 from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.codegen.tree.ir import Band, BandMember, Branch, Leaf, SequenceNode, Tree
 from polygym.codegen.tree.loop_context import LoopContext

@@ -1,7 +1,5 @@
 """A schedule tree of ours as isl's own, ready for its AST generator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import islpy as isl

@@ -8,8 +8,6 @@ by who plans many mappings; without one every answer is worked out, so that the 
 takes never depends on what was planned before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 

@@ -13,8 +13,6 @@ below the band is indented. A coincident member has independent iterations, as e
 in threads, in copies or in vectors has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, annotation_text

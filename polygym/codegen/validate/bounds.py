@@ -8,8 +8,6 @@ guards around it alone.
 On the way it is seen which divisions leave no remainder. LLVM is told of these, and of no others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias, assert_never

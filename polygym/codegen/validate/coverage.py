@@ -28,8 +28,6 @@ often as thick ones.
 Where an iterator's range has gaps (i = 2k) the values drawn may not exist; such a draw is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -16,8 +16,6 @@ looked for (:mod:`polygym.codegen.loopir.check_coverage`).
 What this shows it shows for what was run; the outputs at full size are compared as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

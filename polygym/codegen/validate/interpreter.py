@@ -16,8 +16,6 @@ Example: for ``for (c0 = 0; c0 <= n - 1; c0++) S(c0);`` the first is ::
       return found
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeAlias, assert_never

@@ -20,8 +20,6 @@ Where the tree has the terms of some sums in another order, what has to keep its
 Each statement's leaves must also hold each of its instances once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

@@ -9,8 +9,6 @@ Example: with ``int n``, the bound ``3 * n + c0`` lies within 3 * 2^31 and a bit
 product of two coefficients of 2^31, which a schedule may have, and ``n`` does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 

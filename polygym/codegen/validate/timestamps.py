@@ -4,8 +4,6 @@ They are those of the members of bands, tiles included, and the number of its br
 sequence: (⌊i/32⌋, 1, i, j).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import assert_never

@@ -8,8 +8,6 @@ value waits for in a statement, ``arcs`` where it goes from there, and ``chain``
 is the ``demand`` of a program, and ``bound`` divides it by the peaks of a machine.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

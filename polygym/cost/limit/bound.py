@@ -22,8 +22,6 @@ Example: gemm with 1000 by 1100 by 1200 and two threads at 59 · 10^9 multiplica
 22 ms is the limit, and compute is what binds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, assert_never

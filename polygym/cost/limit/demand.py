@@ -1,7 +1,5 @@
 """Demand of a program at given sizes, whatever its schedule, as a value without isl."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

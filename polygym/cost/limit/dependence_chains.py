@@ -19,8 +19,6 @@ the last one through alpha and z to the next k, and so on: n²/2 additions in so
 steps.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

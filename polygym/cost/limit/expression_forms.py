@@ -7,8 +7,6 @@ in the place of the mark: with ``t = A[i] * B[i]``, ``t + 1.0`` has the form of 
 operators can only be one operation if they have one in common. What has no mark is a constant.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ in ``x = (x - l * y) / d`` that of x an addition (a subtraction) and a division,
 multiply-add and a division.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum

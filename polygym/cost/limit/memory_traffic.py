@@ -7,8 +7,6 @@ What is read at computed subscripts, or in an arm of a ``?:``, may be nothing, a
 Example: gemm reads A, B, C and the two scalars and writes C: 8 · (n·k + k·m + 2·n·m + 2) bytes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import islpy as isl

@@ -17,8 +17,6 @@ Example, gemm with n = m = k = 1000: of ``C[i][j] += alpha * A[i][k] * B[k][j]``
 products of alpha and A[i, k], 10^9 others and 10^9 sums, and ``C[i][j] *= beta`` has 10^6 products.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

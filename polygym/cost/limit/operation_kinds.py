@@ -15,8 +15,6 @@ and the sum back, and bytes as bytes where only a byte of the sum is kept, so th
 what a statement reads and writes is the type of its operations.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from math import frexp

@@ -1,7 +1,5 @@
 """Lower bound on the number of points of a set: uncountable parts are left out."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import islpy as isl

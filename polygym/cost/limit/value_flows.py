@@ -19,8 +19,6 @@ i < n; i++) s += x[i]; y = s;`` everything is live if y is an output; with ``y =
 that is, and no time has to be spent on s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

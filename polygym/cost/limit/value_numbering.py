@@ -20,8 +20,6 @@ isl, or flow is unknown, a leaf has one name for all instances: coarser names ar
 operator, and a caller that compares names of several is told that they are not full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -7,8 +7,6 @@ Example: the header ``{"format": "x"}`` and an array ``a`` make an archive with 
 and ``header``, the latter as the bytes of JSON.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

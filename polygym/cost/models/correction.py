@@ -9,8 +9,6 @@ Rows may have more columns than features: the own model sees all of them, the ot
 mean the same for every program (:mod:`polygym.cost.features.candidates.mapping_columns`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import assert_never
 

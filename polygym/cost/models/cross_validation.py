@@ -10,8 +10,6 @@ Example: with times 1, 2, 4 ms and scores 0.3, 0.9, 0.1 the second one is ranked
 the ranks 2, 3, 1 stand beside 3, 2, 1, so ρ = 1 - 6·(1 + 1 + 0)/(3·8) = 1/2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

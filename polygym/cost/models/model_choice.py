@@ -1,7 +1,5 @@
 """Choice of the model to ask: the one that comes with polygym, or the one of a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Trees are packed by gzip; a tree-gru is NumPy's archive, which is a zip file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -6,8 +6,6 @@ The machine is this one, or another where candidates are measured elsewhere
 (:class:`TargetMachine`).
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

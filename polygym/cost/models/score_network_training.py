@@ -16,8 +16,6 @@ Each member begins with other weights and sees the cases in another order, with 
 out. This module imports PyTorch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ beside other work a small training (A2C) took 14.8 CPU seconds with two and 1.6 
 is measured meanwhile has to share the processors with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

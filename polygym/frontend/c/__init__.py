@@ -16,8 +16,6 @@ other exception than an :class:`~polygym.errors.InputError`. One assumption is n
 array arguments do not overlap, as if each were ``restrict``.
 """
 
-from __future__ import annotations
-
 from polygym.frontend.c.driver import (
     argument_passing,
     arguments_without_sizes,

@@ -8,8 +8,6 @@ more than that, such as ``n <= 100``, an assertion states it. What comes out is 
 takes, and is read like any other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

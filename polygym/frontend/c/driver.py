@@ -4,8 +4,6 @@ Work with isl is bounded by a number of its operations, the same on every machin
 runs forever. Recursion that goes too deep, in the parser or here, is a refusal like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

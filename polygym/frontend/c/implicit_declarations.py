@@ -13,8 +13,6 @@ An element is a double unless it is used as an integer, as that of ``idx`` in ``
 ``k`` in ``k % 2``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

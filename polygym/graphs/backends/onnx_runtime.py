@@ -1,7 +1,5 @@
 """A model as onnxruntime would run it, from the ONNX file that polygym writes of it."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ Nodes of weights alone are computed when the function is made, as :mod:`polygym.
 does. ``torch.compile`` takes the function of :func:`as_torch`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any

@@ -4,8 +4,6 @@
 the measuring worker instead, and keeps what it said in a ``store``.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

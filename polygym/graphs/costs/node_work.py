@@ -5,8 +5,6 @@ as the exponential count as ten. Bytes are those of all tensors that are read an
 each once. Nodes that only rename memory (a reshape, a split of whole rows) do nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

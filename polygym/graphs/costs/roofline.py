@@ -4,8 +4,6 @@ A node takes as long as its arithmetic at full speed or its bytes at full bandwi
 more, and a little for being called. What is known from weights alone is computed ahead and free.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any

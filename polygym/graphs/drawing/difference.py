@@ -10,8 +10,6 @@ they do the same (operator, literals, tensors known ahead, shape) and
 - are alone in their graphs in doing the same with the same weight.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable
 from typing import TypeAlias

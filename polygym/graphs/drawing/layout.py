@@ -5,8 +5,6 @@ would be too long is cut where few edges run and goes on in a column to the righ
 lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

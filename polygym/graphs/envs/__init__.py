@@ -9,8 +9,6 @@ again. ``policies`` are those that an agent has to beat. ``numbers`` checks argu
 ``documentation`` is what docstrings share.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

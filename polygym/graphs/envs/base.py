@@ -5,8 +5,6 @@ replaces it. An action that the mask forbids has the same effect as in the other
 costs 0.1, changes nothing, and the hundredth one ends the episode.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path

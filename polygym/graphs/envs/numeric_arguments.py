@@ -1,7 +1,5 @@
 """Arguments that are numbers between two bounds, refused by their names."""
 
-from __future__ import annotations
-
 from math import inf, isfinite
 
 from polygym.errors import InputError

@@ -8,8 +8,6 @@ Example, one product of a 1x16 and a 16x16 matrix: nodes input, weight, matmul; 
 position 0 and 1 → 2 in position 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import log2
 from types import MappingProxyType

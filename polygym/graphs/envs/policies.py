@@ -9,8 +9,6 @@ the episode alone::
         observation, reward, *_, info = env.step(policy(env, observation))
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Records of episodes of tensor graphs, played again: what is claimed is done, step by step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from math import isclose

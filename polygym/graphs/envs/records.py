@@ -13,8 +13,6 @@ An action that is not possible where it stands is refused, by its number and wit
 rule of the table that is not sound (:mod:`polygym.graphs.envs.record_replay`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any

@@ -1,7 +1,5 @@
 """An episode as a text, as a picture of its graph, and as a page of pixels."""
 
-from __future__ import annotations
-
 from polygym.errors import InputError
 from polygym.graphs.drawing.difference import changed_nodes
 from polygym.graphs.drawing.svg import comparison_svg, graph_svg

@@ -10,8 +10,6 @@ alone, so that a table of rules that somebody else wrote is divided in the same 
 Example, ``(relu (matmul none ?x ?y)) => (matmul relu ?x ?y)`` is one of activations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import Enum
 

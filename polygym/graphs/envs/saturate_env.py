@@ -1,7 +1,5 @@
 """``polygym/Saturate-v0``: groups of rules grow an e-graph, from which a graph is extracted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The sections that the docstrings of the environments of tensor graphs share."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)

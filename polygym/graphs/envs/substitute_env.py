@@ -1,7 +1,5 @@
 """``polygym/Substitute-v0``: one substitution at one place, again and again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

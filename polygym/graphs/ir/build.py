@@ -9,8 +9,6 @@ Whether a node makes sense is seen when a :class:`~polygym.graphs.ir.graph.Graph
 by :func:`shape_of`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.graphs.ir.domain import infer_all

@@ -4,8 +4,6 @@ Inference is asked for the same node again and again, by every rule that would m
 are kept.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A model: a graph and the values of its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

@@ -11,8 +11,6 @@ Each node is computed once.
     [array([[7]])]
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -18,8 +18,6 @@ every other word is a literal, written as in :mod:`polygym.rewrite.s_expressions
 a comment. A node that makes no sense is refused at its line.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

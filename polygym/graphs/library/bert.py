@@ -7,8 +7,6 @@ are no softmax and no scaling, and the keys are laid out as the queries are: the
 because a head is as wide as the text is long.
 """
 
-from __future__ import annotations
-
 from polygym.graphs.ir.build import graph_input, matmul, relu, reshape, transpose, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term

@@ -12,8 +12,6 @@ Estimates need only be good enough not to add up: depth does not make them worse
 weight divides by them.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from math import prod
 from typing import Any

@@ -4,8 +4,6 @@ Biases and normalisations are left out, as in the graphs that the paper measures
 folded into the weights of the convolution before it, and no rule looks at a bias.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

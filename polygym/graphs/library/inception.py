@@ -6,8 +6,6 @@ of a module's towers are 1×1 over the same image, so they can be one. Joins are
 paper's graph has them, by pairs where two towers belong together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

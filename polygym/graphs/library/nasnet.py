@@ -6,8 +6,6 @@ the other, are its result. A separable convolution is one in as many groups as t
 and a 1×1 after it.
 """
 
-from __future__ import annotations
-
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.image_layers import (
     FeatureMap,

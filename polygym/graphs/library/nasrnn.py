@@ -5,8 +5,6 @@ folds the eight by sums, products and three activations into the next state. The
 weight, so the first step's products with it are known ahead.
 """
 
-from __future__ import annotations
-
 from polygym.graphs.ir.build import binary, graph_input, matmul, relu, sigmoid, tanh, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term

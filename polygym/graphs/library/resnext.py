@@ -5,8 +5,6 @@ what it took; where extents or channels change, that is convolved first. The gra
 last block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.graphs.ir.graph import Graph

@@ -5,8 +5,6 @@ enlarged to 3×3, the first can join the second. Activations stand alone, as an 
 them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.graphs.ir.build import reshape

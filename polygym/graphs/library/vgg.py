@@ -4,8 +4,6 @@ Activations stand alone, as an exported graph has them, and the weights of produ
 where they are used: both are for the rules to see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

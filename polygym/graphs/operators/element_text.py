@@ -5,8 +5,6 @@ precision, ``tanh`` and ``erf`` are therefore written with ``exp``, and with pol
 Their error is a few units in the last place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Each element of the result depends on one element of each operand.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Convolutions and pools of images, and operators that change their kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any

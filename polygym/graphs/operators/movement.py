@@ -1,7 +1,5 @@
 """Operators that move elements, name arrays, or choose parts of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Products of matrices, and operators along rows: softmax, normalization, reductions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 ``concat2``, ``concat3`` … take as many tensors as they say; their definitions are made on demand.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

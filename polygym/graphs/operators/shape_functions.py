@@ -4,8 +4,6 @@ The definitions of operators share them. An invalid node is refused by an :class
 with a sentence; :mod:`polygym.graphs.operators.registry` puts the operator's name before it.
 """
 
-from __future__ import annotations
-
 from polygym.graphs.operators.type_checks import (
     all_constant,
     check_activation,

@@ -1,7 +1,5 @@
 """Small checks that inference is written with: each returns what it looked for, or refuses."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 from polygym.graphs.operators.types import (

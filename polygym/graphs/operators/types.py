@@ -4,8 +4,6 @@ These are the data that inference computes from the leaves on, and that an e-gra
 class. ``constant`` says that a tensor is known from weights alone: it is computed once, ahead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias

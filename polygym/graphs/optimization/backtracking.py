@@ -4,8 +4,6 @@ The same rules and the same costs; where these are measured, every operator that
 a search that follows costs step by step has no use for an estimate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from polygym.graphs.costs.measured import MeasuredCosts, NodeCosts

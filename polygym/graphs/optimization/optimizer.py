@@ -9,8 +9,6 @@ The answer is never dearer than the graph that came in: that one is in the e-gra
 returned as it was where nothing is cheaper.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ A state is the term of a graph, a step one substitution at one place, as TASO's 
 beam and all others search graphs as they search terms and schedules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 
 from polygym.graphs.ir.domain import TENSOR_DOMAIN

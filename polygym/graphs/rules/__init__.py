@@ -10,8 +10,6 @@ in exact arithmetic). ``generate`` finds rules, ``canonical_key`` tells which ar
     ['add-of-one-shape', 'conv-tanh']
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources

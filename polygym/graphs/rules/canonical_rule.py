@@ -7,8 +7,6 @@
 True
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from polygym.rewrite.rule import Rule

@@ -4,8 +4,6 @@ Some are asked for one by one with some variables pinned, so that every literal,
 literals, is met where it is admissible; the others are random.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -11,8 +11,6 @@ are borders: values beyond each of them are among the points, and numbers of eve
 Logarithms, roots, quotients and powers are looked at on positive numbers too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any

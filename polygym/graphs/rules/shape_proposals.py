@@ -11,8 +11,6 @@ True
 What a convolution and a pool ask for: images whose windows are as many as wanted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 

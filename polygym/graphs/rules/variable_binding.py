@@ -7,8 +7,6 @@ be complete or even right: the caller infers the shapes of the result, and drops
 What each operator asks its parts for is in :mod:`polygym.graphs.rules.shape_proposals`.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import lru_cache

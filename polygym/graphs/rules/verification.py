@@ -10,8 +10,6 @@ Where conditions do not hold, or a target makes no sense, a rule does not fire, 
 say nothing; a rule that fires nowhere is refused as well.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from functools import lru_cache

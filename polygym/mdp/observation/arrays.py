@@ -23,8 +23,6 @@ and to two millionths beyond. Numbers past :data:`LARGEST_NUMBER` are cut off, w
 schedule may hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

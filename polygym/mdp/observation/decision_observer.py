@@ -5,8 +5,6 @@ that takes tens of milliseconds, for another mapping of it about one; an observe
 show them leaves them 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from polygym.cost.features.candidates.candidate_vector import FeatureExtractor

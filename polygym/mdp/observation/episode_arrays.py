@@ -4,8 +4,6 @@ The columns of statements and dependences are those of
 :mod:`polygym.mdp.observation.static_observation`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType

@@ -13,8 +13,6 @@ Numbers of things, sizes and lengths are log2(1 + x). No column depends on names
 in the order in which they run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -4,8 +4,6 @@ The columns of the moment are 0 here: :mod:`polygym.mdp.observation.schedule_obs
 to date. Beside the tables stand the places of a point's coordinates in the tables of coefficients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,8 +9,6 @@ Numbers of things, and bytes, are log2(1 + x). Behind the decisions both are 0, 
 that decisions take. No column depends on names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

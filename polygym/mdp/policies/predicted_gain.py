@@ -9,8 +9,6 @@ What is worked out of a task is remembered with it: features of a schedule take 
 milliseconds, of another mapping about one, and of rows alone two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -23,8 +23,6 @@ the one over time, which costs more than it gains where a row fits a cache; the 
 adopted where the networks see that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isinf

@@ -22,8 +22,6 @@ it takes what networks expect to be faster that have learned from measurements, 
 choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 

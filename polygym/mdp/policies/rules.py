@@ -1,7 +1,5 @@
 """Rules that choose actions: random ones with weights, and two deterministic ones."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -5,8 +5,6 @@ its name, with what was expected, in the constructor. NumPy's integers are taken
 ``True`` is no number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import inf
 from operator import index

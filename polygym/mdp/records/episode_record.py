@@ -7,8 +7,6 @@ episode wherever polygym is the same; the schedule that is written beside them s
 A record may also be of a schedule that was given, isl's for example: then there is nothing to play.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

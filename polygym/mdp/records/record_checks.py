@@ -6,8 +6,6 @@ twice (the arguments of the environment, and what came of them for this program)
 alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar

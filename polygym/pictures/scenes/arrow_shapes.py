@@ -9,8 +9,6 @@ pass over a third dot. The curve begins and ends outside of the dots, and the ti
 lengths are pixels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

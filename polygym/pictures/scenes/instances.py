@@ -14,8 +14,6 @@ Example, y = Ax with n = 2 in the original view: the dots S[0], S[1], T[0, 0] �
 arrows S[i] → T[i, 0] and T[i, 0] → T[i, 1]; S[i] → T[i, 1] follows from these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

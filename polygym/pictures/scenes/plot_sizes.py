@@ -8,8 +8,6 @@ large (constant bounds), only the instances around the first one are shown, see
 :func:`narrow_domains`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 

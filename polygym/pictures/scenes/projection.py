@@ -14,8 +14,6 @@ with 0 ≤ x ≤ 4 and 0 ≤ y ≤ 60 the x axis is laid out as if it had 20 ste
 stretched to fill its box, in one direction at most 1.8 times as much as in the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -9,8 +9,6 @@ from u to v.
 Example: 0 → 1, 1 → 2, 0 → 2 is drawn as 0 → 1 → 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeAlias
 

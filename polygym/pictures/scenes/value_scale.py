@@ -8,8 +8,6 @@ which is 0, 1, 2, 3 for v = 0, 1, 3, 7: close to linear where most coefficients 
 for those of twenty digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -15,8 +15,6 @@ fusion than its own. Of a few it is not asked for parallel loops outermost where
 nor where it skews a stencil, of which the text's order has the parallel loops inside of time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ isl's scheduler (in the line of Pluto and Feautrier) minimises dependence distan
 It is the "ISL heuristic" of the comparison; the usual options are the settings Polly gives it.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import assert_never
 

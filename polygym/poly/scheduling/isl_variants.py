@@ -17,8 +17,6 @@ left out; where the numbers differ, they alone are kept, as a row of constants. 
 this way is legal is decided like that of any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias

@@ -30,8 +30,6 @@ from the original order; they are parallel when nothing is left to order in the 
 All this is defined for any schedule. For a legal one δ ≥ 0 on D_k, so what is carried is satisfied.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias

@@ -40,8 +40,6 @@ With T's loops interchanged, (1, j, i), T has UNIT, UNIT, FAR, SAME, and then 0.
 is carried by the outermost loop and earliness is 1. The score is 0.5146.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

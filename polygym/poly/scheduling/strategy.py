@@ -26,8 +26,6 @@ What ``auto`` stands for depends on sizes, the mapping and the machine as well a
 Skewing: ``[t + i]`` has two iterators. ``[i + 1]`` is a shift, ``[2i]`` has its iterator twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum

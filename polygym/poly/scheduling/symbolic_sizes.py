@@ -12,8 +12,6 @@ At these values the two are one program, so a schedule that is legal for all val
 Numbers that are close to each other are one size with an offset, as 38 and 39 are N - 2 and N - 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 

@@ -19,8 +19,6 @@ The rows that satisfy R weakly and a subset S strongly are a polyhedron whose ra
 those of W, whatever S is; only its vertices are its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -17,8 +17,6 @@ Example, y = Ax: selecting nothing, nothing, S -> T, T -> T gives four dimension
 each and 10, 10, 10, 13 rays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -35,8 +35,6 @@ Example: {S[i] -> [0]; T[i, j] -> [j]} becomes {S[i] -> [0, i, 0]; T[i, j] -> [j
 needed to tell them apart only if no S and T tie, else a row 0, 1 follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -54,8 +54,6 @@ H starts as the ray (1) from the point 5, say; its facet i - 5 has the minimum -
 none can be moved.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

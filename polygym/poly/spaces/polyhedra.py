@@ -12,8 +12,6 @@ limits say, a sample stands for them and the result is not ``is_complete``; ever
 either way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

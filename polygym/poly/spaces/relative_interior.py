@@ -24,8 +24,6 @@ Linear programs in floating point: the one place where HiGHS is used.
 What it says is a hint. Every caller turns it into integers and checks it exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -15,8 +15,6 @@ a prime, which can only make it smaller.
 The sample is deterministic given the generator of random numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import lcm

@@ -18,8 +18,6 @@ The text of a seed never changes within a :data:`VERSION`, which is part of the 
 does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

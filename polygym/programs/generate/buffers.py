@@ -8,8 +8,6 @@ What is read has been filled in the same iteration: loops that read stay inside 
 before have filled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from polygym.programs.generate.nests import DraftLoop, new_loops, shifted_subscript

@@ -8,8 +8,6 @@ Values stay finite, however often a nest runs: what feeds on itself is an averag
 begin between 0 and 1 (or about that).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ or a pair of sums along rows and columns, since such nests, with and without sca
 models are tested on (:mod:`polygym.search.corpus.held_out`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from polygym.programs.generate.nests import DraftLoop, new_loops, operands_of, shifted_subscript

@@ -5,8 +5,6 @@ adds what rules say of it, ``cycles`` keeps cycles out, and ``saturate`` is the 
 limits.
 """
 
-from __future__ import annotations
-
 from polygym.rewrite.egraph.cycles import CycleFilter
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.egraph.saturation import (

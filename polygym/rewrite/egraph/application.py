@@ -8,8 +8,6 @@ their nodes may make a target inadmissible whose parts were not, or the e-graph 
 these parts remain as nodes that nothing uses, which changes no meaning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any

@@ -19,8 +19,6 @@ which could not be chosen beside x anyway, and what remains of the original is a
 no dearer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 

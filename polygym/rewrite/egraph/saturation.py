@@ -16,8 +16,6 @@ source only those matches are looked for that changed parts can have made.
     ('saturated', 2, 7, 5)
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -10,8 +10,6 @@ on, ``bounding`` and ``landmarks`` bounds without a solver, ``model`` writes dow
 integer program and keeps its answers free of cycles, and ``solver`` is HiGHS.
 """
 
-from __future__ import annotations
-
 from polygym.rewrite.extraction.costs import CostFunction, Extraction, ExtractionStatus
 from polygym.rewrite.extraction.extraction_program import CycleConstraints
 from polygym.rewrite.extraction.greedy_extraction import extract_greedily

@@ -8,8 +8,6 @@ Left out, without a loss for the cheapest term:
 - a node beside one that costs no more and needs no class that it does not need itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

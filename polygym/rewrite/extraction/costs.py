@@ -5,8 +5,6 @@ infinite for what must not be chosen. A term costs the sum over its *different* 
 used twice is computed once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -18,8 +18,6 @@ Two children of 3 and 5 under a node of 1: at least 6. Both together cost 9 if t
 and 6 if the dear one contains the cheap one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ are fractions or whole numbers. ``LAZY`` forbids what is seen at once, two class
 other, and every other cycle when an answer has it. ``NONE`` trusts that there are none.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

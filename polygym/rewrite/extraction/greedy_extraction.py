@@ -6,8 +6,6 @@ Dijkstra settles places, so that a choice only ever leads to classes settled bef
 chosen, whatever the e-graph has.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from heapq import heappop, heappush

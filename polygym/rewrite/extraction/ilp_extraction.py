@@ -7,8 +7,6 @@ bounds add up. The time is shared out: a part has as much as every one after it,
 leaves over is theirs.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any

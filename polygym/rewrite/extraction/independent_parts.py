@@ -9,8 +9,6 @@ Blocks that are built alike make parts that are alike, and those are equal as va
 numbered from the roots on, in order of what is below them. Then one answer serves all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

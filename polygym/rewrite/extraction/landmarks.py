@@ -21,8 +21,6 @@ all its landmarks together at most once, and an answer pays for one node of each
 :func:`violated_landmarks` finds those that an answer in fractions does not obey.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

@@ -20,8 +20,6 @@ or when time is up. The answer is where the integer program starts from, and wha
 that ends without one; it proves nothing.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass

@@ -25,8 +25,6 @@ nothing that a does not), and what they need of each other is never dropped: so 
 and none comes up, for a class on no circle has nothing below it that leads back to it.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter

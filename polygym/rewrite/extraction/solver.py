@@ -4,8 +4,6 @@ The solver runs in a thread of its own, so that Ctrl-C is noticed at once: it is
 it does within a moment, and only then is the interruption passed on.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from threading import Event, Thread

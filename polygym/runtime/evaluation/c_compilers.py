@@ -12,8 +12,6 @@ A compiler is found on the PATH, under its name or with a version (``clang-19``)
 is not there is said, with the Debian package that has it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

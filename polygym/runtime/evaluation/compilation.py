@@ -1,7 +1,5 @@
 """Compiled programs for the worker: buffers, initial data, original, candidate."""
 
-from __future__ import annotations
-
 from math import prod
 
 from polygym.codegen.contraction import legal_with_storage

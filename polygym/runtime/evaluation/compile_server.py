@@ -15,8 +15,6 @@ Memory that isl and LLVM do not give back is the generator's own: it says how mu
 other side replaces it when that is too much.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle

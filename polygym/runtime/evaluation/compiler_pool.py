@@ -13,8 +13,6 @@ Example, cores 0 to 3, of which 0 measures and the others are beside it, batches
     cores 1-3   compile A   compile B    compile B
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import deque

@@ -15,8 +15,6 @@ The copy ignores Ctrl-C, which is this process's to handle: it only waits, so it
 copy ends with whatever ends the wait, and with this process.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import resource

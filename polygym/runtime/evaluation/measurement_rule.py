@@ -17,8 +17,6 @@ often where it is long: a machine that has become slower or faster since would m
 look so.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

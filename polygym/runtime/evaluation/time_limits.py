@@ -7,8 +7,6 @@ longer than the next thousand. So both work in a copy of the process that can be
 what else there is to do.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -9,8 +9,6 @@ what they are. Integers are added to and then flipped: LLVM would make one multi
 additions, but not of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum

@@ -13,8 +13,6 @@ caches, cores, LLVM. It has peaks for every number of threads that was asked for
 least what fewer did, so each takes over what is better there.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping, Sequence

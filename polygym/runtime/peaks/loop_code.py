@@ -8,8 +8,6 @@ and take the numbers one after the other, so that all of the work is done howeve
 are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION

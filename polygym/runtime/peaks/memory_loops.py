@@ -7,8 +7,6 @@ writes, reads and writes, or writes past the caches. Of all of these the one tha
 a second says what the level can do.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Memory of this process: mapped and resident bytes, and bounds on them."""
 
-from __future__ import annotations
-
 import os
 import resource
 from pathlib import Path

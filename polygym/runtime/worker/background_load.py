@@ -11,8 +11,6 @@ Example: in ten seconds two cores were busy for 19 s together, of which our proc
 others kept 0.9 cores busy on average.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

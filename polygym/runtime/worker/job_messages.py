@@ -17,8 +17,6 @@ The layout of a message, integers little-endian::
 JSON carries no code, so nothing that arrives can do anything but fail to parse.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

@@ -5,8 +5,6 @@ union exhaustively and end with ``assert_never``. Times are seconds as floats; `
 raw time of every completed repetition in the order in which they ran.
 """
 
-from __future__ import annotations
-
 import signal
 from dataclasses import dataclass, fields
 from enum import Enum

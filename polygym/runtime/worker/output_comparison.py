@@ -16,8 +16,6 @@ Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next 
 1e8 and with t = 1e-6 that is accepted (1 <= 1e4), a change of an element 1e8 by 2e4 is not.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import struct

@@ -9,8 +9,6 @@ Example: y = Ax has the buffers A, x, y. The initial-data program may write A an
 ``buffers=(0, 1)``; the original and every candidate take ``buffers=(0, 1, 2)``; only y is compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

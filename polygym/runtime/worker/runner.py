@@ -26,8 +26,6 @@ Example: of three threads on the cores 0 to 7, the first of which is at core 4, 
 6, the second 7, 0, 1, the third 2, 3. Three threads on two cores have 0, 1 and 0.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import socket

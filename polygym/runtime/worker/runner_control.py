@@ -5,8 +5,6 @@ while the parent is busy compiling), so that usually a *spare* waits when a job 
 crashes is therefore no different from one that ends well.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import select

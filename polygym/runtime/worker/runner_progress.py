@@ -10,8 +10,6 @@ other processes are busy is therefore not cut off for that, one that computes is
 one that sleeps at L + 1 s.
 """
 
-from __future__ import annotations
-
 import mmap
 import time
 from enum import IntEnum

@@ -4,8 +4,6 @@
 another. Each ends as soon as the process that started it has ended, in whatever way.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

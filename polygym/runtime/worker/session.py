@@ -5,8 +5,6 @@ connection its problem is open; when the worker has had to start another process
 opened there before the next request. The baseline stays the one that was measured first.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -19,8 +19,6 @@ Requests and their answers, as JSON (object code and contents travel as bytes be
   is given back first.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import select

@@ -8,8 +8,6 @@ add; all are kept.
 Options of a worker are limits of the process and the rule of a measurement.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import platform

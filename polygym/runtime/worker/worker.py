@@ -13,8 +13,6 @@ started anew when it is next needed. A worker that is used in a forked copy of i
 process of its own there. Threads may share a worker; their requests follow one another.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

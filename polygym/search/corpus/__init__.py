@@ -8,8 +8,6 @@ samples of models. ``statistics`` describes a corpus, ``merge`` adds one to anot
 writes Parquet, ``packing`` writes small files; three of them come with polygym.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

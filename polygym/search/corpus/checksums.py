@@ -6,8 +6,6 @@ texts, its position and the case of its visit. Programs, cases and texts have no
 own, since they mean nothing outside visits and rows. A decoder returns None for a damaged line.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Sequence

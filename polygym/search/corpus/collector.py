@@ -11,8 +11,6 @@ measured at the start and every few minutes, every row has the time of the origi
 own, and each visit notes the load of other processes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -4,8 +4,6 @@ A line is damaged if its checksum differs, or if the line that it refers to is m
 without its machine, a row without its visit. A damaged corpus is refused, never repaired.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -4,8 +4,6 @@ That is enough to compute features again: ``text`` is the source of a program th
 ``planned_for`` that for which loops are planned on the machine, as JSON.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -10,8 +10,6 @@ not. Of lu alone the loops in which a scalar holds the sums are those of another
 which is learned from.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import polybench

@@ -1,7 +1,5 @@
 """Two corpora in one: what both have is there once, and rows of different machines stay apart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from polygym.search.corpus.store import Corpus

@@ -8,8 +8,6 @@ A packed file is not trusted: what comes out of it is bounded in size, and is op
 checked before it has its name.
 """
 
-from __future__ import annotations
-
 import lzma
 import sqlite3
 from collections.abc import Iterator

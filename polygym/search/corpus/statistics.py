@@ -6,8 +6,6 @@ a quarter less, than in the median of its visit: then something else was going o
 the ninetieth of a hundred measurements of it.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

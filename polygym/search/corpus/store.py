@@ -5,8 +5,6 @@ however often it is measured. Every method is one transaction: a process that en
 transaction in flight and nothing else.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ is ``explored``, of which value functions learn. ``episodes`` has environments s
 keeps Python's collector from looking at all of it again and again.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -13,8 +13,6 @@ Example, costs 4 → 5 → 3 in a row and beside them 4 → 3.5: with V = 0 the 
 the search goes on, since 3.5 leads nowhere; a horizon of 1 never sees the 3.
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from typing import TypeVar
 

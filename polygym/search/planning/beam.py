@@ -1,7 +1,5 @@
 """A beam: of all that comes next the best few are kept, level by level."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from typing import TypeVar

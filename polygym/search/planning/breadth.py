@@ -1,7 +1,5 @@
 """Everything that can be reached, level by level: what other searches are compared with."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from polygym.search.planning.protocol import PlanningLimits, RewriteSystem

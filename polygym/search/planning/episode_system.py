@@ -14,8 +14,6 @@ leads. It needs no learning, and makes A* of a rule what a search needs to impro
 Example, a space of two coefficients of 0 or 1: seven episodes, four of which have ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 

@@ -7,8 +7,6 @@ many new objects as it does by itself. The setting is of the whole process: the 
 puts it back.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Iterator

@@ -13,8 +13,6 @@ in two ways has one X and one n. Of states that were never visited, X / n is 0.
 Example, α = 0 and no value function: both parts are those of UCT with random play-outs.
 """
 
-from __future__ import annotations
-
 from math import log, sqrt
 from typing import Generic, TypeVar
 

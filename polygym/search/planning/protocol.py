@@ -6,8 +6,6 @@ and count alike: a state is *looked at* when its cost, or what a value function 
 asked for the first time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar

@@ -11,8 +11,6 @@ and the target is c(s) - b(s, t), a lower bound of the best reduction that there
 Example: costs 4 → 5 → 3 in a row have the targets (0, 0, 1), (0, 2, 2), (0, 0, 0) for t = 0, 1, 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar

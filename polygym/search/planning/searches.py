@@ -1,7 +1,5 @@
 """The searches by name, one call for all of them."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

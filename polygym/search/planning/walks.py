@@ -1,7 +1,5 @@
 """Random walks: from the start on any step, until the horizon, and from the start again."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

@@ -4,8 +4,6 @@
 (:mod:`polygym.search.runner.ray.evaluations.ray_runner`).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager

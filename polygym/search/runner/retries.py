@@ -8,8 +8,6 @@ another matter: what became of them stands in every table, and others are judged
 measured up to three times, with a moment in between; what is too slow indeed is so every time.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar

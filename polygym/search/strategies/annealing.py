@@ -6,8 +6,6 @@ those of the chains differ, so T means the same for every model. Chains persist:
 the model has learned more, goes on where the last one has ended (AutoTVM, section 3.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -18,8 +18,6 @@ Example, α = 1: of a, b, c with scores 3, 2.9, 2.5 and entries (32, on), (32, o
 first is a, then c, which adds 2.5 + 2, while b adds 2.9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 

@@ -4,8 +4,6 @@ isl has a dozen schedules of a program, and edits stay near the best of them; wh
 be anywhere. Few of their schedules are good, so some are played for each that is measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Indexed strategies: each proposal is an episode, which its number and the seed decide alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from polygym.mapping.mapping import Mapping

@@ -6,8 +6,6 @@ one that is only considered, as those that policies play, is forgotten with all 
 unless it is taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ others are children which have every gene from one of three parents; now and the
 anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

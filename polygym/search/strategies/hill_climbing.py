@@ -12,8 +12,6 @@ What is tried depends on the times that were measured, which differ from run to 
 search of trial k are ``default_rng([seed, 2**32, k])``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Dictionary
 

@@ -4,8 +4,6 @@ Its models are small, since a program has tens or hundreds of measurements, and 
 every few: trees in a tenth of a second, a TreeGRU in one or two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import assert_never
 

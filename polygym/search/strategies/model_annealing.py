@@ -20,8 +20,6 @@ decide half of what is measured, and where there is no other one all of it. All 
 the seed and from what was measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from itertools import zip_longest

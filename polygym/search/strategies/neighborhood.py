@@ -10,8 +10,6 @@ numbers and rounded up: a loop of 26 iterations has tiles of 26, 13, 9 and 7 too
 small rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any

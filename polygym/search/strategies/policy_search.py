@@ -4,8 +4,6 @@ Each schedule is measured under the mapping to start from; about every second ca
 the four best so far with its mapping changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Strategies behind ask and tell: proposals of what to measure next, told what became of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias

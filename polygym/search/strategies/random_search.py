@@ -1,7 +1,5 @@
 """Random search alone: the simplest search, and what all of them have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The strategies of a search by name: one row each, with the options that it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -13,8 +13,6 @@ ranks first under the search's mapping and sizes; nothing is run for that. Every
 others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
 from typing import Protocol

@@ -7,8 +7,6 @@ What the random choices propose need not be legal; each proposal is proved, and 
 one holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

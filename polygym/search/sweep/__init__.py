@@ -11,8 +11,6 @@ is to be done, ``beginning`` opens the folder, ``campaign`` has it done, ``progr
 it is. ``statistics`` and ``curves`` are what was found in numbers, ``report`` a page and pictures.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

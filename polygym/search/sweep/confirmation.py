@@ -5,8 +5,6 @@ all run in turn with the original order and isl's schedule, in one process and b
 done anew when other schedules are among the best, after a search that went on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 

@@ -9,8 +9,6 @@ Example: on eight cores, three jobs with two threads each measure on 0-1, 2-3 an
 of them generate code on 6 and on 7 as well.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The numbers are those of the search, at its size.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 

@@ -5,8 +5,6 @@ looks at the store to see how far they are. A program that fails is left, with i
 store; the others go on.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Whose doing an outcome is: the schedule's, which is recorded, or the machine's, which is not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

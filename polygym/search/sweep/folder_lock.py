@@ -1,7 +1,5 @@
 """A sweep's folder belongs to one sweep at a time."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

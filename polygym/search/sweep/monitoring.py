@@ -1,7 +1,5 @@
 """Monitoring of a sweep: times of the original order, time spent, load of others."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ a session of its own, so that Ctrl-C on the terminal reaches the campaign only, 
 the kernel when the campaign ends, however that ends.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

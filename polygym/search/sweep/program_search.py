@@ -5,8 +5,6 @@ the store is not played again; an episode depends on the seed and its number onl
 that goes on explores what an uninterrupted one would.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress

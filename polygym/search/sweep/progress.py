@@ -1,7 +1,5 @@
 """Progress of a sweep: share done, rate, and time left."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from enum import Enum

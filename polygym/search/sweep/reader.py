@@ -4,8 +4,6 @@ A reader sees what was committed when it asks. :func:`read_sweep` takes everythi
 transaction, so that its parts belong to one moment.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Sequence

@@ -8,8 +8,6 @@ The limit (:mod:`polygym.cost.compute_limit`) is one more: no code, but the time
 below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from polygym.autoschedule.schedule_choice import resolved_schedule_within

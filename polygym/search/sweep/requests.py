@@ -1,7 +1,5 @@
 """Requests to the processes of a sweep."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeAlias
 

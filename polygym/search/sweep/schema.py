@@ -17,8 +17,6 @@ table              one row for
 =================  ============================================================================
 """
 
-from __future__ import annotations
-
 import json
 
 from polygym.search.sweep.rows import Timing

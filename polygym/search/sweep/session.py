@@ -1,7 +1,5 @@
 """A sweep that begins, or goes on, in a folder: claimed, opened, this run noted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

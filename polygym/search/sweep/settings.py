@@ -5,8 +5,6 @@ not belong together. How much is explored (kernels, policies, budget, time) is n
 sweep may be continued with more of each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any

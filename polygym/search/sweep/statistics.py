@@ -5,8 +5,6 @@ that of the confirmation where there is one. A mean over programs is geometric, 
 the same whichever side of the ratio is called the baseline.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ whatever ends a process loses the schedule in flight and nothing else. The table
 :mod:`polygym.search.sweep.store_file`.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

@@ -4,8 +4,6 @@ A store is in WAL mode: a caller that reads does not wait for the processes that
 each other longer than a commit takes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

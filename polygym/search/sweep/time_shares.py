@@ -9,8 +9,6 @@ the same sweep::
     limit = share - what this one used
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 # To go on for less than this is not worth opening a program again.

@@ -1,7 +1,5 @@
 """Workload of a sweep: programs, strategies, budget, and time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.pickling import pickle_by_name

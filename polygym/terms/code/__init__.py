@@ -7,8 +7,6 @@ expressions of ``scalars``. ``kernel_build`` compiles it, ``compiled_term`` is t
 time as a cost; ``validation`` compares code with the interpreter, ``timing_record`` stores both.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -5,8 +5,6 @@ such arrays; what comes back is the tuple of arrays. :func:`to_interpreter_value
 the interpreter gives, to compare the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

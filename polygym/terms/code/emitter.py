@@ -25,8 +25,6 @@ text is in the class of programs that the C front end reads as one region: condi
 that are no affine forms of counters are looked at when the program runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

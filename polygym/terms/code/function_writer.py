@@ -5,8 +5,6 @@ over them as long as that is small: iterations then owe nothing to each other, a
 them, where one scalar for all of them would tie them together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

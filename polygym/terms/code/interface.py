@@ -1,7 +1,5 @@
 """A function in C: what it takes, what it writes to, and which sizes it was made for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ finds no order in that time, or the program has more statements than are worth a
 the text stays. Everything behind is what comprehensions and C files go through.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 

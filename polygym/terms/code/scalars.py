@@ -5,8 +5,6 @@ Integers have 64 bits and go round, in the term and in C as it is compiled here.
 by :mod:`polygym.terms.code.emitter`.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 

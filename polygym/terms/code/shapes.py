@@ -6,8 +6,6 @@ loops one round. So ``(build (add n 1) …)`` has n + 1 elements, and ``(build (
 size stands in memory, is refused: no code can be made before it is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

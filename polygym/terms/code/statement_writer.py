@@ -4,8 +4,6 @@ A place is an array, or an element of one, that nothing has written to before. W
 terms decides becomes text here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -10,8 +10,6 @@ divisors are not 0. An Integer is w mod s, s being the least size of any vector,
 valid subscript; a truth value is w mod 2.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

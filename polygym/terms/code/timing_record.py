@@ -5,8 +5,6 @@ the machine, and at which sizes both were compared with the interpreter. :func:`
 does all of it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ only the program knows. Where it has none at any, the sizes that were asked for 
 interpreter manages them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

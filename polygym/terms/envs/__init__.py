@@ -4,8 +4,6 @@
 arrays of terms, ``records`` JSON of episodes, ``render`` text and pictures.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

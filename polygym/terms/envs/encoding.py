@@ -10,8 +10,6 @@ term.
 Example: in (mul x (add x y)) the distances to the node above are 0; 1; 2; 1, 2.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ the environment's id, the actions, how it ended. Another reader of the rules can
 part, and :func:`replay_episode` plays the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

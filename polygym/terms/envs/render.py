@@ -1,7 +1,5 @@
 """Episodes of rewriting as text and pictures: the term, the place of the last rewrite marked."""
 
-from __future__ import annotations
-
 from polygym.mdp.observation.arrays import Array
 from polygym.terms.envs.encoding import COLUMNS
 from polygym.terms.envs.episode import RewriteEpisode

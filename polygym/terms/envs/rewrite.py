@@ -1,7 +1,5 @@
 """``polygym/Rewrite-v0``: one rule at one place of a term, again and again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

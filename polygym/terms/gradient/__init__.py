@@ -5,8 +5,6 @@
 the result by parts of it, ``bindings`` binds intermediate values, once each.
 """
 
-from __future__ import annotations
-
 from polygym.terms.gradient.reverse import gradient
 
 __all__ = ["gradient"]

@@ -16,8 +16,6 @@ unknown.
     (Vec n (Vec 2 Float))
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 

@@ -12,8 +12,6 @@ of ``max`` and ``min`` that of the operand whose value it gives. The exponent of
 where the base is positive, as there is none elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias

@@ -7,8 +7,6 @@
 '(let (t1 (add x 1.0)) (mul t1 t1))'
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from polygym.errors import InputError, LimitError

@@ -33,8 +33,6 @@ simpler either: that is what rules are for.
     (select 1 t1)))
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from polygym.errors import InputError

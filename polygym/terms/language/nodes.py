@@ -16,8 +16,6 @@ part of a term is depends on nothing around it. Free variables have names: ``x:F
     (0, 'Float', 5)
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

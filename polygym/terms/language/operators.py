@@ -9,8 +9,6 @@ A node's head is the operator's name. Besides there are constants (numbers, ``Tr
 what :mod:`polygym.terms.language.nodes` makes: variables and ``lam``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

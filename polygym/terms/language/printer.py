@@ -4,8 +4,6 @@ What is bound is called ``t1``, ``t2``, … by ``let`` and ``i1``, ``i2``, … b
 how many binders stand around it; names that are free in the term are left out. A term has one text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 from polygym.errors import LimitError

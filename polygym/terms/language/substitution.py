@@ -9,8 +9,6 @@ Example: ``(let a (lam (add %0 %1)))`` with its let opened is ``(lam (add %0 a')
 every free number one larger.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from polygym.rewrite.term import Term, term

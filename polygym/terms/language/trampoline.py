@@ -13,8 +13,6 @@ that one returns.
     3
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, TypeVar
 

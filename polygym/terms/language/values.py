@@ -7,8 +7,6 @@ fail:
 Integers: they have 64 bits, and behind the largest comes the least.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ Example: (mul (add x 1) (add x 1)) has seven nodes in the order of the text, wit
 1, 1, 2; 4, 1, 2; three classes have two nodes each.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ is too little as a rule. A* goes on with what it has found already, then, where 
 more; so searches may *trust* more than it says, :data:`VALUE_SCALE` times as much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -9,8 +9,6 @@ Several searches from one start, by different rules, are looked at as one graph
 what a state could have saved counts, whichever search went there.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ A message is computed where there is an edge to send it along, not for every nod
 node hears of those that are identical to it is one message, of the sum of their h.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -11,8 +11,6 @@ An epoch is a function of the seed, its number, and of what the trainer holds: t
 optimiser, and the examples. So a training that was interrupted goes on as if it had not been.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ makes functions of them. ``rule_table`` reads their text, ``rule_sets`` names th
 ``soundness`` tries rules on ``random_terms`` and finds counterexamples.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

@@ -9,8 +9,6 @@ Example: (add (mul ?a ?b) (mul ?a ?c)) compares heads, takes a, b and c from the
 whether the third place has a again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias

@@ -7,8 +7,6 @@ in one of four places. Whatever has no value is of no use for a comparison, and 
 again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

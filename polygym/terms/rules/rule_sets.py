@@ -6,8 +6,6 @@ everything of both tables, with the ``simplification`` of the second phase. ``fu
 more, ``gradients`` those for sums of vectors that are mostly zero; ``all`` has them too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files

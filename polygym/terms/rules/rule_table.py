@@ -15,8 +15,6 @@ a whole, since patterns cannot say them; only their names are free::
     select-of-tuple: (select ?i (tuple ?e ...)) => ?e.i
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

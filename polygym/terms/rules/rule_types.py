@@ -7,8 +7,6 @@ one function, :func:`apply_rule`, or for the two that need what is around it, :f
 :func:`lift_let`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias

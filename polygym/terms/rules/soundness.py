@@ -17,8 +17,6 @@ round: (div (mul ?a ?b) ?b) → ?a holds of small Integers, and of 2^62 · 4 = 0
 proof: what is wrong in rare cases alone may go unnoticed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -4,8 +4,6 @@
 when they are called; they share ``options``.
 """
 
-from __future__ import annotations
-
 import click
 
 from polygym.cli.lazy_group import LazyGroup

@@ -1,7 +1,5 @@
 """``polygym graph rules``: rules listed, those of a file checked, and all found anew."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

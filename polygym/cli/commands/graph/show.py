@@ -1,7 +1,5 @@
 """``polygym graph show``: what a model consists of, as a table, as text, as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -27,8 +27,6 @@ A constant of twice the digits is a sum of two doubles, ``high + low``. Its prod
 ``fma`` gives what the product loses in rounding, exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate

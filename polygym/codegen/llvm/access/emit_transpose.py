@@ -29,8 +29,6 @@ every lane is part of a row::
 Lanes that do not exist are rows that are not stored. Fewer than four vectors are not worth it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 

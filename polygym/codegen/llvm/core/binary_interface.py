@@ -21,8 +21,6 @@ The emitters make code that keeps to this, and the loader and its callers rely o
 the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType

@@ -20,8 +20,6 @@ expression and all values that its variables may have, whether guards hold or no
 Lanes of a vector: which iterations run at once, and what an index is in each of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from dataclasses import dataclass
 from functools import reduce

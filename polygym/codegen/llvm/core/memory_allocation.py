@@ -18,8 +18,6 @@ modulo 4096 make loads wait for stores that they have nothing to do with. Array 
 Room for tiles and private arrays: each function that uses some has them on its own stack.
 """
 
-from __future__ import annotations
-
 import mmap
 from math import prod
 from typing import Any

@@ -6,8 +6,6 @@ Floating types that are only stored are their bits
 Functions that are defined elsewhere, each declared once in a module.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -10,8 +10,6 @@ C's semantics are already explicit in the expression; what is decided here:
 * an arm of ``?:`` that may trap or is costly is put behind a branch, others become ``select``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never

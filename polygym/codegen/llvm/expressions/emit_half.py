@@ -12,8 +12,6 @@ to odd): with at least two bits more than are kept, rounding that is rounding on
 2⁻⁴⁰, rounded to the nearest float, the last term would be gone, and the tie would go to even.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -19,8 +19,6 @@ What they compute is in :mod:`polygym.codegen.common.special_functions`; no oper
 contracted or reordered, so that printed C has the same bits.
 """
 
-from __future__ import annotations
-
 from typing import Any, assert_never
 
 from llvmlite import ir

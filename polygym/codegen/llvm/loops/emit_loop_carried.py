@@ -17,8 +17,6 @@ rows, of which a subscript differs whatever j is. What is read or stored under a
 computes a subscript, stays as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

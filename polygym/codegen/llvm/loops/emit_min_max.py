@@ -19,8 +19,6 @@ loop runs in chains (:mod:`polygym.codegen.llvm.loops.emit_split_accumulators`),
 of them keeps a key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -20,8 +20,6 @@ copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_reduction_copie
 estimated from the bounds of the loops inside, each taken at the middle of the loops around it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

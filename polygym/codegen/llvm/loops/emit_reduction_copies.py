@@ -12,8 +12,6 @@ one thread, in the order of the chunks. Which thread ran a chunk is no matter, a
 are only the mapping decides: so results are the same every time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -17,8 +17,6 @@ Instances right before such a loop that write what it holds leave it in the regi
 ``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/transforms/reduction_init.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

@@ -20,8 +20,6 @@ Side conditions, which are the planner's and
 in elements that are held, each written by one instance; no term needs one of these elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias

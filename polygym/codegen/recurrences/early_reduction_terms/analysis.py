@@ -34,8 +34,6 @@ themselves the terms of F keep the order that they have, which only those of one
 It is done at known sizes, for one statement of a band, the only one of its loop along the sum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import islpy as isl

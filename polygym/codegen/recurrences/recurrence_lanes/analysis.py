@@ -25,8 +25,6 @@ Of a single statement LLVM computes the jammed rows in vectors by itself, and tu
 it is done here: a sum along rows, or the same filter as one statement, is left to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2

@@ -13,8 +13,6 @@ is with a scalar of a recurrence that a plan has expanded, or made private to th
 reads it has a tile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -30,8 +30,6 @@ for a point with 64 columns, 2.3 with 256, 2.2 with 512. A recurrence that reads
 array: 0.64 with 64, 0.78 with 256.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -21,8 +21,6 @@ so that no more share a tile than must. That is a shortest way: the best cut of 
 ends with a run from some shift on, in front of which the best cut stands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

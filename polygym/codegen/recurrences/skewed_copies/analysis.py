@@ -26,8 +26,6 @@ O = 8, A = 10, D = 1 and 262144 points, for which 29970 elements come and go, ma
 1.9 + 0.7. (As measured on one thread: 6.2 and 3.1.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from polygym.codegen.common.loop_annotation import DiagonalLoop

@@ -24,8 +24,6 @@ Side conditions.
 Whether it pays is a question for :mod:`polygym.codegen.recurrences.skewed_copies.analysis`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod

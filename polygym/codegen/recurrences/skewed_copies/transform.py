@@ -18,8 +18,6 @@ cache has room. The loops that copy are isl's; what they touch is read off their
 with what has to be copied. Diagonals without copies are jammed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

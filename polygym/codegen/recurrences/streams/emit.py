@@ -12,8 +12,6 @@ end, and at that of the kernel: who has seen that a task is there, or done, sees
 before.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

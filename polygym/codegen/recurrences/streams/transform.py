@@ -31,8 +31,6 @@ and fences put it in order with others, where tasks begin and where they end
 something runs is an estimate, from the bounds of loops with the counters around them in the middle.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

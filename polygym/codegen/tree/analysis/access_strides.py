@@ -12,8 +12,6 @@ not at all, to the neighbour in memory, or farther. Example, C[i][j] += A[i][k] 
 so j is the loop for vectors, and k the one during which C can stay in a register.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -17,8 +17,6 @@ Bands whose rows are steeper than those of any useful skewing, 17k + 10j + 6i sa
 the tiles would be slivers, and their loops take isl minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -19,8 +19,6 @@ summed up along k and l gets its terms in the order that it had: of its pairs th
 (k + 1, 0) has δ < 0 along l, so that the two are members of different bands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
 from typing import TypeAlias

@@ -32,8 +32,6 @@ Example, C[i][j] += A[i][k] * B[k][j]: j is the vector, k held, i jammed. The in
 block of C in registers, to which a column of A times a row of B is added again and again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

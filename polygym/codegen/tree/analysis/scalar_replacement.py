@@ -25,8 +25,6 @@ memory what was there before the copies began. Example, B[i][j] += A[k][i] * B[k
 W(i, j, k) is row i, A(t) row k(t), so equal rows are r(s) = i(s) = k(t) > i(t) = r(t): held.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

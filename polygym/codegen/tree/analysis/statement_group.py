@@ -1,7 +1,5 @@
 """Statements that share their innermost loops, with the roles of these loops."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.codegen.tree.analysis.loop_order import moved_innermost

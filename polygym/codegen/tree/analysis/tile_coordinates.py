@@ -4,8 +4,6 @@ Example: of ``{ S[i, j] : 0 <= j <= i < 64 }`` in tiles of 32 by 32 the numbers 
 (0, 0), (1, 0) and (1, 1). Those of (1, 0) alone are told from the others by a - b - 1 >= 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

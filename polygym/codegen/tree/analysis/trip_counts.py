@@ -4,8 +4,6 @@ Example: at n = 40 the row ``i + j`` over ``{ S[i, j] : 0 <= i < n and 0 <= j < 
 values 0 to 41, which are 42; in tiles of 16 they are 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

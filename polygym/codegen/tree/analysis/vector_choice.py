@@ -18,8 +18,6 @@ of 14 rows of 256 channels with 9 taps, 20 cycles an element beside 88 of arithm
 are copied, and a tile of them stays for all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod

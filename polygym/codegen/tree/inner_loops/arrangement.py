@@ -33,8 +33,6 @@ Example: A[i][j] = A[i][j-1] + ... is a chain. In Floyd and Warshall's algorithm
 written at j = k and read by the iteration after it, but only at that one j: that is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ how accesses move, and are decided when a group is made. What is *held* is decid
 of interest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 from dataclasses import replace
 

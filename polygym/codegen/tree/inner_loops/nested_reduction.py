@@ -35,8 +35,6 @@ decided in :mod:`polygym.codegen.tree.choose_reduction`; here its loops are foun
 together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 

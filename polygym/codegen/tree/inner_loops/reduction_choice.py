@@ -17,8 +17,6 @@ If o runs in vectors, each x needs the same of W: with 512 of o, 256 channels an
 which come from far away for every x, or once, if 8 of o (74 KB) do all x before the next 8 begin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

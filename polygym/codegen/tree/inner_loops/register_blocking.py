@@ -5,8 +5,6 @@ alone; for small sums of known sizes the block is chosen that takes the fewest c
 is left over (:mod:`polygym.codegen.tree.analysis.default_sizes`).
 """
 
-from __future__ import annotations
-
 from polygym.codegen.common.loop_annotation import (
     DiagonalLoop,
     LaneRows,

@@ -11,8 +11,6 @@ by their numbers, as in the orders that a mapping asks for
 A band of one loop says nothing, and is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 

@@ -4,8 +4,6 @@ A member is not tiled where tiles of it exist further out, nor where it is a com
 around it: tiles would cut the same points once more.
 """
 
-from __future__ import annotations
-
 from polygym.codegen.recurrences.skewed_copies.analysis import skewed_arrays
 from polygym.codegen.tree.analysis.default_sizes import (
     default_tile_sizes,

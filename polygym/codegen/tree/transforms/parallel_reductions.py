@@ -31,8 +31,6 @@ better than many times. It is done at known sizes, where the terms are many more
 of all copies, and these take no more than 64 MiB together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod

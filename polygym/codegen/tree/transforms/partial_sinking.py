@@ -19,8 +19,6 @@ Side conditions: those of tiles and of sinking. It is done where statements run 
 that would not, and all that would still do; and where the mapping asks for no order of these loops.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.codegen.tree.analysis.planner_context import PlannerContext

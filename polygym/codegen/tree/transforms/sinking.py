@@ -31,8 +31,6 @@ Side condition: none beyond the band's own. A coincident member has δ = 0 for e
 loop around orders, so wherever it runs among the others, no pair is reversed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.codegen.tree.ir import (

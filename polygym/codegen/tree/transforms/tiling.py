@@ -44,8 +44,6 @@ is, as in a stencil over time, its tiles form a wavefront, in diamonds if they c
 Side condition: that of tiling, at every level: the band is permutable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The features of a candidate: all statements' nests, added up, each with its share of the work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial

@@ -5,8 +5,6 @@ one program its own measurements show: that it wants tiles of 48, or its iterati
 statically. Numbers of a mapping mean nothing for another program, so no other model reads them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from polygym.cost.features.loops.nests import Floats

@@ -18,8 +18,6 @@ It is what the schedule allows: where nests inside of a common loop get tiles of
 parts that loop too, and what was an element for each of its iterations is shared after all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -35,8 +35,6 @@ for 9 values of i twice two lines, not all between. In a diagonal A[i][i] the la
 as one run, which is too few lines.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ one reference touches :mod:`polygym.cost.features.loops.cache_lines` says; the t
 for number, and what comes into caches with an oracle.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

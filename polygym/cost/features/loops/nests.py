@@ -7,8 +7,6 @@ What accesses touch inside the loops is for :mod:`polygym.cost.features.loops.ca
 Two accesses of one array are one reference where they move alike; A[i][k] and A[j][k] are two.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ What is asked here depends on a schedule's parts and on the sizes, not on how lo
 copies are made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never

@@ -19,8 +19,6 @@ Most of that follows from the rows alone, whatever the sizes of the tiles are. A
 sizes more often than anything else, so what rows decide is the *frame* of a nest, and remembered.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -28,8 +28,6 @@ Example: ``C[i][j] += A[i][k] * B[k][j]`` in any order of the loops, and ``X[a][
 + Y[c][b] * Z[a][c]``, have one body; with ``k <= i`` it is another one, and with ``A[k][i]``, too.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -26,8 +26,6 @@ arrays. The
   2n/3 for a product of matrices.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ Example, S -> T of y = Ax over (S.i, T.i, T.j, S.n, T.n, S.1, T.1): the vertex (
 point (1, 1, 0, 0, 0, 0, 1), its product is 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache

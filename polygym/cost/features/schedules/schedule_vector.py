@@ -23,8 +23,6 @@ coincident; the innermost loop k moves A by one element and B by a row, and does
 vector would rather have j, which moves two of them by one and the third one not at all.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

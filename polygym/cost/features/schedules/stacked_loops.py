@@ -20,8 +20,6 @@ Where the rows of a schedule leave instances tied, the loops that are missing ar
 original order, which come last.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ All functions take all statements at once and return columns by their names. Wha
 and the tests compare the two.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from polygym.cost.features.loops.cache_lines import LINE_BYTES

@@ -23,8 +23,6 @@ sizes, { S[i, j] : 0 <= j < i < 2000 } is the triangle above with n = 2000; and 
 help, nobody knows exactly.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

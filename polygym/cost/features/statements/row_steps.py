@@ -11,8 +11,6 @@ all points have in common modulo something. Others, as those of { S[i] : i < 20 
 are left out: loops run through them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from math import gcd

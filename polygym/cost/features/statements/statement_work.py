@@ -12,8 +12,6 @@ of an array that a statement touches are counted so, too.
 An array that is private to threads is touched as a scalar is: one element, again and again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@
 :class:`ActualArgument` is what an array argument is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

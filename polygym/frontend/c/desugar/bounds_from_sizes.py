@@ -11,8 +11,6 @@ Only elements count that are touched however the conditions in the body come out
 plus a constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

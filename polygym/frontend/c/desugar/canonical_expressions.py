@@ -5,8 +5,6 @@ of the array are; what has no constant size stays, and is refused. ``(i < n) & (
 && j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, and ``i[A]`` is ``A[i]``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 from typing import Any

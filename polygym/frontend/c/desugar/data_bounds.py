@@ -20,8 +20,6 @@ is large: with j = -2, ``j < k[i]`` fails and holds from 0 on. So both sides are
 counter is never negative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 

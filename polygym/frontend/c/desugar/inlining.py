@@ -15,8 +15,6 @@ A value that is returned is assigned to a variable first. Where it is used in a 
 the function must change nothing but its own variables: C leaves open when it is called.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial

@@ -16,8 +16,6 @@ loop or into a block stays as it is, to be refused; so does one over a declarati
 behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count

@@ -10,8 +10,6 @@ For an unsigned T, i + 1 is 0 where i has wrapped around, as the value before it
 narrower than int is left alone: its i + 1 would not wrap around.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

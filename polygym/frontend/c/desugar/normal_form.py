@@ -16,8 +16,6 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 ==========================================  ======================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ between them an expression without effects. What may not be evaluated, an arm of
 of ``&&``, is refused if it has an effect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Protocol
 

@@ -11,8 +11,6 @@ that is used as a whole in the function (copied, or given to a function) is left
 refused. Unions are, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

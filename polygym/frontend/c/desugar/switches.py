@@ -13,8 +13,6 @@ Where all groups are single cases, they become ``if … else if … else``. The 
 before anything runs if a statement changes what the value is computed from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

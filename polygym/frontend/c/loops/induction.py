@@ -17,8 +17,6 @@ names are replaced where they stand in subscripts and headers of loops and some 
 product. Statements that change them stay, and disappear where nothing reads what they store.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

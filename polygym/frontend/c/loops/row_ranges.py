@@ -14,8 +14,6 @@ The end ``n * m / c`` is row n / c and element (n % c) m / c of it, one case for
 must not be negative then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

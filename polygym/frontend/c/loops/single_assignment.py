@@ -7,8 +7,6 @@ function of the file that only returns an expression of integers stands for that
     static int at(int i, int j, int m) { return i * m + j; }         at(r, 0, n)  is  r * n + 0
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Any
 

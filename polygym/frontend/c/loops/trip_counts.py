@@ -14,8 +14,6 @@ With a step s <= 0 such a loop does nothing or does not end. For two loops in th
 (:mod:`polygym.frontend.c.memory.delinearization`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

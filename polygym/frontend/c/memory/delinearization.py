@@ -15,8 +15,6 @@ so stays as it is: its subscripts are computed, or refused. Names that stand for
 (:mod:`polygym.frontend.c.loops.single_assignment`) are put in.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -16,8 +16,6 @@ parameters for which nothing does, and whatever else the program needs, the boun
     unsigned i, n;   for (i = 0; i < n - 2; i++) A[i + 2] = 0;     double A[n], and n >= 2
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -12,8 +12,6 @@ and, if asked for, where such a pointer walks through rows of a constant size: w
 is ``A[p_row + e / 8][e % 8]``. Whether the rest is in its row is asked as for every subscript.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pycparser import c_ast

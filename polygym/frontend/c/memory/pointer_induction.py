@@ -12,8 +12,6 @@ name, and is refused as ever; so is one that may point into several arrays. Sums
 ``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

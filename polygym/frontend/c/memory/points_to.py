@@ -1,7 +1,5 @@
 """Targets of pointer expressions: an array or a pointer, its subscripts, and an offset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

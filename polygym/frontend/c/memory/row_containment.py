@@ -6,8 +6,6 @@ is now in its row and now in the next, as ``A[i * m + j + 1]`` may be, has quoti
 ``A[i + (j + 1) / m][(j + 1) % m]``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -16,8 +16,6 @@ Sizes that are given beside the file (:mod:`polygym.frontend.c.source.region_sel
 those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

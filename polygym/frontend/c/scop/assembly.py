@@ -5,8 +5,6 @@ turned into texts, scalars that turned out to be parameters replaced in the expr
 given to the statements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -5,8 +5,6 @@ Scop's context holds. Before the region, what is not affine is passed over (it m
 anything); at the region's start it is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ the access is refused with an example. One under a condition on data is not: whe
 where it goes wrong, only the data say, so it is looked at when the program runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

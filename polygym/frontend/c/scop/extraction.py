@@ -12,8 +12,6 @@ that loop, and so on, the counter negated where the loop runs downwards::
     }
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator as Iterable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -9,8 +9,6 @@ fills one row, numbers without inner braces go on where they are, and zeros fill
     int w[2][3] = {{1}, 2, 3};        1 0 0  2 3 0
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping, Sequence
 from math import prod

@@ -16,8 +16,6 @@ Which reads see a value from outside is asked exactly: those instances and eleme
 dataflow analysis finds no earlier write in the region.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

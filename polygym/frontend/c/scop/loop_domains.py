@@ -13,8 +13,6 @@ value after a stop satisfies C again and the last line is ``reached ∩ C``. In 
 and the loop is refused, unless an ``assert(n >= 0)`` says that this cannot be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol

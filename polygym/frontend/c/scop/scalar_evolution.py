@@ -5,8 +5,6 @@ an unknown start value for every variable, and the start of iteration i from wha
 variable may need another's: of ``b = a; a = i;`` a is known first, then b.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol

@@ -13,8 +13,6 @@ constraints, such that they still happen for some values::
 the advice is left out of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """One region on its way to a Scop: the readers set up, and the steps in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 

@@ -19,8 +19,6 @@ What is not known is read from memory, so that nothing depends on knowing: assig
 statements, unless nothing reads the variable. Values are computed when they are asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

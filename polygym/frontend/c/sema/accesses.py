@@ -4,8 +4,6 @@ An access is recorded as a :class:`SourceAccess` while the region is read, with 
 functions of parameters and iterators; its text is made when all parameters are known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ their own: ``[n, i] -> { [] -> [n - i] }``. isl then aligns spaces by name, and 
 iterators become dimensions only when a domain is complete.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import islpy as isl

@@ -7,8 +7,6 @@ the function is the value of::
     [n, i] -> { [] -> [(2n - i)] : i > 3; [] -> [(0)] : i <= 3 }        i > 3 ? 2 * n - i : 0
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import islpy as isl

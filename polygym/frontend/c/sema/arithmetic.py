@@ -5,8 +5,6 @@ converted here and now where the result is the same as at run time, so ``y[i] = 
 literal ``0.0``.
 """
 
-from __future__ import annotations
-
 import math
 import operator as python_operator
 

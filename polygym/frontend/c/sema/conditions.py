@@ -6,8 +6,6 @@ by itself means ``e != 0``. As in C the right operand of ``&&`` is only evaluate
 holds, so ``n > 0 && i % n == 0`` may divide by ``n``.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any, Protocol
 

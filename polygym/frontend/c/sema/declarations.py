@@ -4,8 +4,6 @@ C's integer types, float and double exist for the rest of polygym; everything el
 its name, at the place of use, because declarations that the region does not touch may be anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

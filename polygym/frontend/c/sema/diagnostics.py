@@ -1,7 +1,5 @@
 """Statements that no region has: why, and what to write instead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pycparser import c_ast

@@ -9,8 +9,6 @@ keeps ``-K p < e < K p`` for a small K it is *piecewise* affine, one piece for e
 which is what a stencil with periodic boundaries needs.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import islpy as isl

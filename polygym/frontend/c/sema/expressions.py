@@ -10,8 +10,6 @@ A load is written with a mark, ``#3``, in place of its relation: the number of i
 known which names are parameters.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -12,8 +12,6 @@ given numbers, and sees none of the region's memory. Functions of the C library 
 another type are known: ``ldexp``, ``lround``, ``toupper``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

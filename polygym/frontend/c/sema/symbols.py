@@ -6,8 +6,6 @@ One walk over the function that holds the region, with C's scopes. Everything la
 which tells whether it stands before, in or after the region.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any

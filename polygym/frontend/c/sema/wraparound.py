@@ -11,8 +11,6 @@ Parameters have no upper bound here. Types of 32 and 64 bits are taken to hold w
 a parameter: :mod:`polygym.programs` refuses to run a program with one of 2^31 or more.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

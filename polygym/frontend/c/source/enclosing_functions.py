@@ -15,8 +15,6 @@ where,
 :class:`CompletedText` finds the way back to the user's own lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

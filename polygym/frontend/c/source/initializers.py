@@ -13,8 +13,6 @@ region a list is what it does each time: zeros in a loop, and what is listed bes
     int w[4] = {0, 7};               int w[4]; for (int at = 0; at < 4; at++) w[at] = 0; w[1] = 7;
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from math import prod

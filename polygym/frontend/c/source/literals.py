@@ -4,8 +4,6 @@ An integer constant has the first type of ``int``, ``unsigned``, ``long`` and ``
 holds it and that its suffix allows; decimal ones are unsigned only with a ``u``.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -10,8 +10,6 @@ the same programs again and again. A text means the same as before if
 The second is asked every time, so a header that is edited is read again. Refusals are not kept.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 from collections import OrderedDict

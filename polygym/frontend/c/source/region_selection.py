@@ -12,8 +12,6 @@ and a library that has functions without a body, ``f +/usr/lib/libmine.so#DIGEST
 So the sizes go wherever the choice of a region goes: into records, searches and replays.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

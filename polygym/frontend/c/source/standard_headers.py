@@ -5,8 +5,6 @@ functions need no declaration here (calls outside the region are never looked at
 known by name), but the parser must be told which identifiers are types.
 """
 
-from __future__ import annotations
-
 import re
 
 _MATH = (

@@ -4,8 +4,6 @@ pycparser's nodes are mutable and know no parents; what is rewritten here is alw
 keeps the places of the original.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 

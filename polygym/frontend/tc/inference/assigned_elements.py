@@ -7,8 +7,6 @@ A tensor that is new is as large as the largest of its subscripts; what is assig
 above, and elements that no index leads to are zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import islpy as isl

@@ -1,7 +1,5 @@
 """Declarations of a definition: known scalars, parameters, and the type of every tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -12,8 +12,6 @@ may be of any element: R is a relation then, and the same holds. The same holds 
 ``C(i) += C(i) * A(i, k)``: all k read the C(i) that each of them writes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import islpy as isl

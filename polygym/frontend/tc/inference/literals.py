@@ -5,8 +5,6 @@ b(i)`` with a float32 a. Were the literals of such statements written ``4.0f``, 
 with types found once as they are and once so, those that differ are the literals' doing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 

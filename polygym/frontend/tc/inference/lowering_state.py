@@ -4,8 +4,6 @@ The steps of :mod:`polygym.frontend.tc.lowering.definitions` add to it: ``declar
 parameters and types, ``inference`` what sizes must satisfy, ``emission`` tensors and statements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

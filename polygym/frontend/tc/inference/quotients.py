@@ -6,8 +6,6 @@ ranges of indices are the same by either rounding. Those of i in ``A((i - 1) / 2
 would begin at 0 or at 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ zero, which is downwards where nothing is negative; what may be negative for som
 divided.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import islpy as isl

@@ -24,8 +24,6 @@ end in ``x + k >= 1 && x + k <= N ? A(x + k - 1) : 0`` with k in 0:3. Without it
 end x where x + 2 <= N, but with it there are elements to be read behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ that has a size already. Afterwards it is certain that none of them leaves its t
 which one would are excluded, if a ``where`` asked for it, or the statement is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import islpy as isl

@@ -6,8 +6,6 @@ those of i come from I, where it is a subscript itself. What the access may read
 that dimension, { [i, j] -> [g, j] : 0 <= g < M }.
 """
 
-from __future__ import annotations
-
 import islpy as isl
 
 from polygym.errors import SourceError, SourceLocation

@@ -1,7 +1,5 @@
 """Usage of tensors by a statement: which it may read and assign, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import islpy as isl

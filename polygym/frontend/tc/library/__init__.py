@@ -5,8 +5,6 @@ gradient of ``conv2d`` is ``conv2d_gradient``, or, where its parts are separate 
 everything that begins with ``conv2d_gradient_of_``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache

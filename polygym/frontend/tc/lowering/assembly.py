@@ -1,7 +1,5 @@
 """The finished program: its arrays, its signature, its order."""
 
-from __future__ import annotations
-
 import islpy as isl
 
 from polygym.frontend.tc.inference.lowering_state import LoweringState

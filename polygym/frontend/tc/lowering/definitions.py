@@ -13,8 +13,6 @@ no range is empty and no access leaves its tensor, is its context. A scalar whos
 a parameter too, which has only that value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import islpy as isl

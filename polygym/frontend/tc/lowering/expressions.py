@@ -5,8 +5,6 @@ once, and sums of them are summed up, so that one which does not fit is refused.
 unless a conversion says so.
 """
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from polygym.errors import SourceError, SourceLocation

@@ -1,7 +1,5 @@
 """A statement whose ranges are known → one or two statements of the program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never

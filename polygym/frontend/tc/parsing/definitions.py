@@ -28,8 +28,6 @@ Nothing separates statements: an expression ends where no operator follows, and 
 name of the next statement's tensor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace

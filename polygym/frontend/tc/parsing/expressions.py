@@ -4,8 +4,6 @@ A level of precedence is a function of itself: what it reads are operands of the
 with operators of its own between them.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 

@@ -7,8 +7,6 @@ indices too::
     (float(N0, N1) T0, float(N1, N2) T1) -> (T2) { T2(i0, i1) +=! T0(i0, i2) * T1(i2, i1) }
 """
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression, size_locations

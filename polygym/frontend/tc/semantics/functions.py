@@ -11,8 +11,6 @@ once. Single precision is computed in double and rounded, but for rsqrt and fdiv
 vectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

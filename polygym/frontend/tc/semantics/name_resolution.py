@@ -5,8 +5,6 @@ parameters whose value is known. (A stride has to be known, since ``s * i`` is a
 What is left of a statement are indices, sizes, tensors and functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import assert_never

@@ -11,8 +11,6 @@ a double, ``2`` is what stands beside it. Comparisons, ``&&``, ``||`` and ``!`` 
 an int, but one that may be assigned to a bool.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import TypeAlias, assert_never
 

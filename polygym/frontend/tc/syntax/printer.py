@@ -1,7 +1,5 @@
 """Syntax tree → text, the way a person would write it, with the parentheses that are needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import assert_never
 

@@ -7,8 +7,6 @@ Comments run from ``#`` to the end of the line. A number is what C takes for one
 alone stays a function.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from enum import Enum

@@ -3,8 +3,6 @@
 Names are by position, so that equal work has equal text, by which kernels are kept.
 """
 
-from __future__ import annotations
-
 from polygym.graphs.execution.ir.nests import (
     AffineIndex,
     ArrayAccess,

@@ -3,8 +3,6 @@
 Equal operations are one. What a view shows is moved where an operation needs it in one piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

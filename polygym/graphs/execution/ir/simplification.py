@@ -5,8 +5,6 @@ one: sums of tensors of shapes (1, 64, 56, 56) and (200704) are one kernel, a co
 product of matrices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise

@@ -5,8 +5,6 @@ every axis of the one that is there an axis of the view times a step plus a begi
 beginning alone. What lies in one piece is no view but the array itself from some element on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -6,8 +6,6 @@ activations of products, are operations of their own.
 Convolutions and pools as operations: padding by itself, in the form that runs fastest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod

@@ -7,8 +7,6 @@ such a function, its head; its result is what the last one, its root, makes.
 Operations outside of a group need its root alone, so the group can run at the place of the root.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias

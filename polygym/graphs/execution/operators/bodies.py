@@ -4,8 +4,6 @@ A body says in which statements a result comes about, and how an element of it i
 that element-wise functions can follow in the same nest. A draft has the parameters meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

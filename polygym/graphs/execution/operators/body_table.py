@@ -1,7 +1,5 @@
 """The table of operators that do more than a function of elements, and what moves elements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from polygym.graphs.execution.ir.nests import GuardedSelect, TextTemplate, index_named

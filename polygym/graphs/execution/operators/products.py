@@ -3,8 +3,6 @@
 Windows of images as bodies: pools, and all windows as the columns of a matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -1,7 +1,5 @@
 """Sums, means and largest elements along axes, and what is made by them, as bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod

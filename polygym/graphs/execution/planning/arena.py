@@ -5,8 +5,6 @@ gap that is large enough among those that are needed at the same time. No two bl
 step needs both overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

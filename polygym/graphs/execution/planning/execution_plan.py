@@ -5,8 +5,6 @@ Parts of a concatenation whose parts lie one after the other are written where t
 element-wise operation writes over an operand that nothing needs any longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum

@@ -10,8 +10,6 @@ Example: relu(conv(x, w)) takes 310 µs in one kernel; the convolution alone tak
 alone 20 µs. So there are two kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod

@@ -1,7 +1,5 @@
 """Machine code of nests: equal ones are compiled once, and kept in the user's cache."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from polygym.frontend.tc import parse_definitions

@@ -1,7 +1,5 @@
 """Description of a step for users, and the memory that its kernel needs for itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -13,8 +13,6 @@ copied next to each other.
 From a model to machine code: operations, groups, memory, kernels, calls.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

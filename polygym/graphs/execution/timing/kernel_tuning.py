@@ -7,8 +7,6 @@ the lesser counts. So are the kernels of every choice between one and two of the
 search goes on where it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard

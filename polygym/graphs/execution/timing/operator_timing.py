@@ -7,8 +7,6 @@ concatenations along the outermost axis are written where they belong. Others ar
 that copies as much.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from math import inf, prod

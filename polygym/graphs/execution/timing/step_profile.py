@@ -7,8 +7,6 @@ they add, so multiplications alone bound them too; what is cheaper than it looks
 known, zeros) is not seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

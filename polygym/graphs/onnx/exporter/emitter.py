@@ -1,7 +1,5 @@
 """The ONNX graph that is being written: its nodes, its constants, the names of its values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

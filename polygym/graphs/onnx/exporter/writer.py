@@ -4,8 +4,6 @@ Weights that together take more than fits into one file stand in a file beside i
 what is in it: so the old pair stays whole until the new one is.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path

@@ -3,8 +3,6 @@
 Nothing in a file is believed: what it is, how large it is and what it names is looked at first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

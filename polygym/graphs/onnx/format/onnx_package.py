@@ -1,7 +1,5 @@
 """The package ``onnx``, which the extra ``graphs`` brings, asked for where it is needed."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -3,8 +3,6 @@
 A name keeps its letters, digits and ``_ . : / -``; every other character becomes ``_``.
 """
 
-from __future__ import annotations
-
 import re
 
 __all__ = ["SafeNames"]

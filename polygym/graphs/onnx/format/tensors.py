@@ -5,8 +5,6 @@ and results of the model included. Everything else stays what it is, and what po
 for (booleans, bytes) may appear where it is known while the file is read, in shapes and masks.
 """
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any

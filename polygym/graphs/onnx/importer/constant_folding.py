@@ -6,8 +6,6 @@ may compute is a closed list, of operators whose results are as large as what th
 looked at first.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

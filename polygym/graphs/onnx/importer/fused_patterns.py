@@ -6,8 +6,6 @@ Layer norm is d / √(mean of d² + ε) for d = x minus its mean along the last 
 multiplied to it or added afterwards becomes its scale or bias.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

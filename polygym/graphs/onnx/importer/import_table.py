@@ -1,7 +1,5 @@
 """Table of the ONNX operators that are read, and messages about the others."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -4,8 +4,6 @@ Only nodes that a result needs are looked at. What the branches of a condition t
 counts as taken by the condition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -9,8 +9,6 @@ An extent that the file leaves open has a name (``batch``) or none; the caller g
 shape of the input, and a name then stands for the same extent in every input.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index

@@ -4,8 +4,6 @@ Every node is inferred when it is made, so that what makes no sense is told of t
 from. Weights of equal elements are one weight, under the first name.
 """
 
-from __future__ import annotations
-
 from hashlib import blake2b
 from typing import Any
 

@@ -4,8 +4,6 @@ An input is a :class:`~polygym.rewrite.term.Term`, or an array where it is known
 :meth:`OnnxNode.term` gives it as a tensor, :meth:`OnnxNode.array` as numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Attention as one operator (opset 23), taken apart: softmax(scale q kᵀ + mask) v."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal

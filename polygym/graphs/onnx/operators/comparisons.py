@@ -4,8 +4,6 @@ So ``And`` is a product and ``Or`` the larger of two, and a truth that becomes a
 What is known while the file is read (masks, most of the time) is a weight of ones and zeros.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 

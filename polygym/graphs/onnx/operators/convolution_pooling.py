@@ -4,8 +4,6 @@ Pads are counted once and for all: what ``auto_pad`` and ``ceil_mode`` ask for b
 give as many windows. They are called ``same`` or ``valid`` where they are just that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import prod
 

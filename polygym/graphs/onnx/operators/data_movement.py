@@ -1,7 +1,5 @@
 """Operators that move elements, from ONNX."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Any

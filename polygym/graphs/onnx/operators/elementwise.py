@@ -1,7 +1,5 @@
 """Operators on single elements, from ONNX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 

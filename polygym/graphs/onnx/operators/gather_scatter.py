@@ -8,8 +8,6 @@ whether it gets any, (1, 0, 1, 0), so that the result is (y, b, x, d). Places be
 end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

@@ -6,8 +6,6 @@ the largest are (0, 1, 1), there stand the places (0, 1, 2), otherwise more than
 take log₂ n additions: (a, b, c, d), (a, a+b, b+c, c+d), (a, a+b, a+b+c, a+b+c+d).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

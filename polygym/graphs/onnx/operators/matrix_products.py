@@ -4,8 +4,6 @@
 broadcast is repeated before, and a vector is a matrix of one row or column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 from string import ascii_letters

@@ -5,8 +5,6 @@ s = bias - mean f. Where x is a convolution or product by a weight, f goes into 
 into the bias. The others are ``layer-norm`` along one axis that stands for several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 from math import prod

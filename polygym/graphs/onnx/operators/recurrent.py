@@ -5,8 +5,6 @@ does not depend on the state (all inputs by W, and the biases) is one product fo
 graph has as many copies of a step as the sequence is long: at most ``_MAX_STEPS``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ Example: [a b] twice as large, linear and half-pixel, is at -0.25, 0.25, 0.75, 1
 [a, 0.75 a + 0.25 b, 0.25 a + 0.75 b, b], as places outside have the element at the border.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -11,8 +11,6 @@ Where windows stand side by side (as large as the stride, nothing around them) n
 is a product by channels, whose results are put side by side.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from polygym.graphs.onnx.format.tensors import Array

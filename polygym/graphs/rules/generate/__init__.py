@@ -9,8 +9,6 @@ Each world that is done is kept in a journal beside the table, so that an interr
 where it was.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

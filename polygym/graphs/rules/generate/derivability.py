@@ -3,8 +3,6 @@
 Many equations are looked at together, in one e-graph, since their terms have parts in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from polygym.graphs.ir.build import make_node

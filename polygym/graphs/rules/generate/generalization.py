@@ -7,8 +7,6 @@ alone is computed: an axis as the last or the last but one of a variable, the pl
 the extent of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Rules with one source: from pairs of terms of equal value to what does not follow from others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from polygym.graphs.operators.types import Data

@@ -1,7 +1,5 @@
 """The table of what was found: less what follows from the rest, and both ways in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from polygym.graphs.operators.types import NumberData, TensorType, TextData

@@ -6,8 +6,6 @@ one is chosen that keeps most of the instances on which the rule is right, and o
 shortest. New failures under it are added, and the search begins again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, permutations

@@ -5,8 +5,6 @@ have values that were met before, the terms that had them are the sources. Those
 variable, as two products of one input do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ holds for other shapes is for verification to say. A template is a pattern with 
 one operator, a half of a split too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.graphs.operators.types import TensorType

@@ -19,8 +19,6 @@ of the second, and so on; there is no number for one without instances. A statem
 one piece has any stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -23,8 +23,6 @@ What is suggested is cheap to find and often useless;
 :mod:`polygym.poly.transform.splitting.selection` tries it out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import islpy as isl

@@ -33,8 +33,6 @@ Warshall's algorithm has (2, 0, -3), one instance after the other; in pieces at 
 has (2, 2, -1), steps of two loops that run in parallel.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

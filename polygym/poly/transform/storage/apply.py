@@ -17,8 +17,6 @@ Side condition, which :mod:`polygym.poly.transform.storage.verification` proves 
 each read sees the value that it saw before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache

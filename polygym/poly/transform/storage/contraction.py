@@ -33,8 +33,6 @@ Dimensions are taken one after the other: once one has a window, elements that s
 count as equal in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

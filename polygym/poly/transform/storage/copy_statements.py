@@ -11,8 +11,6 @@ its own.
 isl's functions as the texts that a Scop holds: accesses, sizes, and both as C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -14,8 +14,6 @@ The limit is the user's, and a few times what the program's own arrays take. Whe
 the program stays as it is. What is expanded is contracted again when the schedule is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ allocated: the box around all versions, not the versions that are used. Of what 
 threads every processor has what the source has of it, once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod

@@ -31,8 +31,6 @@ keeps the results bit for bit, or is refused: :mod:`polygym.poly.transform.stora
 proves it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ Nothing is offered that isl cannot prove to be right.
 The choices for a program's storage are its webs, the loops that they inhibit, and prices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -14,8 +14,6 @@ Nothing here knows how versions were chosen. So a choice of versions may be wron
 refused; it cannot be wrong and go unnoticed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import islpy as isl

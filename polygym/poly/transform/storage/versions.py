@@ -21,8 +21,6 @@ No two writes need to have versions of their own: elements that are shared are s
 before, and :mod:`polygym.poly.transform.storage.verification` looks whether that is right.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeAlias
 

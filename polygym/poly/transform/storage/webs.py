@@ -18,8 +18,6 @@ several of one array. The elements that are read before anything is written to t
 are left in the end, are found in the same way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

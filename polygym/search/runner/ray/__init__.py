@@ -14,8 +14,6 @@ JSON, and ``benches`` are all of it. ``endings`` of episodes are measured while 
 ``status`` says how a cluster is, without disturbing it.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

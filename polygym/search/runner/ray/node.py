@@ -11,8 +11,6 @@ Meanwhile it gives a sign of life now and then, the row ``waiting``, and can be 
 What is done is chosen by a name in a table, never by anything that comes with the message.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -10,8 +10,6 @@ What goes through Ray is texts of JSON. The actor's class is found by its name o
 polygym has to be installed; nothing of polygym's is pickled.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -4,8 +4,6 @@ Nobody is hired and nothing is measured for that; a worker that is there is aske
 beside its work.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

@@ -4,8 +4,6 @@
 HTML with its table, and ``files`` writes them.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from polygym.lazy_imports import lazy_attributes

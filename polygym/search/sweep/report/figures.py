@@ -3,8 +3,6 @@
 They are drawn of what there is: a sweep that has just begun has pictures with less in them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

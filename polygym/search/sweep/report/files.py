@@ -1,7 +1,5 @@
 """Writing a report: the page, and a PNG and an SVG file of each picture beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from polygym.files import write_atomically

@@ -6,8 +6,6 @@ for a column of a paper stays half as wide as one for a page. Wide things scroll
 that the page fits narrow screens and a picture's letters never become too small to be read.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable, Iterator, Sequence

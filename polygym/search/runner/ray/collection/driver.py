@@ -4,8 +4,6 @@ A visit is made by one node from its beginning to its end, since its candidates 
 outcomes before. Clocks of nodes go into the corpus as those of one machine do.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ measure the same program, each under its own key. Two frequency policies of one 
 key in a corpus, so only one of them may work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field

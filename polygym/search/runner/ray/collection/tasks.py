@@ -4,8 +4,6 @@ It is done by :meth:`polygym.search.corpus.collector.Collection.visit`, with a c
 nothing: it knows what the driver knows of the visit, and sends what is added.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

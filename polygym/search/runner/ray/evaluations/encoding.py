@@ -1,7 +1,5 @@
 """Encoding of evaluation jobs, program and conditions, as JSON and back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from polybench import Dataset

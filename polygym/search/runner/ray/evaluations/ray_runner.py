@@ -5,8 +5,6 @@ each node, and the tuner, which learns from one candidate after the other, finds
 The last comparison is of runs in turn, so one node makes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

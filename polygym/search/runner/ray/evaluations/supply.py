@@ -1,7 +1,5 @@
 """The jobs of a bench: batches of choices of one program, for nodes of one kind."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The program of the last job stays open, so that the original order is not measured anew each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field

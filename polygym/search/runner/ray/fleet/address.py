@@ -5,8 +5,6 @@
 ``ray://auto`` the one that this machine belongs to.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from polygym.errors import InputError

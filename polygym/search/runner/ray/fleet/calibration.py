@@ -12,8 +12,6 @@ Example: with a drift of 1.25 and t0 = 0.40 ms, the times 0.42, 0.55, 0.41 are f
 of 0.55, 0.57 is not.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ transport's; here is what a death means: the rows that came are kept, the rest g
 worker. A worker whose calibration drifts, or that is silent for too long, is drained and said.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

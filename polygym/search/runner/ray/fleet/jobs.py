@@ -5,8 +5,6 @@ in their words, numbers. What a worker answers is a list of rows, each a JSON ob
 ``row``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field

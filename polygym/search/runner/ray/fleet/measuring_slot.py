@@ -5,8 +5,6 @@ programs on one machine all the same, and so are two clusters; their clocks woul
 other. A lock on a file settles it: the kernel gives it back when its holder ends, however it ends.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

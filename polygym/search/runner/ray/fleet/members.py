@@ -1,7 +1,5 @@
 """The workers of a fleet, as the driver sees them: who they are, what they are at, how they are."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

@@ -9,8 +9,6 @@ For trials on one machine a node may pretend to be of another kind. It says so: 
 processor then ends with ``(pretending to be NAME)``, so nothing that is stored takes it for real.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

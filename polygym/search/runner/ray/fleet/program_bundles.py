@@ -13,8 +13,6 @@ Example: ``/home/me/k/my.c`` with ``#include "../lib/size.h"`` is the bundle ::
 of which the digest is that of all names and texts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

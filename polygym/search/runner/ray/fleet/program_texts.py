@@ -8,8 +8,6 @@ it is read here is not sent; the reason is, so that the program fails there as i
 here.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

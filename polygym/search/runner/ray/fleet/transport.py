@@ -6,8 +6,6 @@ without processes. A *site* is a machine that offers a measuring slot. Hiring a 
 network: no objects of polygym's, no code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias

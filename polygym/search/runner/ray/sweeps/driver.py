@@ -5,8 +5,6 @@ First every program is searched, then the best of each are confirmed
 seed, so it does not matter who plays which episodes, nor how often a node dies.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -9,8 +9,6 @@ Runs are kept in order, disjoint, and not touching.
 [range(1, 2), range(3, 10)]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -4,8 +4,6 @@ An outcome is known by its schedule's text on the way, since its number is the d
 programs' names are left out: a job is about one program, which may have another path on the node.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

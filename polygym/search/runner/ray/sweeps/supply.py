@@ -6,8 +6,6 @@ there are more nodes than programs, several share one, each with a part of what 
 at most, so that a slow one does not hold up the others at the end.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
