@@ -39,6 +39,3 @@ def cache_hash(cls: Class) -> Class:
 
     cls.__hash__ = kept  # type: ignore[method-assign]
     return cls
-
-
-__all__ = ["CachedHash", "cache_hash"]

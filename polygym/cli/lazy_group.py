@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-__all__ = ["LazyGroup"]
-
 
 class LazyGroup(click.Group):
     """A group whose commands stand in modules of a package, each as its ``command``.

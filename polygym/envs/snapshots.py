@@ -5,9 +5,6 @@ from typing import Self, TypeVar
 
 import gymnasium
 
-__all__ = ["SnapshotEnv"]
-
-
 ObservationType = TypeVar("ObservationType")
 ActionType = TypeVar("ActionType")
 

@@ -32,17 +32,6 @@ import numpy as np
 from polygym.errors import InputError, PolygymError
 from polygym.foreign.libc import exit_with_parent
 
-__all__ = [
-    "TOLERANCE",
-    "Backend",
-    "BenchmarkEntry",
-    "BenchmarkResult",
-    "CallTimes",
-    "ModelBenchmark",
-    "run_benchmark",
-    "time_interleaved",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CallTimes:

@@ -23,8 +23,6 @@ from polygym.graphs.ir.model import Model, random_weights
 from polygym.graphs.ir.text import parse_graph
 from polygym.graphs.saved_model import read_model
 
-__all__ = ["ModelSource", "open_source"]
-
 _LARGEST_TEXT = 64 * 2**20
 
 

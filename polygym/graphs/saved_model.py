@@ -28,7 +28,6 @@ from polygym.graphs.ir.text import graph_text, parse_graph
 if TYPE_CHECKING:
     from polygym.graphs.execution import CompiledModel
 
-__all__ = ["SavedModel", "load", "read_model", "save"]
 
 _GRAPH, _WEIGHTS, _REPORT, _CHECKSUMS = "graph.txt", "weights.npz", "report.json", "sums.json"
 

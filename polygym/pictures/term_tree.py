@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from polygym.pictures import style
 from polygym.pictures.page import TITLE, new_page, pixels
 
-__all__ = ["tree_picture"]
-
 _MAX_NODES = 160
 _MAX_LABEL_LENGTH = 12
 _EDGE = 40.0

@@ -376,6 +376,3 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
 def _name(target: str) -> str:
     is_named = _kernel(target) is not None or not is_path(target)
     return target if is_named else Path(target).name
-
-
-__all__ = ["FILE_SIZES", "is_path", "load_program", "load_scop"]

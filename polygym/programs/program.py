@@ -57,6 +57,3 @@ class Program:
     def shape(self, array: Array) -> tuple[int, ...]:
         """Return the sizes of an array for the parameter values."""
         return tuple(evaluate_extent(extent, dict(self.parameters)) for extent in array.extents)
-
-
-__all__ = ["Program", "ProgramOutput"]

@@ -12,8 +12,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder, variable_names
 from polygym.rewrite.type_table import REFUSED, TypeTable
 
-__all__ = ["RuleApplicability", "built_parts", "is_computed_literal"]
-
 
 def is_computed_literal(one: Term) -> bool:
     """Whether a part of a rule is a literal that the domain computes: ``(=function …)``."""

@@ -33,8 +33,6 @@ from polygym.rewrite.substitution import RuleMatch, TermIndex
 from polygym.rewrite.term import Head, Term
 from polygym.rewrite.type_table import TypeTable, type_table
 
-__all__ = ["BacktrackingProgress", "BacktrackingResult", "SearchEnd", "Valuation", "backtrack"]
-
 _MAX_CACHED_COSTS = 200_000
 
 

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 from polygym.errors import PolygymError
 from polygym.rewrite.term import Head
 
-__all__ = ["Data", "Domain", "Inadmissible", "TrivialDomain"]
-
 Data = Any
 
 

@@ -16,8 +16,6 @@ from typing import Any
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, substitute, term, variable_names
 
-__all__ = ["MatchJoin", "canonical_pattern", "rule_join"]
-
 
 def canonical_pattern(source: Term) -> tuple[Term, tuple[str, ...]]:
     """Return a pattern with its variables numbered, and what they were called.

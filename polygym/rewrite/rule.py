@@ -27,8 +27,6 @@ from polygym.rewrite.domain import Domain
 from polygym.rewrite.s_expressions import TermReader, term_text
 from polygym.rewrite.term import Term, is_variable, postorder, rebuild, term, variable_names
 
-__all__ = ["Rule", "check_rule_terms", "parse_rules", "rules_text"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

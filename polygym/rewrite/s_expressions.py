@@ -17,16 +17,6 @@ from dataclasses import dataclass
 from polygym.errors import SourceError, SourceLocation
 from polygym.rewrite.term import Head, Term, postorder, term
 
-__all__ = [
-    "TermReader",
-    "TermToken",
-    "is_decimal",
-    "is_integer",
-    "parse_term",
-    "term_text",
-    "tokenize",
-]
-
 _TOKEN = re.compile(r"""[ \t\r\f\v]+|;[^\n]*|\n|[()]|"(?:[^"\\\n]|\\.)*"|[^\s()";]+|.""")
 _INTEGER = re.compile(r"[+-]?\d+")
 _REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")

@@ -37,8 +37,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, is_variable, postorder, term, variable_names
 from polygym.rewrite.type_table import REFUSED, TypeTable, type_table
 
-__all__ = ["RuleMatch", "TermIndex", "apply_match", "find_matches"]
-
 OperatorKey: TypeAlias = tuple[type, Head, int]
 
 

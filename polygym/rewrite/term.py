@@ -23,19 +23,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
-__all__ = [
-    "Head",
-    "Term",
-    "is_variable",
-    "memoized_value",
-    "postorder",
-    "rebuild",
-    "size",
-    "substitute",
-    "term",
-    "variable_names",
-]
-
 Head: TypeAlias = str | int | float
 Value = TypeVar("Value")
 

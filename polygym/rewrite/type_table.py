@@ -10,8 +10,6 @@ from polygym.lru_cache import LruCache
 from polygym.rewrite.domain import Data, Domain, Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
-__all__ = ["REFUSED", "TypeTable", "type_table"]
-
 REFUSED = -1
 """The number in the place of data where there are none: such a node is inadmissible."""
 

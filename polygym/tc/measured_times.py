@@ -17,8 +17,6 @@ from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.sqlite_files import sqlite_errors
 from polygym.tc.cache import compiler_fingerprint
 
-__all__ = ["MeasuredTimes", "user_measured_times"]
-
 _TABLE = """CREATE TABLE IF NOT EXISTS times (machine TEXT NOT NULL, code TEXT NOT NULL,
     threads INTEGER NOT NULL, operator TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
     PRIMARY KEY (machine, code, threads, operator))"""

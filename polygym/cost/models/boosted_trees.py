@@ -242,6 +242,3 @@ def feature_importances(model: BoostedTrees, limit: int = 20) -> Sequence[tuple[
     total = max(1e-12, float(gains.sum()))
     order = np.argsort(-gains)[:limit]
     return [(model.feature_names[k], float(gains[k]) / total) for k in order]
-
-
-__all__ = ["BoostedTreeOptions", "BoostedTrees", "feature_importances", "train_boosted_trees"]

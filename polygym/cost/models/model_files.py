@@ -39,6 +39,3 @@ def load_model(path: Path) -> BoostedTrees | TreeGRU:
     if begin == _ZIP:
         return TreeGRU.load(path)
     raise InputError(f"{path}: expected a model of trees or a tree-gru, found neither")
-
-
-__all__ = ["load_model", "model_file_digest"]

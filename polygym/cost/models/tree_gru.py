@@ -328,6 +328,3 @@ def _load_networks(
     if arrays or not members:
         raise ValueError(f"{len(members)} networks and {len(arrays)} arrays besides")
     return tuple(members)
-
-
-__all__ = ["TreeGRU", "TreeGRUOptions", "TreeGRUShape", "train_tree_gru"]

@@ -143,6 +143,3 @@ def _parse_tree(block: dict[str, str]) -> dict[str, list[float]]:
 
 def _parse_numbers(text: str) -> list[float]:
     return [float(word) for word in text.split()]
-
-
-__all__ = ["TreeArrays", "TreeInference"]

@@ -8,8 +8,6 @@ from typing import Any
 from polygym.errors import InputError
 from polygym.graphs.ir.model import Model
 
-__all__ = ["as_onnxruntime"]
-
 
 def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function of a list of arrays that returns the list of results.

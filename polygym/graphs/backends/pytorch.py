@@ -16,8 +16,6 @@ from polygym.graphs.operators.registry import operator_named
 from polygym.graphs.operators.types import NumberData, TextData
 from polygym.rewrite.term import Term
 
-__all__ = ["as_torch"]
-
 
 def as_torch(model: Model) -> Callable[..., list[Any]]:
     """Return a function of tensors that returns the list of results.

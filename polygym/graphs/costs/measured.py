@@ -24,8 +24,6 @@ from polygym.graphs.operators.types import Data, NumberData, TensorType, TextDat
 from polygym.rewrite.term import Head
 from polygym.tc.measured_times import MeasuredTimes, user_measured_times
 
-__all__ = ["MeasuredCosts", "NodeCosts", "TypedNode", "operator_key"]
-
 TypedNode: TypeAlias = tuple[Head, tuple[Any, ...], Data]
 """A node as costs know it: the head, the data of the children, the data of the node."""
 

@@ -12,8 +12,6 @@ from polygym.graphs.operators.registry import operator_named
 from polygym.graphs.operators.types import Data, TensorBundle, TensorPair, TensorType
 from polygym.rewrite.term import Head
 
-__all__ = ["NodeWork", "is_executed", "node_work"]
-
 
 @dataclass(frozen=True, slots=True)
 class NodeWork:

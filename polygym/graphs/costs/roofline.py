@@ -12,8 +12,6 @@ from polygym.graphs.costs.node_work import is_executed, node_work
 from polygym.graphs.operators.types import Data
 from polygym.rewrite.term import Head
 
-__all__ = ["RooflineCosts"]
-
 
 @dataclass(frozen=True)
 class RooflineCosts:

@@ -18,8 +18,6 @@ from polygym.graphs.ir.graph import Graph
 from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 
-__all__ = ["changed_nodes"]
-
 _NodeKey: TypeAlias = tuple[Hashable, ...]
 
 

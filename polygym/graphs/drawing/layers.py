@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["EDGE_WIDTH", "LayerGrid", "closest_positions", "order_layers", "x_positions"]
-
 EDGE_WIDTH = 6.0
 """How wide a place is that an edge passes through."""
 

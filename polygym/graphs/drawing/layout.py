@@ -12,8 +12,6 @@ from math import ceil
 
 from polygym.graphs.drawing.layers import EDGE_WIDTH, LayerGrid, order_layers, x_positions
 
-__all__ = ["GraphLayout", "Point", "layered_layout"]
-
 Point = tuple[float, float]
 
 _LAYER_GAP, _COLUMN_GAP = 26.0, 36.0

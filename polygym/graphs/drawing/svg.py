@@ -19,8 +19,6 @@ from polygym.graphs.ir.graph import Graph, signature_of
 from polygym.pictures import style
 from polygym.rewrite.term import Term
 
-__all__ = ["MAX_NODES", "comparison_svg", "graph_svg"]
-
 MAX_NODES = 400
 """How many nodes are drawn at most; a note says how many there are."""
 

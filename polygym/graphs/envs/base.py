@@ -33,8 +33,6 @@ from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 from polygym.mdp.problems import arguments
 from polygym.rewrite.rule import Rule
 
-__all__ = ["GraphEnv", "Info"]
-
 Info = dict[str, Any]
 
 _MAX_THREADS = 1024

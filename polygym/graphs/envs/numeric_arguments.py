@@ -5,8 +5,6 @@ from math import inf, isfinite
 from polygym.errors import InputError
 from polygym.mdp.problems import arguments
 
-__all__ = ["integer_argument", "real_argument"]
-
 
 def integer_argument(name: str, value: object, minimum: int, maximum: int) -> int:
     """Return an integer argument.

@@ -23,22 +23,6 @@ from polygym.graphs.operators.types import TensorPair, TensorType
 from polygym.mdp.observation.arrays import Array, ArraySpec
 from polygym.rewrite.term import Head, Term
 
-__all__ = [
-    "CANDIDATE_COLUMNS",
-    "EDGE_COLUMNS",
-    "MAX_VALUE",
-    "NODE_COLUMNS",
-    "OPERATOR_COLUMNS",
-    "OPERATOR_NAMES",
-    "SUBSTITUTION_COLUMNS",
-    "edge_table",
-    "graph_table_specs",
-    "node_table",
-    "operator_index",
-    "operator_table",
-    "signed_log",
-]
-
 OPERATOR_NAMES = (*OPERATORS, "concat")
 """The operators, which are numbered from 1 in this order; ``concat`` of any count is one."""
 

@@ -25,8 +25,6 @@ from polygym.graphs.envs.saturation_episode import (
 from polygym.graphs.envs.substitution_episode import STOP, SubstitutionEpisode
 from polygym.pickling import pickle_by_name
 
-__all__ = ["SteepestDescent", "Tensat"]
-
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True)

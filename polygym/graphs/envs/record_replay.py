@@ -18,8 +18,6 @@ from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
 from polygym.mdp.records.json_entries import JsonEntries
 from polygym.rewrite.rule import parse_rules, rules_text
 
-__all__ = ["replay"]
-
 _ENVIRONMENTS: Mapping[str, type[GraphEnv]] = {
     SaturateEnv.ID: SaturateEnv,
     SubstituteEnv.ID: SubstituteEnv,

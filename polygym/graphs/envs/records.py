@@ -25,16 +25,6 @@ from polygym.mdp.records.episode_record import read_record_as
 from polygym.rewrite.rule import rules_text
 from polygym.version import __version__
 
-__all__ = [
-    "FORMAT",
-    "KEYS",
-    "STOP_NAME",
-    "VERSION",
-    "episode_record",
-    "read_record",
-    "rules_digest",
-]
-
 FORMAT = "polygym graph episode"
 VERSION = 1
 

@@ -11,8 +11,6 @@ from polygym.mdp.observation.arrays import Array
 from polygym.pictures.page import text_page
 from polygym.pictures.text_columns import TextColumn, TextEntry
 
-__all__ = ["episode_pixels", "episode_svg", "episode_text", "matched_nodes_svg"]
-
 _MAX_LINES = 40
 
 

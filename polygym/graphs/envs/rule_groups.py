@@ -17,8 +17,6 @@ from polygym.graphs.operators.registry import OPERATORS
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import postorder
 
-__all__ = ["RuleGroup", "rule_group", "rule_operators", "rules_by_group"]
-
 _CONVOLUTIONS = frozenset({"conv", "enlarge", "merge", "poolmax", "poolavg"})
 _MOVES = frozenset({"transpose", "reshape"})
 _SPLITS = frozenset({"split", "split0", "split1"})

@@ -18,8 +18,6 @@ from polygym.graphs.envs.shared_docstrings import with_shared_sections
 from polygym.graphs.envs.task import GraphTask
 from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 
-__all__ = ["GROUP_COLUMNS", "SATURATION_PROGRESS", "SaturateEnv", "saturation_tables"]
-
 ID = "polygym/Saturate-v0"
 
 SATURATION_PROGRESS = (

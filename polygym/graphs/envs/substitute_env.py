@@ -18,8 +18,6 @@ from polygym.graphs.envs.substitution_episode import (
 from polygym.graphs.envs.task import GraphTask
 from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 
-__all__ = ["SUBSTITUTION_PROGRESS", "SubstituteEnv", "substitution_table_specs"]
-
 SUBSTITUTION_PROGRESS = (
     "steps_by_limit",
     "cost",

@@ -31,15 +31,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Term
 
-__all__ = [
-    "STOP",
-    "AppliedSubstitution",
-    "SubstitutionEpisode",
-    "SubstitutionOptions",
-    "nodes_in_text_order",
-    "start_substitution",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SubstitutionCandidate:

@@ -34,21 +34,6 @@ from polygym.rewrite.rule import Rule, check_rule_terms
 from polygym.rewrite.term import Head, Term
 from polygym.rewrite.type_table import TypeTable
 
-__all__ = [
-    "COSTS",
-    "DEFAULT_RULES",
-    "RUNNING",
-    "CostCache",
-    "GraphEpisode",
-    "GraphTask",
-    "check_sound",
-    "costs_from_argument",
-    "graphs_from_argument",
-    "open_graph",
-    "operator_name",
-    "rules_from_argument",
-]
-
 COSTS = ("static", "measured")
 DEFAULT_RULES = "default"
 RUNNING = "running"

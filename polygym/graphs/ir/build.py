@@ -16,27 +16,6 @@ from polygym.graphs.operators.types import TensorType, shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, term
 
-__all__ = [
-    "binary",
-    "concat",
-    "conv",
-    "graph_input",
-    "literal",
-    "make_node",
-    "matmul",
-    "pool",
-    "relu",
-    "reshape",
-    "shape_literal",
-    "shape_of",
-    "sigmoid",
-    "split",
-    "tanh",
-    "transpose",
-    "unary",
-    "weight",
-]
-
 
 def make_node(head: Head, *children: Term | Head) -> Term:
     """Return a node; literals may be given as they are."""

@@ -13,8 +13,6 @@ from polygym.graphs.operators.types import Data, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
-__all__ = ["TENSOR_DOMAIN", "TensorDomain", "infer_all"]
-
 
 class TensorDomain:
     """The operators of :mod:`polygym.graphs.operators`; implements the protocol of rewriting."""

@@ -19,8 +19,6 @@ from polygym.pickling import pickle_by_name
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
 
-__all__ = ["Graph", "Signature", "signature_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Signature:

@@ -11,8 +11,6 @@ from polygym.errors import InputError
 from polygym.graphs.ir.graph import Graph
 from polygym.pickling import pickle_by_name
 
-__all__ = ["Model", "random_inputs", "random_weights"]
-
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,6 @@ from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 
-__all__ = ["CONDITION_DOCS", "FUNCTION_DOCS", "compute_literal", "condition_holds"]
-
 
 def _extent(x: Any, axis: Any) -> Head:
     image = expect_tensor(x)

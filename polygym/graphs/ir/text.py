@@ -30,8 +30,6 @@ from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.s_expressions import TermReader
 from polygym.rewrite.term import Term, term
 
-__all__ = ["graph_text", "parse_graph"]
-
 
 def graph_text(graph: Graph, shapes: bool = False) -> str:
     """Return the text of a graph; with the shape of every node as a comment, if wanted."""

@@ -11,8 +11,6 @@ from polygym.graphs.ir.build import graph_input, matmul, relu, reshape, transpos
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["SIZES", "graph"]
-
 _HEADS_FIRST = (1, 0, 2)
 
 

@@ -24,9 +24,6 @@ from polygym.graphs.ir.model import Model, random_weights
 from polygym.graphs.library import bert, inception, nasnet, nasrnn, resnext, squeezenet, vgg
 from polygym.rewrite.term import Term
 
-__all__ = ["NAMES", "SIZES", "describe", "graph", "model"]
-
-
 _CATALOG: dict[str, tuple[Any, str]] = {
     "bert": (bert, "a text model: layers of attention, four products of one input each"),
     "resnext50": (resnext, "an image model: residual blocks, convolutions in 32 groups"),

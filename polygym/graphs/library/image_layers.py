@@ -11,17 +11,6 @@ from polygym.graphs.ir.build import binary, concat, conv, graph_input, pool, sha
 from polygym.graphs.ir.build import relu as relu_of
 from polygym.rewrite.term import Term
 
-__all__ = [
-    "FeatureMap",
-    "add_layer",
-    "concat_layer",
-    "conv_layer",
-    "extents_of",
-    "image_input",
-    "pool_layer",
-    "relu_layer",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FeatureMap:

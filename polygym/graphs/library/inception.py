@@ -19,9 +19,6 @@ from polygym.graphs.library.image_layers import (
     pool_layer,
 )
 
-__all__ = ["SIZES", "graph"]
-
-
 SIZES = {
     "small": {"extent": 75, "divisor": 16, "pools": (32,), "middles": (128,), "last": 1},
     "paper": {

@@ -16,9 +16,6 @@ from polygym.graphs.library.image_layers import (
     pool_layer,
 )
 
-__all__ = ["SIZES", "graph"]
-
-
 SIZES = {
     "small": {"extent": 32, "channels": 4, "width": 4, "cells": 2, "stages": 2},
     "paper": {"extent": 224, "channels": 64, "width": 128, "cells": 5, "stages": 3},

@@ -9,9 +9,6 @@ from polygym.graphs.ir.build import binary, graph_input, matmul, relu, sigmoid, 
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["SIZES", "graph"]
-
-
 SIZES = {
     "small": {"steps": 2, "width": 16},
     "paper": {"steps": 5, "width": 512},

@@ -17,9 +17,6 @@ from polygym.graphs.library.image_layers import (
     relu_layer,
 )
 
-__all__ = ["SIZES", "graph"]
-
-
 SIZES = {
     "small": {"extent": 32, "channels": 8, "groups": 4, "stages": ((8, 2), (16, 2))},
     "paper": {

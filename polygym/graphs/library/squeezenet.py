@@ -19,9 +19,6 @@ from polygym.graphs.library.image_layers import (
     relu_layer,
 )
 
-__all__ = ["SIZES", "graph"]
-
-
 SIZES = {
     "small": {
         "extent": 48,

@@ -17,9 +17,6 @@ from polygym.graphs.library.image_layers import (
     relu_layer,
 )
 
-__all__ = ["SIZES", "graph"]
-
-
 SIZES = {
     "small": {"extent": 16, "stages": ((4, 1), (8, 1), (8, 2)), "widths": (32, 32, 10)},
     "paper": {

@@ -22,7 +22,6 @@ from polygym.rewrite.term import Head, Term
 if TYPE_CHECKING:
     from polygym.graphs.operators.element_text import NumberText
 
-__all__ = ["Array", "GraphOperator", "OnnxMapping", "OnnxWriter", "Value", "literal_numbers"]
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

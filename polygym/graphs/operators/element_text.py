@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["NumberText", "literal_text", "tc_type"]
-
 _COMPREHENSION_TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
 
 # tanh(x) = x + x³ P(x²) for |x| < 5/8, erf(x) = x Q(x²) for |x| < 1, 1 - erf(x) = exp(R(x)) for

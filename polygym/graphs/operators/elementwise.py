@@ -16,8 +16,6 @@ from polygym.graphs.operators.element_text import NumberText, tc_type
 from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 
-__all__ = ["OPERATORS", "activate", "torch_activation", "write_activation"]
-
 _FUNCTION_COST = 10
 """Operations of a function such as the exponential."""
 

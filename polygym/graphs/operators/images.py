@@ -13,8 +13,6 @@ from polygym.graphs.operators.type_checks import pads_of
 from polygym.graphs.operators.types import NumberData, TensorType, TextData
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["OPERATORS"]
-
 
 def _pads(
     padding: Head, image: Sequence[int], kernel: Sequence[int], stride: Sequence[int]

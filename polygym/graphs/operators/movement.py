@@ -19,8 +19,6 @@ from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["OPERATORS", "concat", "parts_of"]
-
 
 def parts_of(value: Value) -> tuple[Array, ...]:
     """Return the arrays of a value, one by one."""

@@ -17,8 +17,6 @@ from polygym.graphs.operators.elementwise import activate, torch_activation, wri
 from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["OPERATORS"]
-
 
 def _matmul_in_torch(torch: Any, activation: str, *_: TensorType) -> Callable[..., Any]:
     activated = torch_activation(torch, activation)

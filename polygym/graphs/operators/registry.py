@@ -16,8 +16,6 @@ from polygym.graphs.operators.types import Data, NumberData, TextData
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 
-__all__ = ["OPERATORS", "clear_with_registry", "infer_node", "operator_named", "registered"]
-
 # Observations number the operators in this order; later operators follow in that of their families.
 # The first are Table 2 of the TENSAT paper, with two differences that make a node mean the same
 # everywhere: ``split`` names its place, ``merge`` the number of groups of its convolution.

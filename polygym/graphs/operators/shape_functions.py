@@ -27,8 +27,6 @@ from polygym.graphs.operators.types import (
     shape_text,
 )
 
-__all__ = ["named_tensor"]
-
 
 def named_tensor(identifier: str, is_constant: bool) -> TensorType:
     """Return the tensor of ``name@64-1024`` or ``name@8:int64``.

@@ -13,22 +13,6 @@ from polygym.graphs.operators.types import (
 )
 from polygym.rewrite.domain import Inadmissible
 
-__all__ = [
-    "ACTIVATIONS",
-    "all_constant",
-    "check_activation",
-    "expect_axis",
-    "expect_floating",
-    "expect_integer",
-    "expect_number",
-    "expect_numbers",
-    "expect_pair",
-    "expect_tensor",
-    "expect_text",
-    "pads_of",
-    "reject_node",
-]
-
 ACTIVATIONS = ("none", "relu", "tanh", "sigmoid", "gelu")
 
 

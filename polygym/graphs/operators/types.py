@@ -8,18 +8,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-__all__ = [
-    "DTYPES",
-    "Data",
-    "NumberData",
-    "TensorBundle",
-    "TensorPair",
-    "TensorType",
-    "TextData",
-    "parse_numbers",
-    "shape_text",
-]
-
 DTYPES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
 """The element types, and how many bytes each takes."""
 

@@ -14,8 +14,6 @@ from polygym.rewrite.backtracking import backtrack
 from polygym.rewrite.egraph import SaturationReport, StopReason
 from polygym.rewrite.rule import Rule
 
-__all__ = ["optimize_by_backtracking"]
-
 
 def optimize_by_backtracking(
     graph: Graph,

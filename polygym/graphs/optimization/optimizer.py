@@ -27,17 +27,6 @@ from polygym.rewrite.extraction import Extraction as Extracted
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term
 
-__all__ = [
-    "CpuSeconds",
-    "ExtractionMethod",
-    "OptimizationOptions",
-    "OptimizationResult",
-    "graph_cost",
-    "optimize_graph",
-    "result_summary",
-    "typed_nodes",
-]
-
 _MOST_ROUNDS = 200
 
 

@@ -15,8 +15,6 @@ from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Head, Term
 from polygym.rewrite.type_table import type_table
 
-__all__ = ["GraphRewriteSystem"]
-
 
 class GraphRewriteSystem:
     """What tensor graphs become by a set of rules, and what they cost."""

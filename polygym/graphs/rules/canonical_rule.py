@@ -12,8 +12,6 @@ from typing import TypeAlias
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, substitute, term, variable_names
 
-__all__ = ["RuleKey", "canonical_key"]
-
 RuleKey: TypeAlias = tuple[tuple[Term, ...], tuple[Term, ...], frozenset[Term]]
 
 

@@ -24,15 +24,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.rewrite.term import Term, is_variable, postorder, variable_names
 
-__all__ = [
-    "RuleInstance",
-    "conditions_hold",
-    "infer_patterns",
-    "instances",
-    "sample_instance",
-    "variable_kinds",
-]
-
 _ATTEMPTS = 60
 """How often data are made before an instance is given up."""
 

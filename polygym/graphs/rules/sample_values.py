@@ -24,8 +24,6 @@ from polygym.graphs.operators.types import Data, NumberData, TensorPair, TensorT
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder
 
-__all__ = ["evaluate_patterns", "first_difference", "is_exact_on_integers", "sample_points"]
-
 _MAX_EXACT = float(2**53)
 
 

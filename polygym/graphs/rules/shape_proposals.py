@@ -28,8 +28,6 @@ from polygym.graphs.rules.variable_binding import (
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, is_variable
 
-__all__ = ["bind_operands"]
-
 _SMALL_EXTENT = 6
 """How high and wide images are at most, but for long windows."""
 

@@ -17,8 +17,6 @@ from polygym.graphs.operators.types import Data, NumberData, TensorType, TextDat
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, is_variable, variable_names
 
-__all__ = ["LITERAL_CHOICES", "OperandBinder", "Shape", "VariableBinder", "literal_data"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 OperandBinder: TypeAlias = "Callable[[VariableBinder, Term, Shape | None], None]"

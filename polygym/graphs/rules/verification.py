@@ -37,8 +37,6 @@ from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.rule import Rule, check_rule_terms
 from polygym.rewrite.s_expressions import term_text
 
-__all__ = ["GraphRuleCounterexample", "VerifiedRule", "check_instance", "check_rule", "verify_rule"]
-
 
 @dataclass(frozen=True, slots=True)
 class VerifiedRule:

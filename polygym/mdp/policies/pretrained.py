@@ -250,6 +250,3 @@ def _completed_schedule(episode: Episode, generator: np.random.Generator) -> Sch
         return episode.schedule() if episode.phase in (Phase.MAP, Phase.COMPLETE) else None
     except LimitError:
         return None
-
-
-__all__ = ["SHORTLIST", "PretrainedPolicy", "pretrained_action"]

@@ -20,8 +20,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder
 from polygym.rewrite.type_table import TypeTable
 
-__all__ = ["RuleProgram", "rule_program"]
-
 
 class RuleProgram:
     """A rule, compiled for a domain."""

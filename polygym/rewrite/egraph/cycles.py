@@ -26,8 +26,6 @@ from polygym.rewrite.egraph.application import RuleProgram
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.egraph.matching import EGraphMatch
 
-__all__ = ["CycleFilter", "Descendants", "break_cycles", "reachability", "would_close_cycle"]
-
 
 class CycleFilter(Enum):
     """How cycles are kept out."""

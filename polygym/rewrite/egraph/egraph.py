@@ -33,8 +33,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, postorder
 from polygym.rewrite.type_table import REFUSED, TypeTable, type_table
 
-__all__ = ["EGraph", "EGraphFullError"]
-
 _STATE_DEAD, _STATE_BLACKLISTED, _STATE_LIVE = 2, 1, 0
 
 

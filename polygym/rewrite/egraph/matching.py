@@ -17,8 +17,6 @@ from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.term import Term, is_variable, postorder, variable_names
 from polygym.rewrite.type_table import TypeTable
 
-__all__ = ["EGraphMatch", "EGraphPattern", "OperatorIndex"]
-
 EGraphMatch: TypeAlias = tuple[int, ...]
 
 _Rows: TypeAlias = list[tuple[int, ...]]

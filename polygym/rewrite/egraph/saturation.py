@@ -40,15 +40,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term
 from polygym.rewrite.type_table import TypeTable
 
-__all__ = [
-    "IterationReport",
-    "SaturationLimits",
-    "SaturationReport",
-    "StopReason",
-    "run_iteration",
-    "saturate",
-]
-
 _CHUNK_SIZE = 2048
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from polygym.rewrite.egraph.egraph import EGraph
 
-__all__ = ["ExtractionChoices", "extraction_choices", "strong_components"]
-
 
 @dataclass(frozen=True, slots=True)
 class ExtractionChoices:

@@ -17,15 +17,6 @@ from polygym.rewrite.domain import Data
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.term import Head, Term, term
 
-__all__ = [
-    "NO_TERM",
-    "CostFunction",
-    "Extraction",
-    "ExtractionStatus",
-    "extracted_term",
-    "node_costs",
-]
-
 CostFunction: TypeAlias = Callable[[Head, tuple[Data, ...], Data], float]
 
 

@@ -26,8 +26,6 @@ from heapq import heapify, heappop, heappush
 
 from polygym.rewrite.extraction.choices import ExtractionChoices
 
-__all__ = ["ClassUses", "CostAggregation", "DerivedCosts", "cost_lower_bound", "derive_costs"]
-
 
 class CostAggregation(Enum):
     """What becomes of the classes that a node needs."""

@@ -19,8 +19,6 @@ from enum import Enum
 from polygym.rewrite.extraction.choices import ExtractionChoices, strong_components
 from polygym.rewrite.extraction.solver import IntegerProgram
 
-__all__ = ["CycleConstraints", "ExtractionProgram"]
-
 
 class CycleConstraints(Enum):
     """How an answer is kept free of cycles."""

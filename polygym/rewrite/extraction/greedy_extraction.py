@@ -21,8 +21,6 @@ from polygym.rewrite.extraction.costs import (
     node_costs,
 )
 
-__all__ = ["cheapest_trees", "extract_greedily"]
-
 
 def extract_greedily(graph: EGraph, root: int, cost: CostFunction) -> Extraction:
     """Return the term of a class whose tree is cheapest; the e-graph must be rebuilt.

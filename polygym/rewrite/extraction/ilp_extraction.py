@@ -29,8 +29,6 @@ from polygym.rewrite.extraction.independent_parts import independent_parts
 from polygym.rewrite.extraction.part_search import COST_TOLERANCE, PartResult, search_part
 from polygym.rewrite.extraction.reduction import reduce_choices
 
-__all__ = ["extract_optimally"]
-
 _TIME_SHARE = 0.25
 """How much of the time goes into making the choice smaller, at most."""
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from polygym.rewrite.extraction.choices import ExtractionChoices
 from polygym.rewrite.extraction.reduction import ClassOption, ReducedChoices
 
-__all__ = ["IndependentPart", "independent_parts"]
-
 
 @dataclass(frozen=True, slots=True)
 class IndependentPart:

@@ -33,8 +33,6 @@ from polygym.rewrite.extraction.derivation_costs import (
     derive_costs,
 )
 
-__all__ = ["Landmark", "ReachableClasses", "find_landmarks", "violated_landmarks"]
-
 Landmark = tuple[int, ...]
 
 _ZERO = 1e-9

@@ -34,8 +34,6 @@ from polygym.rewrite.extraction.landmarks import (
 )
 from polygym.rewrite.extraction.solver import solve_program
 
-__all__ = ["COST_TOLERANCE", "PartResult", "improve_choice", "search_part"]
-
 _MIN_GAIN = 1e-9
 """By how much a cost must be less to be less, relative to it."""
 

@@ -33,8 +33,6 @@ from dataclasses import dataclass
 
 from polygym.rewrite.extraction.choices import ExtractionChoices, strong_components
 
-__all__ = ["ClassOption", "ReducedChoices", "reduce_choices"]
-
 
 @dataclass(frozen=True, slots=True)
 class ClassOption:

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IntegerProgram", "SolverResult", "solve_program"]
-
 _WITHOUT_AGGREGATOR = 1 << 12
 """HiGHS's bit for the rule of its presolve that is left out.
 

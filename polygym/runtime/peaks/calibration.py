@@ -46,15 +46,6 @@ from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE, MeasureOptions, available_memory
 from polygym.runtime.worker.worker import Worker
 
-__all__ = [
-    "cached_peaks",
-    "measure_peaks",
-    "peak_cache_path",
-    "peaks_for",
-    "remeasured_peaks",
-    "useful_threads",
-]
-
 _ROUNDS = 4
 _MAX_TRIES = 5
 _ENOUGH_SECONDS = 8.0

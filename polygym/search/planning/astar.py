@@ -24,8 +24,6 @@ from polygym.search.planning.protocol import (
 )
 from polygym.search.planning.search_graph import SearchGraph
 
-__all__ = ["astar"]
-
 State = TypeVar("State")
 
 

@@ -12,8 +12,6 @@ from polygym.search.planning.protocol import (
 )
 from polygym.search.planning.search_graph import SearchGraph
 
-__all__ = ["beam", "levels"]
-
 State = TypeVar("State")
 Item = TypeVar("Item")
 

@@ -5,8 +5,6 @@ from typing import TypeVar
 from polygym.search.planning.protocol import PlanningLimits, RewriteSystem
 from polygym.search.planning.search_graph import SearchGraph
 
-__all__ = ["breadth_first"]
-
 State = TypeVar("State")
 
 

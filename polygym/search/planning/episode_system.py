@@ -21,8 +21,6 @@ import numpy as np
 
 from polygym.search.planning.protocol import Values
 
-__all__ = ["EpisodeModel", "EpisodeSystem", "PolicyValue", "episode_key"]
-
 _PATH_FIELDS = frozenset({"task", "actions", "illegal", "reason"})
 
 

@@ -12,8 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["reduced_gc"]
-
 _THRESHOLDS = (50_000, 100, 100)
 _LOCK = threading.Lock()
 _RUNNING: list[tuple[int, int, int]] = []

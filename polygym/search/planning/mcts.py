@@ -26,8 +26,6 @@ from polygym.search.planning.protocol import (
 )
 from polygym.search.planning.search_graph import SearchGraph
 
-__all__ = ["mcts"]
-
 State = TypeVar("State")
 
 _IDLE = 200

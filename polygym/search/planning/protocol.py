@@ -16,15 +16,6 @@ from numpy.typing import NDArray
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 
-__all__ = [
-    "PlanningLimits",
-    "PlanningResult",
-    "RewriteSystem",
-    "ValueFunction",
-    "Values",
-    "check_values",
-]
-
 State = TypeVar("State")
 _State_contra = TypeVar("_State_contra", contravariant=True)
 

@@ -19,8 +19,6 @@ import numpy as np
 
 from polygym.search.planning.protocol import PlanningResult, RewriteSystem, Values
 
-__all__ = ["SearchGraph"]
-
 State = TypeVar("State")
 
 

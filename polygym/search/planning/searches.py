@@ -19,8 +19,6 @@ from polygym.search.planning.protocol import (
 from polygym.search.planning.search_graph import SearchGraph
 from polygym.search.planning.walks import random_walks
 
-__all__ = ["ALGORITHMS", "explore", "search"]
-
 State = TypeVar("State")
 
 ALGORITHMS = {

@@ -7,8 +7,6 @@ import numpy as np
 from polygym.search.planning.protocol import PlanningLimits, RewriteSystem
 from polygym.search.planning.search_graph import SearchGraph
 
-__all__ = ["random_walks"]
-
 State = TypeVar("State")
 
 

@@ -196,13 +196,3 @@ def _loop_rows(seen: NestFootprint) -> Floats:
     rows = np.zeros((len(seen.nest.lengths), len(NODE_COLUMNS)))
     rows[:, :_FIRST_LEAF_COLUMN] = context_rows(seen)
     return rows
-
-
-__all__ = [
-    "MAX_NODES",
-    "NODE_COLUMNS",
-    "LoopForest",
-    "LoopTree",
-    "StatementLeaf",
-    "build_loop_tree",
-]

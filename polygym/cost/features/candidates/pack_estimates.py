@@ -217,6 +217,3 @@ def _tile_copies(
 def _accumulate_inward(operation: np.ufunc, values: Floats) -> Floats:
     """Return for every loop what comes of it and those inside."""
     return np.asarray(operation.accumulate(values[..., ::-1], axis=-1)[..., ::-1])
-
-
-__all__ = ["PackedReferences", "estimate_packs"]

@@ -87,12 +87,3 @@ def statements_in_independent_tiles(tree: Tree) -> frozenset[str]:
             return result
         case _:
             assert_never(tree)
-
-
-__all__ = [
-    "NO_PACKABLE_ARRAYS",
-    "PackableArrays",
-    "PackableByStatement",
-    "packable_arrays",
-    "statements_in_independent_tiles",
-]

@@ -230,6 +230,3 @@ def _loop_directions(
             vector = np.array(row, dtype=np.float64)
             array[:, place] = vector / (vector @ vector)
     return frozenset(kept), array
-
-
-__all__ = ["planned_nest"]

@@ -143,6 +143,3 @@ def _heaviest_statement(columns: Floats) -> int:
     if len(equal) == 1:
         return equal[0]
     return int(max(equal, key=lambda place: tuple(columns[place].round(9).tolist())))
-
-
-__all__ = ["SCHEDULE_FEATURE_NAMES", "ScheduleFeatures", "schedule_features"]

@@ -315,6 +315,3 @@ def _solve(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fractio
                 factor = matrix[row][column] / head[column]
                 matrix[row] = [a - factor * b for a, b in zip(matrix[row], head, strict=True)]
     return [matrix[row][width] / matrix[row][row] for row in range(width)]
-
-
-__all__ = ["count_instances", "count_instances_exactly"]

@@ -93,6 +93,3 @@ def remove_holes(points: isl.Set) -> tuple[isl.Set, Factors, Factors]:
 
 def _has_floors(points: isl.Set) -> bool:
     return any(piece.dim(isl.dim_type.div) for piece in points.get_basic_sets())
-
-
-__all__ = ["Factors", "domain_holes", "remove_holes", "row_step"]

@@ -14,8 +14,6 @@ from polygym.graphs.execution.ir.nests import (
 )
 from polygym.graphs.operators.element_text import tc_type
 
-__all__ = ["nest_text"]
-
 
 def nest_text(nest: TensorNest) -> str:
     """Return the text of a comprehension.

@@ -12,26 +12,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-__all__ = [
-    "AffineIndex",
-    "ArrayAccess",
-    "Expression",
-    "GuardedSelect",
-    "NestArray",
-    "NestStatement",
-    "Subscript",
-    "TensorNest",
-    "TextTemplate",
-    "array_accesses",
-    "condition_indices",
-    "constant_index",
-    "expression_size",
-    "index_named",
-    "map_expression",
-    "operation_count",
-    "statement_indices",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AffineIndex:

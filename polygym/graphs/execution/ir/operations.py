@@ -14,8 +14,6 @@ from polygym.graphs.operators.registry import OPERATORS
 from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Head
 
-__all__ = ["ACTIVATION", "ArrayOperation", "ArrayOperations"]
-
 ACTIVATION = "activation "
 """Prefix of a function that belongs to the product before it, and never stands alone."""
 

@@ -24,8 +24,6 @@ from polygym.graphs.execution.ir.nests import (
     map_expression,
 )
 
-__all__ = ["simplify"]
-
 _UNIT_INDEX = "only"
 
 

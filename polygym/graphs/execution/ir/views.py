@@ -14,17 +14,6 @@ import numpy as np
 
 from polygym.graphs.execution.ir.nests import AffineIndex, constant_index
 
-__all__ = [
-    "ArraySource",
-    "ArrayView",
-    "broadcast_view",
-    "permute",
-    "reshape_view",
-    "slice_axis",
-    "view_strides",
-    "whole_array",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArraySource:

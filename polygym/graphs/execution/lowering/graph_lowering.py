@@ -29,8 +29,6 @@ from polygym.graphs.operators.type_checks import pads_of
 from polygym.graphs.operators.types import NumberData, TensorType, TextData, parse_numbers
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["LoweredGraph", "lower_graph"]
-
 _SMALL_IMAGE = 64
 """Rows of a result with so few places fill vectors badly; then a convolution becomes a product."""
 

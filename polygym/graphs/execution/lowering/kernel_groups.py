@@ -32,8 +32,6 @@ from polygym.graphs.execution.operators.body_table import BODIES, operator_body
 from polygym.graphs.operators.element_text import NumberText
 from polygym.graphs.operators.registry import operator_named
 
-__all__ = ["FusionPredicate", "KernelGroup", "group_nest", "group_operations"]
-
 _RESULT = "result"
 
 _MAX_EXPRESSION = 400

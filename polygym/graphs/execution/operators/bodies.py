@@ -21,17 +21,6 @@ from polygym.graphs.execution.ir.nests import (
 from polygym.graphs.execution.ir.operations import ArrayOperation
 from polygym.graphs.execution.ir.views import ArrayView
 
-__all__ = [
-    "MAIN_STATEMENT",
-    "VECTOR_LENGTH",
-    "NestBuilder",
-    "OperatorBody",
-    "broadcast_indices",
-    "combine_pairwise",
-    "index_names",
-    "reduction_body",
-]
-
 MAIN_STATEMENT = "main"
 """The name of a temporary array that may become the result: it has its shape."""
 

@@ -16,8 +16,6 @@ from polygym.graphs.execution.operators.reductions import layer_norm_body, reduc
 from polygym.graphs.operators.element_text import literal_text
 from polygym.graphs.operators.types import parse_numbers
 
-__all__ = ["BODIES", "operator_body"]
-
 
 def operator_body(
     operation: ArrayOperation | None, draft: NestBuilder, shape: tuple[int, ...]

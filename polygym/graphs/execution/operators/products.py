@@ -26,15 +26,6 @@ from polygym.graphs.execution.operators.bodies import (
 )
 from polygym.graphs.operators.element_text import literal_text
 
-__all__ = [
-    "BLOCKED",
-    "blocked_matmul_body",
-    "conv_body",
-    "matmul_body",
-    "pool_body",
-    "windows_body",
-]
-
 BLOCKED = "in blocks"
 """The literal of a product whose known matrix lies in blocks of columns."""
 

@@ -25,8 +25,6 @@ from polygym.graphs.execution.operators.bodies import (
 from polygym.graphs.operators.element_text import literal_text
 from polygym.graphs.operators.types import parse_numbers
 
-__all__ = ["layer_norm_body", "reduce_body", "softmax_body"]
-
 
 def reduce_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     """Return a sum, a mean or the largest along axes."""

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from polygym.pickling import pickle_by_name
 
-__all__ = ["ALIGNMENT", "ArenaBlock", "ArenaPlan", "plan_arena"]
-
 ALIGNMENT = 64
 """Blocks begin at multiples of so many bytes, a line of a cache."""
 

@@ -35,17 +35,6 @@ from polygym.graphs.execution.planning.kernel_variants import (
 )
 from polygym.graphs.operators.types import DTYPES
 
-__all__ = [
-    "ArrayStorage",
-    "ElementCopy",
-    "ExecutionPlan",
-    "KernelLaunch",
-    "StorageKind",
-    "StorageLocation",
-    "kernel_in_variant",
-    "plan_execution",
-]
-
 _ROW_REDUCTIONS = frozenset(
     {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
 )

@@ -28,15 +28,6 @@ from polygym.graphs.execution.planning.kernel_variants import KernelVariants
 from polygym.graphs.operators.types import DTYPES
 from polygym.pickling import pickle_by_name
 
-__all__ = [
-    "FusionChoice",
-    "FusionDecisions",
-    "FusionTimes",
-    "fusion_choices",
-    "fusion_times",
-    "is_fusion_expected",
-]
-
 _SLOWDOWN, _OPERATIONS = 0.035, 1e11
 """By which share such a convolution is slower, and its operations a second."""
 

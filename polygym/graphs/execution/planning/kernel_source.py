@@ -8,8 +8,6 @@ from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.tc.builder import BuildOptions, KernelBuilder
 from polygym.tc.kernel import CompiledKernel
 
-__all__ = ["KernelSource", "compiled_kernel", "kernel_builder"]
-
 _CACHED_KERNELS = 1024
 
 

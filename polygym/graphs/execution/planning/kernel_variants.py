@@ -25,16 +25,6 @@ from polygym.graphs.execution.lowering.kernel_groups import KernelGroup
 from polygym.graphs.execution.operators.products import BLOCKED
 from polygym.tc.measured_times import MeasuredTimes, user_measured_times
 
-__all__ = [
-    "DEFAULT_VARIANT",
-    "VARIANTS",
-    "KernelVariant",
-    "KernelVariants",
-    "WeightBlocking",
-    "has_variants",
-    "user_variants",
-]
-
 _REQUIRED_RATIO = 0.97
 """Which part of the usual form's time another one takes at most, to be preferred."""
 

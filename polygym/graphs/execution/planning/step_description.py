@@ -19,8 +19,6 @@ from polygym.graphs.operators.types import DTYPES, TensorType
 from polygym.pickling import pickle_by_name
 from polygym.tc.kernel import ArrayBinding, CompiledKernel
 
-__all__ = ["StepDescription", "describe_kernel", "describe_step", "plan_temporaries"]
-
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,6 @@ from polygym.graphs.operators.types import TensorType
 from polygym.tc.array_addresses import address_of
 from polygym.tc.kernel import CompiledKernel
 
-__all__ = ["CompiledModel", "compile_model", "pack_arrays", "zeroed_buffer"]
-
 _HUGE_PAGE = 1 << 21
 _MIN_BYTES = 1 << 22
 """Bytes from which on huge pages are asked for."""

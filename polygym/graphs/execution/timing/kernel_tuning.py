@@ -37,8 +37,6 @@ from polygym.graphs.ir.model import Model
 from polygym.pickling import pickle_by_name
 from polygym.runtime.worker.worker import Worker
 
-__all__ = ["TunedFusion", "TunedKernel", "tune_model", "tuned_fusions"]
-
 _MIN_SECONDS = 3e-5
 """Seconds of a kernel of which no forms are tried: starting threads is half of that."""
 

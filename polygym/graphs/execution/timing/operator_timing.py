@@ -42,8 +42,6 @@ from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.runtime.worker.timing import Repetition, WorkerOptions
 from polygym.runtime.worker.worker import Worker
 
-__all__ = ["kernel_seconds", "operator_kernels", "operator_seconds", "process_worker"]
-
 _REPETITION = Repetition(minimum=5, minimum_seconds=0.05, maximum=200)
 _LIMITS = WorkerOptions(original_seconds=30.0)
 

@@ -15,8 +15,6 @@ from polygym.ir.types import ScalarType
 from polygym.pickling import pickle_by_name
 from polygym.runtime.peaks import Peaks
 
-__all__ = ["StepProfile", "profile_steps", "totals_by_operator"]
-
 _PRODUCTS = ("conv", "matmul")
 
 

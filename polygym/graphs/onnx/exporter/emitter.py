@@ -11,8 +11,6 @@ from polygym.graphs.onnx.format.tensors import Array
 from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 
-__all__ = ["OnnxEmitter"]
-
 
 class OnnxEmitter:
     """Makes nodes; every value has a name of its own, those of the graph's signature first."""

@@ -22,8 +22,6 @@ from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 from polygym.version import __version__
 
-__all__ = ["write"]
-
 _OPSET = 20  # the first with gelu
 _IR_VERSION = 9
 _ALIGNMENT = 64

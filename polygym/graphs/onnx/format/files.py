@@ -12,8 +12,6 @@ from typing import Any
 from polygym.errors import InputError, printable
 from polygym.graphs.onnx.format.onnx_package import onnx_module
 
-__all__ = ["NEWEST_OPSET", "OLDEST_OPSET", "OnnxFile", "open_onnx"]
-
 OLDEST_OPSET = 7
 """Before it, broadcasting was said by attributes."""
 

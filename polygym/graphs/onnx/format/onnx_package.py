@@ -5,8 +5,6 @@ from typing import Any
 
 from polygym.errors import InputError
 
-__all__ = ["onnx_module"]
-
 
 def onnx_module(name: str = "") -> Any:
     """Return ``onnx``, or a module of it.

@@ -5,8 +5,6 @@ A name keeps its letters, digits and ``_ . : / -``; every other character become
 
 import re
 
-__all__ = ["SafeNames"]
-
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.:/-]")
 
 

@@ -14,8 +14,6 @@ import numpy as np
 from polygym.errors import InputError, printable
 from polygym.graphs.onnx.format.onnx_package import onnx_module
 
-__all__ = ["Array", "array_of", "dtype_of", "widen_half"]
-
 Array = np.ndarray[Any, Any]
 
 _HALF_TYPES = ("float16", "bfloat16")

@@ -18,8 +18,6 @@ from polygym.graphs.onnx.format.tensors import Array, array_of, widen_half
 from polygym.graphs.onnx.nodes.onnx_node import MAX_ELEMENTS, OnnxNode
 from polygym.rewrite.term import Term
 
-__all__ = ["fold_constants", "is_foldable"]
-
 _FOLDABLE = frozenset(
     """
     Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Einsum

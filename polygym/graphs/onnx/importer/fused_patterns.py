@@ -17,8 +17,6 @@ from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
 from polygym.graphs.onnx.nodes.onnx_node import shortest_float
 from polygym.rewrite.term import Term, postorder
 
-__all__ = ["recognize_patterns"]
-
 _SUMS = ("add", "ewadd")
 _PRODUCTS = ("mul", "ewmul")
 

@@ -25,8 +25,6 @@ from polygym.graphs.operators.registry import clear_with_registry
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
-__all__ = ["import_node", "import_rows", "unsupported_message"]
-
 _MODULES = (
     elementwise,
     matrix_products,

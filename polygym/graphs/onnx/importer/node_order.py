@@ -14,8 +14,6 @@ from polygym.graphs.onnx.format.onnx_package import onnx_module
 from polygym.graphs.onnx.importer.constant_folding import is_foldable
 from polygym.graphs.onnx.importer.import_table import import_rows, unsupported_message
 
-__all__ = ["OrderedNode", "order_nodes"]
-
 
 @dataclass(frozen=True, slots=True)
 class OrderedNode:

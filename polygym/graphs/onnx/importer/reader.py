@@ -32,8 +32,6 @@ from polygym.graphs.operators.types import DTYPES
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
-__all__ = ["read"]
-
 
 def graph_inputs(
     source: OnnxFile, shapes: Mapping[str, Sequence[int]], builder: OnnxGraphBuilder

@@ -17,8 +17,6 @@ from polygym.graphs.operators.types import DTYPES, Data, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["OnnxGraphBuilder"]
-
 _SAME_SHAPE_OPERATOR = {"add": "ewadd", "mul": "ewmul"}
 
 

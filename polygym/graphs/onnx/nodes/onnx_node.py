@@ -16,15 +16,6 @@ from polygym.graphs.onnx.format.tensors import Array
 from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
 from polygym.rewrite.term import Head, Term
 
-__all__ = [
-    "MAX_ELEMENTS",
-    "ImportFunction",
-    "OnnxImport",
-    "OnnxNode",
-    "OnnxValue",
-    "shortest_float",
-]
-
 OnnxValue: TypeAlias = Term | Array
 
 MAX_ELEMENTS = 1 << 28

@@ -8,8 +8,6 @@ from polygym.graphs.onnx.operators.elementwise import expand_to
 from polygym.graphs.onnx.operators.matrix_products import broadcast_matmul
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 
 def _heads(node: OnnxNode, x: Term, count: int) -> Term:
     """(n, s, h d) becomes (n, h, s, d)."""

@@ -13,8 +13,6 @@ from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators.elementwise import expand_to
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS", "nonzero"]
-
 _DTYPE = "float32"
 """The type of truths of which nothing else says one."""
 

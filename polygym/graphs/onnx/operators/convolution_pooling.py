@@ -14,15 +14,6 @@ from polygym.graphs.operators.type_checks import pads_of
 from polygym.graphs.operators.types import TextData, shape_text
 from polygym.rewrite.term import Term
 
-__all__ = [
-    "ROWS",
-    "IntPair",
-    "image_of_rank_4",
-    "pair_attribute",
-    "to_original_rank",
-    "window_geometry",
-]
-
 IntPair = tuple[int, int]
 
 _MAX_SLICES = 81

@@ -14,8 +14,6 @@ from polygym.graphs.onnx.operators.gather_scatter import nonnegative_indices
 from polygym.graphs.operators.types import DTYPES, shape_text
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 _PADS: dict[bytes, Any] = {
     b"constant": "constant", b"reflect": "reflect", b"edge": "edge", b"wrap": "wrap",
 }  # fmt: skip

@@ -11,8 +11,6 @@ from polygym.graphs.operators.definition import OnnxMapping
 from polygym.graphs.operators.registry import OPERATORS
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS", "direct_imports", "expand_to"]
-
 
 def expand_to(node: OnnxNode, x: Term, shape: tuple[int, ...]) -> Term:
     """Return x, repeated along axes until it has a shape."""

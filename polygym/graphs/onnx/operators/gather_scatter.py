@@ -18,8 +18,6 @@ from polygym.graphs.onnx.format.tensors import Array
 from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS", "nonnegative_indices"]
-
 
 def nonnegative_indices(node: OnnxNode, indices: Term, extents: Sequence[int]) -> Term:
     """Return computed places, those below 0 by an extent more: one, or one for each column."""

@@ -15,8 +15,6 @@ from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 _INTEGER_FROM = {"float64": 2.0**52, "float32": 2.0**23, "float16": 2.0**10, "bfloat16": 2.0**7}
 """From which number on a type has whole numbers alone."""
 

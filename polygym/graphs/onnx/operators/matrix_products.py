@@ -15,8 +15,6 @@ from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode, shortest_f
 from polygym.graphs.onnx.operators.elementwise import expand_to
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS", "broadcast_matmul"]
-
 
 def broadcast_matmul(node: OnnxNode, x: Term, y: Term) -> Term:
     """Return the product of two tensors as NumPy has it."""

@@ -17,8 +17,6 @@ from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode, shortest_f
 from polygym.graphs.operators.types import parse_numbers
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 
 def _batch_norm(node: OnnxNode) -> Term:
     if node.attribute("training_mode", 0) or not node.attribute("spatial", 1):

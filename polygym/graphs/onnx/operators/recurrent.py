@@ -14,8 +14,6 @@ from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators.matrix_products import broadcast_matmul
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 _MAX_STEPS = 512
 _FUNCTIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "relu"}
 

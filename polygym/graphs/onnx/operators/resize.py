@@ -18,8 +18,6 @@ from polygym.graphs.ir.build import shape_literal
 from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 _Array = np.ndarray[Any, Any]
 
 _MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric")

@@ -24,8 +24,6 @@ from polygym.graphs.onnx.operators.convolution_pooling import (
 from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
-
 
 def _padding(
     node: OnnxNode, size: IntPair, wide: IntPair, stride: IntPair, rank: int

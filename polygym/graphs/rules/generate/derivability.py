@@ -13,8 +13,6 @@ from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, satura
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, rebuild, substitute, term
 
-__all__ = ["are_underivable", "instantiate", "is_derivable"]
-
 _ITERATIONS = 5
 
 

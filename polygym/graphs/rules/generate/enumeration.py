@@ -23,9 +23,6 @@ from polygym.graphs.rules.instances import infer_patterns
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, is_variable, postorder, substitute, term, variable_names
 
-__all__ = ["EnumeratedTerm", "TermEnumeration", "enumerate_terms", "fingerprint"]
-
-
 _SAMPLES = 3
 """How many values each variable has: one alone may be all positive, so that relu shows nothing."""
 

@@ -24,8 +24,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.rewrite.term import Head, Term, is_variable, postorder, term, variable_names
 
-__all__ = ["generalize"]
-
 _VARIABLE_NAMES = {
     "activation": "a",
     "padding": "p",

@@ -12,8 +12,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.rewrite.term import Term, postorder, size, substitute, term, variable_names
 
-__all__ = ["equations", "one_source_rules"]
-
 _BATCH = 400
 _REFILTER_EVERY = 6
 

@@ -11,8 +11,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.rewrite.term import Term, postorder, size
 
-__all__ = ["prune_rules", "rules_table", "table_header"]
-
 _VERIFICATION_CASES = 500
 """On how many instances a rule is verified before it is written down."""
 

@@ -21,8 +21,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import parse_term, term_text
 from polygym.rewrite.term import Term, is_variable, postorder
 
-__all__ = ["add_conditions", "candidate_conditions"]
-
 _ROUNDS = 5
 _SAMPLES = 120
 _VERIFICATION_CASES = 300

@@ -19,8 +19,6 @@ from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.rewrite.term import Term, postorder, size, substitute, term, variable_names
 
-__all__ = ["two_source_rules"]
-
 _PairCandidate = tuple[tuple[Term, Term], Term, int, int]
 
 

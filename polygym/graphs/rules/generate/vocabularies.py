@@ -12,8 +12,6 @@ from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term
 
-__all__ = ["VOCABULARIES", "Vocabulary", "operator_templates"]
-
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
