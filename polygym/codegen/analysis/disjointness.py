@@ -68,10 +68,7 @@ class ProgramPoint:
     sizes: Mapping[str, int] | None
 
     def are_disjoint(
-        self,
-        written: Sequence[Sequence[Index]],
-        read: Sequence[Index],
-        inner: Sequence[Loop],
+        self, written: Sequence[Sequence[Index]], read: Sequence[Index], inner: Sequence[Loop]
     ) -> bool:
         """Whether no element that is written in the ``inner`` loops is one that is read in them.
 

@@ -23,30 +23,15 @@ from typing import assert_never
 
 import islpy as isl
 
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import min_max_operands, substitute, substitute_in
-from polygym.codegen.loopir.ir import (
-    INFIX_SYMBOLS,
-    REMAINDERS,
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-    loops_in,
-    map_children,
-)
 from polygym.codegen.loopir.linear_sums import add_indices, from_linear_sum, to_linear_sum
 from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_values import to_int
 
-_ISL_SYMBOLS = INFIX_SYMBOLS | dict.fromkeys(REMAINDERS, "mod") | {IndexOperator.EQUAL: "="}
+_ISL_SYMBOLS = (
+    ir.INFIX_SYMBOLS | dict.fromkeys(ir.REMAINDERS, "mod") | {ir.IndexOperator.EQUAL: "="}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +41,9 @@ class InstancePath:
     Loops are numbered in the order of the text; a condition comes with whether it holds.
     """
 
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[ir.Loop, ...] = ()
     loop_numbers: tuple[int, ...] = ()
-    conditions: tuple[tuple[Index, bool], ...] = ()
+    conditions: tuple[tuple[ir.Index, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +52,30 @@ class LoopAccess:
 
     statement: str
     path: InstancePath
-    lanes: Lanes | None
-    subscripts: tuple[Index, ...]
+    lanes: ir.Lanes | None
+    subscripts: tuple[ir.Index, ...]
 
 
-def instances_with_paths(body: Node) -> Iterator[tuple[Instance, InstancePath]]:
+def instances_with_paths(body: ir.Node) -> Iterator[tuple[ir.Instance, InstancePath]]:
     """Yield every instance of the text with the way down to it."""
     count = 0
 
-    def walk(node: Node, way: InstancePath) -> Iterator[tuple[Instance, InstancePath]]:
+    def walk(node: ir.Node, way: InstancePath) -> Iterator[tuple[ir.Instance, InstancePath]]:
         nonlocal count
         match node:
-            case Block(children):
+            case ir.Block(children):
                 for child in children:
                     yield from walk(child, way)
-            case Loop(body=inside):
+            case ir.Loop(body=inside):
                 number, count = count, count + 1
                 loops, numbers = (*way.loops, node), (*way.loop_numbers, number)
                 yield from walk(inside, replace(way, loops=loops, loop_numbers=numbers))
-            case Guard(condition, then, otherwise):
+            case ir.Guard(condition, then, otherwise):
                 for branch, holds in ((then, True), (otherwise, False)):
                     if branch is not None:
                         known = (*way.conditions, (condition, holds))
                         yield from walk(branch, replace(way, conditions=known))
-            case Instance():
+            case ir.Instance():
                 yield node, way
             case _:
                 assert_never(node)
@@ -98,17 +83,17 @@ def instances_with_paths(body: Node) -> Iterator[tuple[Instance, InstancePath]]:
     yield from walk(body, InstancePath())
 
 
-def with_named_lanes(program: LoopProgram) -> Node:
+def with_named_lanes(program: ir.LoopProgram) -> ir.Node:
     """Return the body with a name of its own for what counts the lanes of an instance.
 
     Passes call it as the counter of the loop that the lanes were made of, which is around it still.
     """
-    taken = {loop.variable for loop in loops_in(program.body)} | set(program.scop.names)
+    taken = {loop.variable for loop in ir.loops_in(program.body)} | set(program.scop.names)
     names: dict[str, str] = {}
 
-    def named(node: Node) -> Node:
-        if not isinstance(node, Instance):
-            return map_children(node, named)
+    def named(node: ir.Node) -> ir.Node:
+        if not isinstance(node, ir.Instance):
+            return ir.map_children(node, named)
         if node.lanes is None:
             return node
         variable = node.lanes.variable
@@ -118,15 +103,15 @@ def with_named_lanes(program: LoopProgram) -> Node:
                 names[variable] += "_"
             taken.add(names[variable])
         name = names[variable]
-        own = substitute_in(replace(node, lanes=None), {variable: IndexVariable(name)})
-        assert isinstance(own, Instance)
+        own = substitute_in(replace(node, lanes=None), {variable: ir.IndexVariable(name)})
+        assert isinstance(own, ir.Instance)
         return replace(own, lanes=replace(node.lanes, variable=name))
 
     return named(program.body)
 
 
 def accesses_of(
-    program: LoopProgram, array: str, *, writes: bool | None = None
+    program: ir.LoopProgram, array: str, *, writes: bool | None = None
 ) -> tuple[LoopAccess, ...]:
     """Return the accesses to an array, equal ones of an instance once.
 
@@ -148,7 +133,7 @@ def accesses_of(
     return tuple(result)
 
 
-def access_relation(touch: LoopAccess, program: LoopProgram) -> isl.Map:
+def access_relation(touch: LoopAccess, program: ir.LoopProgram) -> isl.Map:
     """Return the relation from the counters around an access, and its lane, to elements.
 
     Raises:
@@ -179,8 +164,8 @@ def access_relation(touch: LoopAccess, program: LoopProgram) -> isl.Map:
 
 
 def _case_split(
-    indices: tuple[Index, ...], known: tuple[tuple[Index, bool], ...] = ()
-) -> Iterator[tuple[tuple[tuple[Index, bool], ...], tuple[Index, ...]]]:
+    indices: tuple[ir.Index, ...], known: tuple[tuple[ir.Index, bool], ...] = ()
+) -> Iterator[tuple[tuple[tuple[ir.Index, bool], ...], tuple[ir.Index, ...]]]:
     """Yield what indices are without choices between values, and under which conditions.
 
     ``(i > 0 ? i - 1 : n)`` is i - 1 where i > 0 holds, and n where it does not.
@@ -197,71 +182,71 @@ def _case_split(
         yield from _case_split(own, (*known, (condition, holds)))
 
 
-def min_max_parts(index: Index) -> Iterator[IndexOperation]:
+def min_max_parts(index: ir.Index) -> Iterator[ir.IndexOperation]:
     """Yield the choices in an index between values without choices."""
-    if isinstance(index, IndexOperation):
+    if isinstance(index, ir.IndexOperation):
         for operand in index.operands:
             yield from min_max_parts(operand)
-        if index.operator is IndexOperator.SELECT:
+        if index.operator is ir.IndexOperator.SELECT:
             yield index
 
 
-def _substitute_part(index: Index, part: Index, value: Index) -> Index:
+def _substitute_part(index: ir.Index, part: ir.Index, value: ir.Index) -> ir.Index:
     """Return an index with a value in the place of a part of it."""
     if index == part:
         return value
-    if not isinstance(index, IndexOperation):
+    if not isinstance(index, ir.IndexOperation):
         return index
     return replace(
         index, operands=tuple(_substitute_part(operand, part, value) for operand in index.operands)
     )
 
 
-def _condition_text(condition: Index, holds: bool, sizes: Mapping[str, int]) -> str:
+def _condition_text(condition: ir.Index, holds: bool, sizes: Mapping[str, int]) -> str:
     text = isl_index_text(condition, sizes)
     return text if holds else f"not {text}"
 
 
-def parameter_prefix(program: LoopProgram) -> str:
+def parameter_prefix(program: ir.LoopProgram) -> str:
     """Return what stands before a relation's text: the parameters, if they are not known."""
     if program.sizes is not None:
         return ""
     return f"[{', '.join(parameter.name for parameter in program.scop.parameters)}] -> "
 
 
-def _bound_texts(loop: Loop, sizes: Mapping[str, int]) -> Iterator[str]:
+def _bound_texts(loop: ir.Loop, sizes: Mapping[str, int]) -> Iterator[str]:
     """Yield what a loop's bounds say of its counter."""
     name = loop.variable
-    for piece in min_max_operands(loop.lower, IndexOperator.MAXIMUM):
+    for piece in min_max_operands(loop.lower, ir.IndexOperator.MAXIMUM):
         yield f"{name} >= {isl_index_text(piece, sizes)}"
-    for piece in min_max_operands(loop.upper, IndexOperator.MINIMUM):
+    for piece in min_max_operands(loop.upper, ir.IndexOperator.MINIMUM):
         yield f"{name} <= {isl_index_text(piece, sizes)}"
     if loop.step > 1:
         yield f"({name} - {isl_index_text(loop.lower, sizes)}) mod {loop.step} = 0"
 
 
-def isl_index_text(index: Index, sizes: Mapping[str, int]) -> str:
+def isl_index_text(index: ir.Index, sizes: Mapping[str, int]) -> str:
     """Return an index in isl's language, with known sizes in their places."""
     match index:
-        case IndexConstant(value):
+        case ir.IndexConstant(value):
             return str(value)  # isl's reader knows 8 * c0, and not (8) * c0
-        case IndexVariable(name):
+        case ir.IndexVariable(name):
             return str(sizes[name]) if name in sizes else name
-        case IndexOperation(operator, operands):
+        case ir.IndexOperation(operator, operands):
             parts = [isl_index_text(operand, sizes) for operand in operands]
             match operator:
-                case IndexOperator.NEGATE:
+                case ir.IndexOperator.NEGATE:
                     return f"(-{parts[0]})"
                 case (
-                    IndexOperator.DIVIDE_EXACT
-                    | IndexOperator.DIVIDE_FLOOR
-                    | IndexOperator.DIVIDE_NONNEGATIVE
+                    ir.IndexOperator.DIVIDE_EXACT
+                    | ir.IndexOperator.DIVIDE_FLOOR
+                    | ir.IndexOperator.DIVIDE_NONNEGATIVE
                 ):
                     return f"floor({parts[0]}/{parts[1]})"
-                case IndexOperator.MINIMUM | IndexOperator.MAXIMUM:
-                    name = "min" if operator is IndexOperator.MINIMUM else "max"
+                case ir.IndexOperator.MINIMUM | ir.IndexOperator.MAXIMUM:
+                    name = "min" if operator is ir.IndexOperator.MINIMUM else "max"
                     return f"{name}({', '.join(parts)})"
-                case IndexOperator.SELECT:
+                case ir.IndexOperator.SELECT:
                     raise isl.Error("a choice between values where none is expected")
                 case _:
                     return f"({f' {_ISL_SYMBOLS[operator]} '.join(parts)})"
@@ -276,54 +261,54 @@ def at_depth(relation: isl.Map, depth: int) -> isl.Map:
 
 
 def origin_and_length(
-    program: LoopProgram,
+    program: ir.LoopProgram,
     touches: Sequence[LoopAccess],
     together: isl.Map,
     dimension: int,
     depth: int,
-) -> tuple[Index, int] | None:
+) -> tuple[ir.Index, int] | None:
     """Return the first place of a dimension that needs the fewest, and how many that are."""
     rank = together.dim(isl.dim_type.out)
     own = together.project_out(isl.dim_type.out, dimension + 1, rank - dimension - 1)
     own = own.project_out(isl.dim_type.out, 0, dimension)
-    best: tuple[Index, int] | None = None
+    best: tuple[ir.Index, int] | None = None
     for begin in _origin_candidates(touches, dimension, depth):
         span = _offset_range(program, touches[0], own, begin, depth)
         if span is None:
             continue
         low, high = span
         if best is None or high - low + 1 < best[1]:
-            shifted = add_indices(begin, IndexConstant(low))
+            shifted = add_indices(begin, ir.IndexConstant(low))
             best = shifted, high - low + 1
         if best[1] == 1:
             break
     return best
 
 
-def _origin_candidates(touches: Sequence[LoopAccess], dimension: int, depth: int) -> list[Index]:
+def _origin_candidates(touches: Sequence[LoopAccess], dimension: int, depth: int) -> list[ir.Index]:
     """Return what may be the first place: subscripts where the loops inside begin, and 0."""
-    result: dict[Index, None] = {}
+    result: dict[ir.Index, None] = {}
     for touch in touches:
         for index in _at_lower_bounds(touch.subscripts[dimension], touch, depth):
             if not any(min_max_parts(index)):
                 result[from_linear_sum(to_linear_sum(index))] = None
-    return [*list(result)[: TUNING.max_origin_candidates], IndexConstant(0)]
+    return [*list(result)[: TUNING.max_origin_candidates], ir.IndexConstant(0)]
 
 
-def _at_lower_bounds(index: Index, touch: LoopAccess, depth: int) -> Iterator[Index]:
+def _at_lower_bounds(index: ir.Index, touch: LoopAccess, depth: int) -> Iterator[ir.Index]:
     """Yield an index with the counters of the loops inside at the pieces of their lower bounds."""
-    choices: list[Index] = [index]
+    choices: list[ir.Index] = [index]
     if touch.lanes is not None:
         choices = [substitute(index, {touch.lanes.variable: touch.lanes.base})]
     for loop in reversed(touch.path.loops[depth:]):
-        lows = min_max_operands(loop.lower, IndexOperator.MAXIMUM)
+        lows = min_max_operands(loop.lower, ir.IndexOperator.MAXIMUM)
         choices = [substitute(choice, {loop.variable: low}) for choice in choices for low in lows]
         choices = choices[: TUNING.max_origin_candidates]
     yield from choices
 
 
 def _offset_range(
-    program: LoopProgram, touch: LoopAccess, subscripts: isl.Map, begin: Index, depth: int
+    program: ir.LoopProgram, touch: LoopAccess, subscripts: isl.Map, begin: ir.Index, depth: int
 ) -> tuple[int, int] | None:
     """Return how far subscripts are from a place, at least and at most; None without bounds."""
     sizes = dict(program.sizes or ())

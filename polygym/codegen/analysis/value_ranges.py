@@ -25,14 +25,8 @@ from fractions import Fraction
 from math import floor, gcd, lcm
 from typing import NamedTuple, TypeAlias, assert_never
 
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import min_max_operands
-from polygym.codegen.loopir.ir import (
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-)
 
 Rational: TypeAlias = int | Fraction
 LinearTerms: TypeAlias = tuple[tuple[int, int], ...]
@@ -163,7 +157,7 @@ class ProofBudget:
     steps_left: int
     combinations_left: int = 0
     next_variable: int = 0
-    exact_divisions: dict[Index, bool] = field(default_factory=dict)
+    exact_divisions: dict[ir.Index, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -179,7 +173,7 @@ class BoundContext:
     forms_by_name: Mapping[str, LinearForm]
     bounds: dict[int, VariableBounds]
     budget: ProofBudget
-    operation_variables: dict[tuple[IndexOperator, tuple[LinearForm, ...]], LinearForm] = field(
+    operation_variables: dict[tuple[ir.IndexOperator, tuple[LinearForm, ...]], LinearForm] = field(
         default_factory=dict
     )
     greatest_memo: dict[LinearTerms, Rational | None] = field(default_factory=dict)
@@ -201,15 +195,15 @@ class BoundContext:
         self.bounds[self.budget.next_variable] = bounds
         return LinearForm(((self.budget.next_variable, 1),), 0)
 
-    def form(self, index: Index) -> LinearForm:
+    def form(self, index: ir.Index) -> LinearForm:
         """Return an index as a form; variables that are made for it are in this context."""
         match index:
-            case IndexConstant(value):
+            case ir.IndexConstant(value):
                 return constant_form(value)
-            case IndexVariable(name):
+            case ir.IndexVariable(name):
                 return self.forms_by_name[name]
-            case IndexOperation(operator, operands):
-                if operator is IndexOperator.DIVIDE_EXACT:
+            case ir.IndexOperation(operator, operands):
+                if operator is ir.IndexOperator.DIVIDE_EXACT:
                     divides = _divides(*map(self.form, operands))
                     exact = self.budget.exact_divisions
                     exact[index] = divides and exact.get(index, True)
@@ -217,26 +211,26 @@ class BoundContext:
             case _:
                 assert_never(index)
 
-    def _operation(self, operator: IndexOperator, operands: tuple[Index, ...]) -> LinearForm:
+    def _operation(self, operator: ir.IndexOperator, operands: tuple[ir.Index, ...]) -> LinearForm:
         parts = tuple(map(self.form, operands))
         match operator:
-            case IndexOperator.NEGATE:
+            case ir.IndexOperator.NEGATE:
                 return parts[0].times(-1)
-            case IndexOperator.ADD:
+            case ir.IndexOperator.ADD:
                 return parts[0].plus(parts[1])
-            case IndexOperator.SUBTRACT:
+            case ir.IndexOperator.SUBTRACT:
                 return parts[0].plus(parts[1], -1)
-            case IndexOperator.MULTIPLY if not parts[0].terms:
+            case ir.IndexOperator.MULTIPLY if not parts[0].terms:
                 return parts[1].times(parts[0].constant_term)
-            case IndexOperator.MULTIPLY if not parts[1].terms:
+            case ir.IndexOperator.MULTIPLY if not parts[1].terms:
                 return parts[0].times(parts[1].constant_term)
             case (
-                IndexOperator.DIVIDE_EXACT
-                | IndexOperator.DIVIDE_FLOOR
-                | IndexOperator.DIVIDE_NONNEGATIVE
+                ir.IndexOperator.DIVIDE_EXACT
+                | ir.IndexOperator.DIVIDE_FLOOR
+                | ir.IndexOperator.DIVIDE_NONNEGATIVE
             ):
                 return self._quotient(*parts)
-            case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
+            case ir.IndexOperator.REMAINDER_NONNEGATIVE | ir.IndexOperator.REMAINDER_ZERO_TEST:
                 return parts[0].plus(self._quotient(*parts).times(-parts[1].constant_term))
             case _:
                 return self._operation_variable(operator, parts)
@@ -256,10 +250,10 @@ class BoundContext:
         rest = dividend.plus(whole, -number)
         if not rest.terms:
             return whole
-        return whole.plus(self._operation_variable(IndexOperator.DIVIDE_FLOOR, (rest, divisor)))
+        return whole.plus(self._operation_variable(ir.IndexOperator.DIVIDE_FLOOR, (rest, divisor)))
 
     def _operation_variable(
-        self, operator: IndexOperator, parts: tuple[LinearForm, ...]
+        self, operator: ir.IndexOperator, parts: tuple[LinearForm, ...]
     ) -> LinearForm:
         """Return the variable of what is no linear form, a new one where it is new."""
         key = (operator, parts)
@@ -267,19 +261,19 @@ class BoundContext:
             self.operation_variables[key] = self.new_variable(self._bounds(operator, parts))
         return self.operation_variables[key]
 
-    def _bounds(self, operator: IndexOperator, parts: tuple[LinearForm, ...]) -> VariableBounds:
+    def _bounds(self, operator: ir.IndexOperator, parts: tuple[LinearForm, ...]) -> VariableBounds:
         match operator:
-            case IndexOperator.DIVIDE_FLOOR:
+            case ir.IndexOperator.DIVIDE_FLOOR:
                 return self._quotient_bounds(*parts)
-            case IndexOperator.MINIMUM:
+            case ir.IndexOperator.MINIMUM:
                 return VariableBounds(parts, parts, is_low_alternative=True)
-            case IndexOperator.MAXIMUM:
+            case ir.IndexOperator.MAXIMUM:
                 return VariableBounds(parts, parts, is_high_alternative=True)
-            case IndexOperator.SELECT:
+            case ir.IndexOperator.SELECT:
                 return VariableBounds(
                     parts[1:], parts[1:], is_low_alternative=True, is_high_alternative=True
                 )
-            case IndexOperator.MULTIPLY:
+            case ir.IndexOperator.MULTIPLY:
                 return VariableBounds()  # of two variables: nothing is known
             case _:
                 return VariableBounds((constant_form(0),), (constant_form(1),))  # a truth value
@@ -295,31 +289,31 @@ class BoundContext:
             highs.append(constant_form(floor(greatest)))
         return VariableBounds(tuple(lows), tuple(highs))
 
-    def assume(self, condition: Index, *, holds: bool) -> None:
+    def assume(self, condition: ir.Index, *, holds: bool) -> None:
         """Learn from a condition, as far as it bounds a variable."""
         match condition:
-            case IndexOperation(IndexOperator.AND, operands) if holds:
+            case ir.IndexOperation(ir.IndexOperator.AND, operands) if holds:
                 for operand in operands:
                     self.assume(operand, holds=True)
-            case IndexOperation(IndexOperator.OR, operands) if not holds:
+            case ir.IndexOperation(ir.IndexOperator.OR, operands) if not holds:
                 for operand in operands:
                     self.assume(operand, holds=False)
-            case IndexOperation(operator, (left, right)) if operator in _ORDERS:
+            case ir.IndexOperation(operator, (left, right)) if operator in _ORDERS:
                 difference = self.form(left).plus(self.form(right), -1)
-                is_tie = operator is IndexOperator.EQUAL and holds
+                is_tie = operator is ir.IndexOperator.EQUAL and holds
                 for sign, least in _ORDERS[operator][holds]:
                     self._add_bound(difference.times(sign).shifted(-least), combines=is_tie)
-                if operator is IndexOperator.EQUAL and not holds:
+                if operator is ir.IndexOperator.EQUAL and not holds:
                     self._add_unequal(difference)
             case _:
                 return
 
-    def assume_not_empty(self, lower: Index, upper: Index) -> None:
+    def assume_not_empty(self, lower: ir.Index, upper: ir.Index) -> None:
         """Learn from a loop whose body runs: none of its lower bounds is beyond an upper one."""
         if self.budget.combinations_left <= 0:
             return
-        for low in min_max_operands(lower, IndexOperator.MAXIMUM):
-            for high in min_max_operands(upper, IndexOperator.MINIMUM):
+        for low in min_max_operands(lower, ir.IndexOperator.MAXIMUM):
+            for high in min_max_operands(upper, ir.IndexOperator.MINIMUM):
                 self._add_bound(self.form(high).plus(self.form(low), -1), combines=True)
 
     def _add_unequal(self, form: LinearForm) -> None:
@@ -408,10 +402,10 @@ class BoundContext:
 
 # What is not negative where a comparison of left and right holds, or does not: the sign of
 # left - right in it, and what is taken from that.
-_ORDERS: dict[IndexOperator, dict[bool, tuple[tuple[int, int], ...]]] = {
-    IndexOperator.EQUAL: {True: ((1, 0), (-1, 0)), False: ()},
-    IndexOperator.GREATER_EQUAL: {True: ((1, 0),), False: ((-1, 1),)},
-    IndexOperator.GREATER: {True: ((1, 1),), False: ((-1, 0),)},
-    IndexOperator.LESS_EQUAL: {True: ((-1, 0),), False: ((1, 1),)},
-    IndexOperator.LESS: {True: ((-1, 1),), False: ((1, 0),)},
+_ORDERS: dict[ir.IndexOperator, dict[bool, tuple[tuple[int, int], ...]]] = {
+    ir.IndexOperator.EQUAL: {True: ((1, 0), (-1, 0)), False: ()},
+    ir.IndexOperator.GREATER_EQUAL: {True: ((1, 0),), False: ((-1, 1),)},
+    ir.IndexOperator.GREATER: {True: ((1, 1),), False: ((-1, 0),)},
+    ir.IndexOperator.LESS_EQUAL: {True: ((-1, 0),), False: ((1, 1),)},
+    ir.IndexOperator.LESS: {True: ((-1, 1),), False: ((1, 0),)},
 }

@@ -20,27 +20,14 @@ from polygym.codegen.c.index_text import UNARY_PRECEDENCE, print_index
 from polygym.codegen.c.prelude import prelude_lines
 from polygym.codegen.common.loop_annotation import ParallelLoop, annotation_text
 from polygym.codegen.common.reductions import ReductionOperator
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant, minimum, substitute_in
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-)
 from polygym.ir.expressions import Access, Expression, IteratorValue, Update, walk
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, StorageClass
 
 
-def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False) -> str:
+def print_c(program: ir.LoopProgram, comment: str = "", *, annotated: bool = False) -> str:
     """Return a compilable C function; ``comment`` stands above it.
 
     In ``annotated`` C it stands behind the head of a loop what the loop has been given to do.
@@ -55,14 +42,14 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
     return "\n".join([*lines, "}", ""]).lstrip("\n")
 
 
-def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Iterator[str]:
+def _lines(program: ir.LoopProgram, node: ir.Node, depth: int, annotated: bool) -> Iterator[str]:
     """Yield the lines of a node."""
     indent = "  " * depth
     match node:
-        case Block(children):
+        case ir.Block(children):
             for child in children:
                 yield from _lines(program, child, depth, annotated)
-        case Loop(variable, lower, upper, step, body, annotation):
+        case ir.Loop(variable, lower, upper, step, body, annotation):
             if isinstance(annotation, ParallelLoop) and program.threads > 1:
                 kind = "dynamic" if annotation.is_dynamic else "static"
                 yield (
@@ -75,27 +62,27 @@ def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Ite
             yield f"{indent}{_loop_header(variable, lower, upper, step)} {{{note}"
             yield from _lines(program, body, depth + 1, annotated)
             yield f"{indent}}}"
-        case Guard(condition, then, otherwise):
+        case ir.Guard(condition, then, otherwise):
             yield f"{indent}if ({print_index(condition)}) {{"
             yield from _lines(program, then, depth + 1, annotated)
             if otherwise is not None:
                 yield f"{indent}}} else {{"
                 yield from _lines(program, otherwise, depth + 1, annotated)
             yield f"{indent}}}"
-        case Instance(lanes=lanes):
+        case ir.Instance(lanes=lanes):
             if lanes is None:
                 note = _stream_comment(program, node.statement) if annotated else ""
                 yield f"{indent}{_assignment(program, node)}{note}"
                 return
             lane = f"{lanes.variable}_"
-            one = substitute_in(replace(node, lanes=None), {lanes.variable: IndexVariable(lane)})
+            one = substitute_in(replace(node, lanes=None), {lanes.variable: ir.IndexVariable(lane)})
             yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
             yield from _lines(program, one, depth + 1, annotated)
         case _:
             assert_never(node)
 
 
-def _stream_comment(program: LoopProgram, statement: str) -> str:
+def _stream_comment(program: ir.LoopProgram, statement: str) -> str:
     """Return what a statement does beyond the caches, as a comment."""
     reads = program.scop.statement(statement).reads
     notes = ["past the caches"] if statement in program.nontemporal_stores else []
@@ -118,26 +105,26 @@ def _reduction_clauses(scop: Scop, sums: tuple[tuple[str, ReductionOperator], ..
     return "".join(clauses)
 
 
-def _last_lane(lanes: Lanes) -> Index:
+def _last_lane(lanes: ir.Lanes) -> ir.Index:
     """Return the variable's value in the last lane that exists."""
     last = add_constant(lanes.base, lanes.width - 1)
     if lanes.active is None:
         return last
-    end = add_constant(IndexOperation(IndexOperator.ADD, (lanes.base, lanes.active)), -1)
+    end = add_constant(ir.IndexOperator.ADD(lanes.base, lanes.active), -1)
     return minimum(last, end)
 
 
-def _loop_header(variable: str, lower: Index, upper: Index, step: int) -> str:
+def _loop_header(variable: str, lower: ir.Index, upper: ir.Index, step: int) -> str:
     """Return ``for (...)``, with ``<`` where the bound was written as something minus one."""
     match upper:
-        case IndexOperation(IndexOperator.SUBTRACT, (bound, IndexConstant(1))):
+        case ir.IndexOperation(ir.IndexOperator.SUBTRACT, (bound, ir.IndexConstant(1))):
             condition = f"{variable} < {print_index(bound, 7)}"
         case _:
             condition = f"{variable} <= {print_index(upper, 7)}"
     return f"for (long {variable} = {print_index(lower)}; {condition}; {variable} += {step})"
 
 
-def _assignment(program: LoopProgram, instance: Instance) -> str:
+def _assignment(program: ir.LoopProgram, instance: ir.Instance) -> str:
     statement = program.scop.statement(instance.statement)
     reads = {
         access: _element_text(program.scop.array(access.array), subscripts)
@@ -178,7 +165,7 @@ def _assignment(program: LoopProgram, instance: Instance) -> str:
             return f"{target} = {text(statement.body)};"
 
 
-def _element_text(array: Array, subscripts: tuple[Index, ...]) -> str:
+def _element_text(array: Array, subscripts: tuple[ir.Index, ...]) -> str:
     """Return an element as C; a scalar behind a pointer argument is dereferenced."""
     if not array.rank and array.storage_class is StorageClass.ARGUMENT:
         return f"(*{array.name})"

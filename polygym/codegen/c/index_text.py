@@ -2,36 +2,30 @@
 
 from typing import assert_never
 
-from polygym.codegen.loopir.ir import (
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-)
+from polygym.codegen.loopir import ir
 
 _MACROS = {
-    IndexOperator.MINIMUM: ("min", "((a) < (b) ? (a) : (b))"),
-    IndexOperator.MAXIMUM: ("max", "((a) > (b) ? (a) : (b))"),
-    IndexOperator.DIVIDE_FLOOR: ("floord", "((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))"),
+    ir.IndexOperator.MINIMUM: ("min", "((a) < (b) ? (a) : (b))"),
+    ir.IndexOperator.MAXIMUM: ("max", "((a) > (b) ? (a) : (b))"),
+    ir.IndexOperator.DIVIDE_FLOOR: ("floord", "((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))"),
 }
 
 # Operator text and precedence, as in C's grammar: a higher number binds tighter.
 _INFIX = {
-    IndexOperator.MULTIPLY: ("*", 9),
-    IndexOperator.DIVIDE_EXACT: ("/", 9),
-    IndexOperator.DIVIDE_NONNEGATIVE: ("/", 9),
-    IndexOperator.REMAINDER_NONNEGATIVE: ("%", 9),
-    IndexOperator.REMAINDER_ZERO_TEST: ("%", 9),
-    IndexOperator.ADD: ("+", 8),
-    IndexOperator.SUBTRACT: ("-", 8),
-    IndexOperator.LESS: ("<", 6),
-    IndexOperator.LESS_EQUAL: ("<=", 6),
-    IndexOperator.GREATER: (">", 6),
-    IndexOperator.GREATER_EQUAL: (">=", 6),
-    IndexOperator.EQUAL: ("==", 5),
-    IndexOperator.AND: ("&&", 2),
-    IndexOperator.OR: ("||", 1),
+    ir.IndexOperator.MULTIPLY: ("*", 9),
+    ir.IndexOperator.DIVIDE_EXACT: ("/", 9),
+    ir.IndexOperator.DIVIDE_NONNEGATIVE: ("/", 9),
+    ir.IndexOperator.REMAINDER_NONNEGATIVE: ("%", 9),
+    ir.IndexOperator.REMAINDER_ZERO_TEST: ("%", 9),
+    ir.IndexOperator.ADD: ("+", 8),
+    ir.IndexOperator.SUBTRACT: ("-", 8),
+    ir.IndexOperator.LESS: ("<", 6),
+    ir.IndexOperator.LESS_EQUAL: ("<=", 6),
+    ir.IndexOperator.GREATER: (">", 6),
+    ir.IndexOperator.GREATER_EQUAL: (">=", 6),
+    ir.IndexOperator.EQUAL: ("==", 5),
+    ir.IndexOperator.AND: ("&&", 2),
+    ir.IndexOperator.OR: ("||", 1),
 }
 UNARY_PRECEDENCE = 10
 """The precedence of a sign, and of a cast."""
@@ -47,28 +41,28 @@ def macro_definitions(text: str) -> list[str]:
     ]
 
 
-def print_index(index: Index, precedence: int = 0) -> str:
+def print_index(index: ir.Index, precedence: int = 0) -> str:
     """Return an index as C text, in parentheses where the surroundings bind tighter."""
     text, own = _text_and_precedence(index)
     return f"({text})" if own < precedence else text
 
 
-def _text_and_precedence(index: Index) -> tuple[str, int]:
+def _text_and_precedence(index: ir.Index) -> tuple[str, int]:
     match index:
-        case IndexConstant(value):
+        case ir.IndexConstant(value):
             return str(value), _ATOM_PRECEDENCE if value >= 0 else UNARY_PRECEDENCE
-        case IndexVariable(name):
+        case ir.IndexVariable(name):
             return name, _ATOM_PRECEDENCE
-        case IndexOperation(IndexOperator.NEGATE, (operand,)):
+        case ir.IndexOperation(ir.IndexOperator.NEGATE, (operand,)):
             return f"-{print_index(operand, _ATOM_PRECEDENCE)}", UNARY_PRECEDENCE
-        case IndexOperation(IndexOperator.SELECT, (condition, then, otherwise)):
+        case ir.IndexOperation(ir.IndexOperator.SELECT, (condition, then, otherwise)):
             parts = (print_index(condition, 1), print_index(then), print_index(otherwise))
             return "{} ? {} : {}".format(*parts), 0
-        case IndexOperation(operator, operands) if operator in _MACROS:
+        case ir.IndexOperation(operator, operands) if operator in _MACROS:
             return _macro_call(operator, operands), _ATOM_PRECEDENCE
-        case IndexOperation(operator, operands):
+        case ir.IndexOperation(operator, operands):
             symbol, own = _INFIX[operator]
-            if operator is IndexOperator.OR:
+            if operator is ir.IndexOperator.OR:
                 # Compilers warn about && inside || without parentheses.
                 return f" {symbol} ".join(
                     print_index(o, _AND_PRECEDENCE + 1) for o in operands
@@ -81,7 +75,7 @@ def _text_and_precedence(index: Index) -> tuple[str, int]:
             assert_never(index)
 
 
-def _macro_call(operator: IndexOperator, operands: tuple[Index, ...]) -> str:
+def _macro_call(operator: ir.IndexOperator, operands: tuple[ir.Index, ...]) -> str:
     """Return nested calls of a two-argument macro."""
     name, _ = _MACROS[operator]
     first, *others = operands

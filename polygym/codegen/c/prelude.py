@@ -8,14 +8,8 @@ from typing import assert_never
 
 from polygym.codegen.c.index_text import macro_definitions
 from polygym.codegen.common.exponential import EXPONENTIALS, exponential_c_code
+from polygym.codegen.common.special_functions import operations
 from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS, operations_of
-from polygym.codegen.common.special_functions.operations import (
-    BinaryOperation,
-    CallOperation,
-    ConstantOperation,
-    SelectOperation,
-    SpecialOperation,
-)
 from polygym.ir.expressions import Call, MathFunction, walk
 from polygym.ir.foreign_functions import ForeignFunction
 from polygym.ir.gathers import computed_subscripts
@@ -139,16 +133,16 @@ def _variable_name(number: int) -> str:
     return "x" if number < 0 else f"t{number}"
 
 
-def _operation_text(step: SpecialOperation) -> str:
+def _operation_text(step: operations.SpecialOperation) -> str:
     match step:
-        case ConstantOperation(value):
+        case operations.ConstantOperation(value):
             return "HUGE_VAL" if value == float("inf") else repr(value)
-        case BinaryOperation(operator, first, second):
+        case operations.BinaryOperation(operator, first, second):
             return f"{_variable_name(first)} {operator} {_variable_name(second)}"
-        case SelectOperation(first, second, then, otherwise):
+        case operations.SelectOperation(first, second, then, otherwise):
             names = (_variable_name(value) for value in (first, second, then, otherwise))
             return "{} < {} ? {} : {}".format(*names)
-        case CallOperation(function, arguments):
+        case operations.CallOperation(function, arguments):
             called = function.c_name(ScalarType.DOUBLE)
             return f"{called}({', '.join(_variable_name(argument) for argument in arguments)})"
         case _:

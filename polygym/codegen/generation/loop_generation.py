@@ -16,16 +16,7 @@ import islpy as isl
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, LoopAnnotation
 from polygym.codegen.generation.isl_ast import index_from_isl, node_from_isl
 from polygym.codegen.generation.speculative_reads import speculative_read
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-)
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.names import counter_depth, counter_names
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.tree.ir import Tree, loop_path, reordered_reductions_in, tree_depth
@@ -41,7 +32,7 @@ from polygym.poly.may_accesses import anchor_access
 
 def generate_loops(
     tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None, *, whole: bool = False
-) -> LoopProgram:
+) -> ir.LoopProgram:
     """Return the loops that run the program in the order of the tree, for all or given sizes.
 
     ``without_splitting`` loops are not split where what runs in them changes: conditions inside
@@ -55,12 +46,12 @@ def generate_loops(
             tuple(
                 index_from_isl(build.expr_from_pw_aff(isl.PwAff(extent)))
                 if sizes is None
-                else IndexConstant(evaluate_extent(extent, sizes))
+                else ir.IndexConstant(evaluate_extent(extent, sizes))
                 for extent in array.extents
             )
             for array in scop.arrays
         )
-        instances: list[Instance] = []
+        instances: list[ir.Instance] = []
         annotate = _InstanceRecorder(scop, instances, sizes)
         # Instances that share one time are enumerated by further loops, which no member stands for.
         counters = counter_names(scop, tree_depth(tree) + scop.depth)
@@ -82,7 +73,7 @@ def generate_loops(
     places = {node: int(mark.removeprefix(BRANCH_PREFIX)) for node, mark in marks.items()}
     body = with_annotations(read, tree, places)
     known = None if sizes is None else tuple(sizes.items())
-    return LoopProgram(scop, body, extents, annotate.guarded, sizes=known)
+    return ir.LoopProgram(scop, body, extents, annotate.guarded, sizes=known)
 
 
 def _isl_ids(names: tuple[str, ...]) -> isl.IdList:
@@ -92,7 +83,7 @@ def _isl_ids(names: tuple[str, ...]) -> isl.IdList:
     return identifiers
 
 
-def with_annotations(node: Node, tree: Tree, places: Mapping[int, int] | None = None) -> Node:
+def with_annotations(node: ir.Node, tree: Tree, places: Mapping[int, int] | None = None) -> ir.Node:
     """Give every loop the annotation of the member that it stands for.
 
     ``places`` has the number of the branch for nodes, by their id, that are for some tiles alone.
@@ -111,25 +102,25 @@ def with_annotations(node: Node, tree: Tree, places: Mapping[int, int] | None = 
         own = annotations[statement, branch]
         return own[position] if position < len(own) else SEQUENTIAL_LOOP
 
-    def walk(node: Node, branch: int | None) -> tuple[Node, str]:
+    def walk(node: ir.Node, branch: int | None) -> tuple[ir.Node, str]:
         """Return the node with annotations, and the name of a statement in it."""
         branch = known.get(id(node), branch)
         match node:
-            case Block(()):  # at these sizes nothing runs
+            case ir.Block(()):  # at these sizes nothing runs
                 return node, ""
-            case Block(children):
+            case ir.Block(children):
                 walked = [walk(child, branch) for child in children]
-                return Block(tuple(child for child, _ in walked)), walked[0][1]
-            case Loop(variable, lower, upper, step, body):
+                return ir.Block(tuple(child for child, _ in walked)), walked[0][1]
+            case ir.Loop(variable, lower, upper, step, body):
                 body, statement = walk(body, branch)
                 own = annotation(statement, branch, counter_depth(variable))
-                return Loop(variable, lower, upper, step, body, own), statement
-            case Guard(condition, then, otherwise):
+                return ir.Loop(variable, lower, upper, step, body, own), statement
+            case ir.Guard(condition, then, otherwise):
                 then, statement = walk(then, branch)
-                return Guard(
+                return ir.Guard(
                     condition, then, None if otherwise is None else walk(otherwise, branch)[0]
                 ), statement
-            case Instance():
+            case ir.Instance():
                 return node, node.statement
             case _:
                 assert_never(node)
@@ -137,7 +128,7 @@ def with_annotations(node: Node, tree: Tree, places: Mapping[int, int] | None = 
     return walk(node, None)[0]
 
 
-def _instance_lookup(instances: list[Instance]) -> Callable[[isl.AstNode], Instance]:
+def _instance_lookup(instances: list[ir.Instance]) -> Callable[[isl.AstNode], ir.Instance]:
     """Return what runs at a leaf, which has its number."""
     return lambda leaf: instances[int(leaf.get_annotation().get_name().removeprefix("instance_"))]
 
@@ -145,7 +136,7 @@ def _instance_lookup(instances: list[Instance]) -> Callable[[isl.AstNode], Insta
 class _InstanceRecorder:
     """Called by isl at every statement of its AST: records what runs there under a number."""
 
-    def __init__(self, scop: Scop, instances: list[Instance], sizes: Sizes | None) -> None:
+    def __init__(self, scop: Scop, instances: list[ir.Instance], sizes: Sizes | None) -> None:
         self.instances = instances
         self.counters: list[isl.Map] = []
         self.failure: Exception | None = None
@@ -195,7 +186,7 @@ class _InstanceRecorder:
         running = schedule.range()
         self.counters.append(schedule)
         self.instances.append(
-            Instance(
+            ir.Instance(
                 statement.name,
                 _iterators(statement, instance_at, build),
                 _subscripts(write, instance_at, running, build),
@@ -206,7 +197,7 @@ class _InstanceRecorder:
 
 def _iterators(
     statement: Statement, instance_at: isl.PwMultiAff, build: isl.AstBuild
-) -> tuple[Index, ...]:
+) -> tuple[ir.Index, ...]:
     """Return the values of the statement's iterators in terms of the loops' counters."""
     return tuple(
         index_from_isl(build.expr_from_pw_aff(instance_at.get_pw_aff(position)))
@@ -216,7 +207,7 @@ def _iterators(
 
 def _subscripts(
     access: isl.PwMultiAff, instance_at: isl.PwMultiAff, running: isl.Set, build: isl.AstBuild
-) -> tuple[Index, ...]:
+) -> tuple[ir.Index, ...]:
     """Return the subscripts of an access in terms of the loops' counters, which stand in a set.
 
     An access under a condition that never holds here is never made; isl has no expression for it,
@@ -224,7 +215,7 @@ def _subscripts(
     """
     at_counters = access.pullback_pw_multi_aff(instance_at)
     if at_counters.domain().is_disjoint(running):
-        return tuple(IndexConstant(0) for _ in range(access.dim(isl.dim_type.out)))
+        return tuple(ir.IndexConstant(0) for _ in range(access.dim(isl.dim_type.out)))
     expression = build.access_from_pw_multi_aff(at_counters)
     return tuple(
         index_from_isl(expression.get_op_arg(position))
@@ -232,7 +223,7 @@ def _subscripts(
     )
 
 
-def _generate(tree: Tree, request: CodegenRequest) -> LoopProgram:
+def _generate(tree: Tree, request: CodegenRequest) -> ir.LoopProgram:
     program = generate_loops(tree, request.legal, request.sizes, whole=request.keeps_loops_whole)
     return replace(program, mapping=request.mapping)
 

@@ -47,16 +47,7 @@ from polygym.codegen.llvm.loops.emit_loop_carried import emit_loop_carried
 from polygym.codegen.llvm.loops.emit_min_max import combined_key
 from polygym.codegen.llvm.loops.emit_parallel import emit_parallel
 from polygym.codegen.llvm.loops.emit_scalar_replacement import emit_block, emit_scalar_replacement
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-)
+from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.validate.bounds import WRITE_ACCESS
 from polygym.ir.expressions import Gather, Update, loaded_accesses
 from polygym.ir.scop import Statement
@@ -75,7 +66,7 @@ class FunctionEmitter:
     """
 
     module: ir.Module
-    program: LoopProgram
+    program: loop_ir.LoopProgram
     builder: ir.IRBuilder
     parameters: Environment
     storage: Mapping[str, Any]
@@ -123,25 +114,25 @@ class FunctionEmitter:
             self.module, self.program, builder, parameters, storage, extents, checks
         )
 
-    def emit_node(self, node: Node, environment: Environment) -> None:
+    def emit_node(self, node: loop_ir.Node, environment: Environment) -> None:
         """Emit a node at the builder's place, and leave the builder after it."""
         match node:
-            case Block():
+            case loop_ir.Block():
                 emit_block(self, node, environment)
-            case Loop():
+            case loop_ir.Loop():
                 self.new_values.clear()  # the next iteration, too, has to see what this one writes
                 self._loop(node, environment)
                 self.new_values.clear()
-            case Guard():
+            case loop_ir.Guard():
                 self.new_values.clear()
                 self._guard(node, environment)
                 self.new_values.clear()
-            case Instance():
+            case loop_ir.Instance():
                 self._instance(node, environment)
             case _:
                 assert_never(node)
 
-    def _loop(self, loop: Loop, environment: Environment) -> None:
+    def _loop(self, loop: loop_ir.Loop, environment: Environment) -> None:
         builder = self.builder
         if loop.lower == loop.upper:
             lower = emit_index(builder, loop.lower, environment)
@@ -163,7 +154,7 @@ class FunctionEmitter:
         return not annotation.reductions or self.program.sizes is not None
 
     def emit_counted_loop(
-        self, loop: Loop, lower: Any, upper: Any, environment: Environment
+        self, loop: loop_ir.Loop, lower: Any, upper: Any, environment: Environment
     ) -> None:
         """Emit a loop whose bounds are values already."""
         if isinstance(loop.annotation, ScalarReplacement) and emit_scalar_replacement(
@@ -191,7 +182,7 @@ class FunctionEmitter:
         builder.branch(header)
         builder.position_at_end(after)
 
-    def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
+    def lane_set(self, lanes: loop_ir.Lanes, environment: Environment) -> LaneSet:
         """Return the lanes of an instance as values."""
         builder = self.builder
         base = emit_index(builder, lanes.base, environment)
@@ -208,7 +199,7 @@ class FunctionEmitter:
                 )
         return LaneSet(lanes.variable, base, lanes.width, mask)
 
-    def _guard(self, guard: Guard, environment: Environment) -> None:
+    def _guard(self, guard: loop_ir.Guard, environment: Environment) -> None:
         builder = self.builder
         condition = emit_condition(builder, guard.condition, environment)
         if guard.otherwise is None:
@@ -221,7 +212,7 @@ class FunctionEmitter:
             with otherwise:
                 self.emit_node(guard.otherwise, environment)
 
-    def _instance(self, instance: Instance, environment: Environment) -> None:
+    def _instance(self, instance: loop_ir.Instance, environment: Environment) -> None:
         """Emit one statement instance: evaluate the body, store the result."""
         statement = self.statements[instance.statement]
         cell = cell_of(statement, instance)
@@ -249,7 +240,7 @@ class FunctionEmitter:
                 self.written[group] = ir.Constant(I1, 1)
 
     def _expressions(
-        self, instance: Instance, environment: Environment, lanes: LaneSet | None
+        self, instance: loop_ir.Instance, environment: Environment, lanes: LaneSet | None
     ) -> ExpressionEmitter:
         """Return what emits expressions of an instance's body."""
         statement = self.statements[instance.statement]
@@ -287,7 +278,11 @@ class FunctionEmitter:
         )
 
     def _read(
-        self, instance: Instance, environment: Environment, lanes: LaneSet | None, number: int
+        self,
+        instance: loop_ir.Instance,
+        environment: Environment,
+        lanes: LaneSet | None,
+        number: int,
     ) -> Any:
         """Return what an instance reads, by the number of the read: of registers, or of memory."""
         statement, subscripts = self.statements[instance.statement], instance.reads[number]
@@ -370,7 +365,7 @@ class FunctionEmitter:
 
     def _iterator(
         self,
-        values: Mapping[str, Index],
+        values: Mapping[str, loop_ir.Index],
         environment: Environment,
         lanes: LaneSet | None,
         name: str,

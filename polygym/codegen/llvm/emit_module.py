@@ -23,17 +23,9 @@ from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.access.emit_gather import begin_subscript_checks
+from polygym.codegen.llvm.core import memory_allocation
 from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
-from polygym.codegen.llvm.core.memory_allocation import (
-    STACK_STORAGE,
-    allocate_memory,
-    allocate_stack_arrays,
-    preallocate,
-    release,
-    rounded_up,
-    staggered_offset,
-)
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.llvm.emit_function import FunctionEmitter
@@ -105,18 +97,18 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
             new.append(array)
     own = {
         array.name: _allocation_size(
-            builder, array, extents[array.name], staggered_offset(place, len(new))
+            builder, array, extents[array.name], memory_allocation.staggered_offset(place, len(new))
         )
         for place, array in enumerate(new)
     }
     if len(new) > 1:
-        preallocate(module, builder, reduce(builder.add, own.values()))
+        memory_allocation.preallocate(module, builder, reduce(builder.add, own.values()))
     made: list[Any] = []
     for place, array in enumerate(new):
         memory = _allocate_array(module, builder, array, own[array.name], made)
-        behind = ir.Constant(I64, staggered_offset(place, len(new)))
+        behind = ir.Constant(I64, memory_allocation.staggered_offset(place, len(new)))
         storage[array.name] = builder.gep(memory, [behind], source_etype=ir.IntType(8))
-    storage |= allocate_stack_arrays(builder, program)
+    storage |= memory_allocation.allocate_stack_arrays(builder, program)
     checks = begin_subscript_checks(builder, program, is_instrumented=is_instrumented)
     if isinstance(builder, CheckedBuilder) and checks is not None:
         builder.checks = checks.runtime_checks
@@ -133,7 +125,7 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
 
 def _caller_arrays(scop: Scop) -> tuple[Array, ...]:
     """Return the arrays that the caller has; the kernel makes the others for itself."""
-    own = STACK_STORAGE | {StorageClass.SCRATCH}
+    own = memory_allocation.STACK_STORAGE | {StorageClass.SCRATCH}
     return tuple(array for array in scop.arrays if array.storage_class not in own)
 
 
@@ -145,7 +137,9 @@ def _allocation_size(
     for extent in sizes:
         size = builder.mul(size, extent)
     # One byte more, since there may be no element.
-    return rounded_up(builder, builder.add(size, ir.Constant(I64, behind + 1)), CACHE_LINE)
+    return memory_allocation.rounded_up(
+        builder, builder.add(size, ir.Constant(I64, behind + 1)), CACHE_LINE
+    )
 
 
 def _allocate_array(
@@ -155,7 +149,7 @@ def _allocate_array(
 
     In ``allocated`` stands all memory that there is, to be given back.
     """
-    memory = allocate_memory(module, builder, total_size, array.name)
+    memory = memory_allocation.allocate_memory(module, builder, total_size, array.name)
     missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
     with builder.if_then(missing, likely=False):
         _release_arrays(module, builder, allocated)
@@ -166,7 +160,7 @@ def _allocate_array(
 
 def _release_arrays(module: ir.Module, builder: ir.IRBuilder, allocated: Sequence[Any]) -> None:
     for memory in allocated:
-        release(module, builder, memory)
+        memory_allocation.release(module, builder, memory)
 
 
 def _widest_vector_bits(program: LoopProgram, node: Node) -> int:

@@ -17,28 +17,12 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import assert_never
 
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant, substitute
-from polygym.codegen.loopir.ir import (
-    COMPARISONS,
-    QUOTIENTS,
-    REMAINDERS,
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-)
 from polygym.codegen.loopir.linear_sums import to_linear_sum
 
 
-def canonical_key(program: LoopProgram) -> str:
+def canonical_key(program: ir.LoopProgram) -> str:
     """Return a text that two programs share only if they do the same in the same order."""
     ahead = sorted(
         (prefetch.statement, prefetch.read, prefetch.distance) for prefetch in program.prefetches
@@ -63,29 +47,29 @@ class _KeyWriter:
     def __init__(self) -> None:
         self.counters = 0
 
-    def node(self, node: Node, values: Mapping[str, Index]) -> str:
+    def node(self, node: ir.Node, values: Mapping[str, ir.Index]) -> str:
         """Return the text of a node; ``values`` are the counters around it, by number."""
         match node:
-            case Block(children):
+            case ir.Block(children):
                 return f"{{{' '.join(self.node(child, values) for child in children)}}}"
-            case Loop(variable, lower, upper, step, body, annotation):
+            case ir.Loop(variable, lower, upper, step, body, annotation):
                 terms, begins = _terms_and_constant(substitute(lower, values))
                 ends = _canonical_text(add_constant(substitute(upper, values), -begins))
                 head = f"for {_sum_text(terms, 0)} {ends} {step} {_value_text(annotation)}"
                 return f"{head} {self.node(body, self._with_counter(variable, begins, values))}"
-            case Guard(condition, then, otherwise):
+            case ir.Guard(condition, then, otherwise):
                 last = "" if otherwise is None else self.node(otherwise, values)
                 test = _canonical_text(substitute(condition, values))
                 return f"if {test} {self.node(then, values)} {last};"
-            case Instance():
+            case ir.Instance():
                 return self._instance(node, values)
             case _:
                 assert_never(node)
 
-    def _instance(self, instance: Instance, values: Mapping[str, Index]) -> str:
+    def _instance(self, instance: ir.Instance, values: Mapping[str, ir.Index]) -> str:
         lanes = ""
         match instance.lanes:
-            case Lanes(variable, base, width, active):
+            case ir.Lanes(variable, base, width, active):
                 terms, begins = _terms_and_constant(substitute(base, values))
                 count = "" if active is None else _canonical_text(substitute(active, values))
                 lanes = f"{_sum_text(terms, 0)} {width} {count}"
@@ -98,26 +82,26 @@ class _KeyWriter:
         return f"{instance.statement} {lanes} [{'] ['.join(own)}];"
 
     def _with_counter(
-        self, variable: str, begins: int, values: Mapping[str, Index]
-    ) -> dict[str, Index]:
+        self, variable: str, begins: int, values: Mapping[str, ir.Index]
+    ) -> dict[str, ir.Index]:
         """Return the counters with one more, which is counted from a number on."""
-        counter = IndexVariable(str(self.counters))
+        counter = ir.IndexVariable(str(self.counters))
         self.counters += 1
         return {**values, variable: add_constant(counter, begins)}
 
 
-def _canonical_text(index: Index) -> str:
+def _canonical_text(index: ir.Index) -> str:
     """Return the text of an index, however its sums are written.
 
-    >>> i = IndexVariable("i")
-    >>> _canonical_text(IndexOperation(IndexOperator.SUBTRACT, (add_constant(i, 3),
-    ...     IndexConstant(3))))
+    >>> i = ir.IndexVariable("i")
+    >>> _canonical_text(ir.IndexOperation(ir.IndexOperator.SUBTRACT, (add_constant(i, 3),
+    ...     ir.IndexConstant(3))))
     '1*i+0'
-    >>> _canonical_text(IndexOperation(IndexOperator.DIVIDE_FLOOR, (add_constant(i, 9),
-    ...     IndexConstant(4))))
+    >>> _canonical_text(ir.IndexOperation(ir.IndexOperator.DIVIDE_FLOOR, (add_constant(i, 9),
+    ...     ir.IndexConstant(4))))
     '1*DIVIDE_FLOOR(1*i+1 4)+2'
-    >>> _canonical_text(IndexOperation(IndexOperator.MAXIMUM, (add_constant(i, 9),
-    ...     IndexConstant(4))))
+    >>> _canonical_text(ir.IndexOperation(ir.IndexOperator.MAXIMUM, (add_constant(i, 9),
+    ...     ir.IndexConstant(4))))
     '1*MAXIMUM(0 1*i+5)+4'
     """
     return _sum_text(*_terms_and_constant(index))
@@ -128,7 +112,7 @@ def _sum_text(terms: Mapping[str, int], constant: int) -> str:
     return "+".join((*result, str(constant)))
 
 
-def _terms_and_constant(index: Index) -> tuple[dict[str, int], int]:
+def _terms_and_constant(index: ir.Index) -> tuple[dict[str, int], int]:
     """Return texts with their factors, and a number."""
     terms, constant = to_linear_sum(index)
     result: dict[str, int] = {}
@@ -139,29 +123,35 @@ def _terms_and_constant(index: Index) -> tuple[dict[str, int], int]:
     return {text: factor for text, factor in result.items() if factor}, constant
 
 
-def _term_and_constant(term: Index) -> tuple[str, int]:
+def _term_and_constant(term: ir.Index) -> tuple[str, int]:
     """Return what is no sum as a text and a number beside it, as that of max(i + 9, 4) is 4."""
     match term:
-        case IndexVariable(name):
+        case ir.IndexVariable(name):
             return name, 0
-        case IndexConstant(value):
+        case ir.IndexConstant(value):
             return "1", value
-        case IndexOperation(IndexOperator.MINIMUM | IndexOperator.MAXIMUM as operator, operands):
+        case ir.IndexOperation(
+            ir.IndexOperator.MINIMUM | ir.IndexOperator.MAXIMUM as operator, operands
+        ):
             sums = [_terms_and_constant(index) for index in operands]
             least = min(constant for _, constant in sums)
             texts = sorted(_sum_text(terms, constant - least) for terms, constant in sums)
             return f"{operator.name}({' '.join(texts)})", least
-        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if operator in QUOTIENTS:
+        case ir.IndexOperation(operator, (dividend, ir.IndexConstant(divisor))) if (
+            operator in ir.QUOTIENTS
+        ):
             terms, constant = _terms_and_constant(dividend)
             whole, rest = divmod(constant, divisor)
             return f"{operator.name}({_sum_text(terms, rest)} {divisor})", whole
-        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if operator in REMAINDERS:
+        case ir.IndexOperation(operator, (dividend, ir.IndexConstant(divisor))) if (
+            operator in ir.REMAINDERS
+        ):
             terms, constant = _terms_and_constant(dividend)
             return f"{operator.name}({_sum_text(terms, constant % divisor)} {divisor})", 0
-        case IndexOperation(operator, (left, right)) if operator in COMPARISONS:
-            between = IndexOperation(IndexOperator.SUBTRACT, (left, right))
+        case ir.IndexOperation(operator, (left, right)) if operator in ir.COMPARISONS:
+            between = ir.IndexOperator.SUBTRACT(left, right)
             return f"{operator.name}({_canonical_text(between)})", 0
-        case IndexOperation(operator, operands):
+        case ir.IndexOperation(operator, operands):
             return f"{operator.name}({' '.join(map(_canonical_text, operands))})", 0
         case _:
             assert_never(term)

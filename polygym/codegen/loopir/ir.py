@@ -42,6 +42,10 @@ class IndexOperator(Enum):
     AND = auto()
     OR = auto()
 
+    def __call__(self, *operands: Index) -> IndexOperation:
+        """Return the operator applied to operands."""
+        return IndexOperation(self, operands)
+
 
 QUOTIENTS = (
     IndexOperator.DIVIDE_EXACT,

@@ -7,91 +7,85 @@ quotient) counts as one term, under its own name.
 from collections.abc import Sequence
 from typing import TypeAlias, assert_never
 
-from polygym.codegen.loopir.ir import (
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-)
+from polygym.codegen.loopir import ir
 
-LinearSum: TypeAlias = tuple[dict[Index, int], int]
+LinearSum: TypeAlias = tuple[dict[ir.Index, int], int]
 """Coefficients, none of them 0, and a constant."""
 
 
-def to_linear_sum(index: Index) -> LinearSum:
+def to_linear_sum(index: ir.Index) -> LinearSum:
     """Return an index as a sum.
 
-    >>> n = IndexVariable("n")
-    >>> to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (IndexConstant(3),
-    ...     IndexOperation(IndexOperator.ADD, (n, n)))))
+    >>> n = ir.IndexVariable("n")
+    >>> to_linear_sum(
+    ...     ir.IndexOperator.SUBTRACT(ir.IndexConstant(3), ir.IndexOperator.ADD(n, n)))
     ({IndexVariable(name='n'): -2}, 3)
     """
     match index:
-        case IndexConstant(value):
+        case ir.IndexConstant(value):
             return {}, value
-        case IndexVariable():
+        case ir.IndexVariable():
             return {index: 1}, 0
-        case IndexOperation(IndexOperator.NEGATE, (operand,)):
+        case ir.IndexOperation(ir.IndexOperator.NEGATE, (operand,)):
             return _scale_sum(to_linear_sum(operand), -1)
-        case IndexOperation(IndexOperator.ADD, (first, second)):
+        case ir.IndexOperation(ir.IndexOperator.ADD, (first, second)):
             return _add_sums(to_linear_sum(first), to_linear_sum(second))
-        case IndexOperation(IndexOperator.SUBTRACT, (first, second)):
+        case ir.IndexOperation(ir.IndexOperator.SUBTRACT, (first, second)):
             return _add_sums(to_linear_sum(first), _scale_sum(to_linear_sum(second), -1))
-        case IndexOperation(
-            IndexOperator.MULTIPLY,
-            (IndexConstant(value), operand) | (operand, IndexConstant(value)),
+        case ir.IndexOperation(
+            ir.IndexOperator.MULTIPLY,
+            (ir.IndexConstant(value), operand) | (operand, ir.IndexConstant(value)),
         ):
             return _scale_sum(to_linear_sum(operand), value)
-        case IndexOperation():
+        case ir.IndexOperation():
             return {index: 1}, 0
         case _:
             assert_never(index)
 
 
-def constant_difference(index: Index, other: Index) -> int | None:
+def constant_difference(index: ir.Index, other: ir.Index) -> int | None:
     """Return ``index - other`` if it is a number, else None.
 
-    >>> tile = IndexOperation(IndexOperator.MULTIPLY, (IndexConstant(64), IndexVariable("c0")))
-    >>> constant_difference(IndexOperation(IndexOperator.ADD, (tile, IndexConstant(63))), tile)
+    >>> tile = ir.IndexOperator.MULTIPLY(ir.IndexConstant(64), ir.IndexVariable("c0"))
+    >>> constant_difference(ir.IndexOperator.ADD(tile, ir.IndexConstant(63)), tile)
     63
     """
-    terms: dict[Index, int] = {}
+    terms: dict[ir.Index, int] = {}
     constant = _accumulate(terms, index, 1) + _accumulate(terms, other, -1)
     return None if any(terms.values()) else constant
 
 
-def _accumulate(terms: dict[Index, int], index: Index, factor: int) -> int:
+def _accumulate(terms: dict[ir.Index, int], index: ir.Index, factor: int) -> int:
     """Add a multiple of an index to a sum, whose terms may come to be 0; return its constant.
 
     It makes no sums on the way as :func:`to_linear_sum` does, which has terms in another order.
     """
     match index:
-        case IndexConstant(value):
+        case ir.IndexConstant(value):
             return factor * value
-        case IndexOperation(IndexOperator.ADD, (first, second)):
+        case ir.IndexOperation(ir.IndexOperator.ADD, (first, second)):
             return _accumulate(terms, first, factor) + _accumulate(terms, second, factor)
-        case IndexOperation(IndexOperator.SUBTRACT, (first, second)):
+        case ir.IndexOperation(ir.IndexOperator.SUBTRACT, (first, second)):
             return _accumulate(terms, first, factor) + _accumulate(terms, second, -factor)
-        case IndexOperation(IndexOperator.NEGATE, (operand,)):
+        case ir.IndexOperation(ir.IndexOperator.NEGATE, (operand,)):
             return _accumulate(terms, operand, -factor)
-        case IndexOperation(
-            IndexOperator.MULTIPLY,
-            (IndexConstant(value), operand) | (operand, IndexConstant(value)),
+        case ir.IndexOperation(
+            ir.IndexOperator.MULTIPLY,
+            (ir.IndexConstant(value), operand) | (operand, ir.IndexConstant(value)),
         ):
             return _accumulate(terms, operand, factor * value)
-        case IndexVariable() | IndexOperation():
+        case ir.IndexVariable() | ir.IndexOperation():
             terms[index] = terms.get(index, 0) + factor
             return 0
         case _:
             assert_never(index)
 
 
-def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> LinearSum:
+def linearized_offset(subscripts: Sequence[ir.Index], sizes: Sequence[int]) -> LinearSum:
     """Return the number of an element in its array as a sum; ``sizes`` are the inner dimensions'.
 
-    >>> i, j = IndexVariable("i"), IndexVariable("j")
-    >>> linearized_offset((IndexOperation(IndexOperator.ADD, (i, IndexConstant(1))), j), (100,))
+    >>> i, j = ir.IndexVariable("i"), ir.IndexVariable("j")
+    >>> linearized_offset((ir.IndexOperator.ADD(i, ir.IndexConstant(1)), j), (100,))
     ({IndexVariable(name='i'): 100, IndexVariable(name='j'): 1}, 100)
     """
     result: LinearSum = ({}, 0)
@@ -100,48 +94,48 @@ def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> Line
     return result
 
 
-def from_linear_sum(linear_sum: LinearSum) -> Index:
+def from_linear_sum(linear_sum: LinearSum) -> ir.Index:
     """Return a sum as an index.
 
-    >>> from_linear_sum(({IndexVariable("n"): 1}, -1)) == IndexOperation(
-    ...     IndexOperator.SUBTRACT, (IndexVariable("n"), IndexConstant(1))
+    >>> from_linear_sum(({ir.IndexVariable("n"): 1}, -1)) == ir.IndexOperation(
+    ...     ir.IndexOperator.SUBTRACT, (ir.IndexVariable("n"), ir.IndexConstant(1))
     ... )
     True
     """
     terms, constant = linear_sum
-    index: Index | None = None
+    index: ir.Index | None = None
     for term, factor in terms.items():
         own = (
             term
             if abs(factor) == 1
-            else IndexOperation(IndexOperator.MULTIPLY, (IndexConstant(abs(factor)), term))
+            else ir.IndexOperator.MULTIPLY(ir.IndexConstant(abs(factor)), term)
         )
         if index is None:
-            index = own if factor > 0 else IndexOperation(IndexOperator.NEGATE, (own,))
+            index = own if factor > 0 else ir.IndexOperator.NEGATE(own)
             continue
-        operator = IndexOperator.ADD if factor > 0 else IndexOperator.SUBTRACT
-        index = IndexOperation(operator, (index, own))
+        operator = ir.IndexOperator.ADD if factor > 0 else ir.IndexOperator.SUBTRACT
+        index = operator(index, own)
     if index is None:
-        return IndexConstant(constant)
+        return ir.IndexConstant(constant)
     if constant == 0:
         return index
-    operator = IndexOperator.ADD if constant > 0 else IndexOperator.SUBTRACT
-    return IndexOperation(operator, (index, IndexConstant(abs(constant))))
+    operator = ir.IndexOperator.ADD if constant > 0 else ir.IndexOperator.SUBTRACT
+    return operator(index, ir.IndexConstant(abs(constant)))
 
 
-def add_indices(index: Index, other: Index) -> Index:
+def add_indices(index: ir.Index, other: ir.Index) -> ir.Index:
     """Return what two indices add up to, written as a sum."""
-    return from_linear_sum(to_linear_sum(IndexOperation(IndexOperator.ADD, (index, other))))
+    return from_linear_sum(to_linear_sum(ir.IndexOperator.ADD(index, other)))
 
 
-def subtract_indices(index: Index, other: Index) -> Index:
+def subtract_indices(index: ir.Index, other: ir.Index) -> ir.Index:
     """Return by how much an index is greater than another one, written as a sum.
 
-    >>> n = IndexVariable("n")
-    >>> subtract_indices(IndexOperation(IndexOperator.ADD, (n, IndexConstant(3))), n)
+    >>> n = ir.IndexVariable("n")
+    >>> subtract_indices(ir.IndexOperation(ir.IndexOperator.ADD, (n, ir.IndexConstant(3))), n)
     IndexConstant(value=3)
     """
-    return from_linear_sum(to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (index, other))))
+    return from_linear_sum(to_linear_sum(ir.IndexOperator.SUBTRACT(index, other)))
 
 
 def _scale_sum(found: LinearSum, factor: int) -> LinearSum:

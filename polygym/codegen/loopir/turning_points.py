@@ -13,32 +13,18 @@ from collections.abc import Iterator
 from itertools import product
 from typing import assert_never
 
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import (
     coefficient,
     depends_on,
     min_max_operands,
     substitute,
 )
-from polygym.codegen.loopir.ir import (
-    COMPARISONS,
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Loop,
-    Node,
-    children_of,
-    loops_in,
-)
 
 
-def turning_points_of(loop: Loop) -> tuple[Index, ...]:
+def turning_points_of(loop: ir.Loop) -> tuple[ir.Index, ...]:
     """Return the turning points of a loop's counter, in terms of the counters around it."""
-    result: dict[Index, None] = {}
+    result: dict[ir.Index, None] = {}
     inside = counters_in(loop.body)
     for left, right in _compared_pairs(loop.body):
         steps = coefficient(left, loop.variable), coefficient(right, loop.variable)
@@ -48,47 +34,43 @@ def turning_points_of(loop: Loop) -> tuple[Index, ...]:
             continue
         assert steps[0] is not None
         assert steps[1] is not None
-        zero = {loop.variable: IndexConstant(0)}
-        rest = IndexOperation(
-            IndexOperator.SUBTRACT, (substitute(right, zero), substitute(left, zero))
-        )
-        result[
-            IndexOperation(IndexOperator.DIVIDE_FLOOR, (rest, IndexConstant(steps[0] - steps[1])))
-        ] = None
+        zero = {loop.variable: ir.IndexConstant(0)}
+        rest = ir.IndexOperator.SUBTRACT(substitute(right, zero), substitute(left, zero))
+        result[ir.IndexOperator.DIVIDE_FLOOR(rest, ir.IndexConstant(steps[0] - steps[1]))] = None
     return tuple(result)
 
 
-def _compared_pairs(node: Node) -> Iterator[tuple[Index, Index]]:
+def _compared_pairs(node: ir.Node) -> Iterator[tuple[ir.Index, ir.Index]]:
     """Yield the pairs of indices that decide what runs in a node."""
     match node:
-        case Loop(_, lower, upper):
+        case ir.Loop(_, lower, upper):
             yield from product(
-                min_max_operands(lower, IndexOperator.MAXIMUM),
-                min_max_operands(upper, IndexOperator.MINIMUM),
+                min_max_operands(lower, ir.IndexOperator.MAXIMUM),
+                min_max_operands(upper, ir.IndexOperator.MINIMUM),
             )
-        case Guard(condition):
+        case ir.Guard(condition):
             yield from _pairs_in_condition(condition)
-        case Block() | Instance():
+        case ir.Block() | ir.Instance():
             pass
         case _:
             assert_never(node)
-    for part in children_of(node):
+    for part in ir.children_of(node):
         yield from _compared_pairs(part)
 
 
-def _pairs_in_condition(condition: Index) -> Iterator[tuple[Index, Index]]:
+def _pairs_in_condition(condition: ir.Index) -> Iterator[tuple[ir.Index, ir.Index]]:
     match condition:
-        case IndexOperation(operator, (left, right)) if operator in COMPARISONS:
+        case ir.IndexOperation(operator, (left, right)) if operator in ir.COMPARISONS:
             yield left, right
-        case IndexOperation(_, operands):
+        case ir.IndexOperation(_, operands):
             for operand in operands:
                 yield from _pairs_in_condition(operand)
-        case IndexConstant() | IndexVariable():
+        case ir.IndexConstant() | ir.IndexVariable():
             return
         case _:
             assert_never(condition)
 
 
-def counters_in(node: Node) -> frozenset[str]:
+def counters_in(node: ir.Node) -> frozenset[str]:
     """Return the counters of the loops in a node."""
-    return frozenset(loop.variable for loop in loops_in(node))
+    return frozenset(loop.variable for loop in ir.loops_in(node))

@@ -38,19 +38,8 @@ from polygym.codegen.common.loop_annotation import (
 )
 from polygym.codegen.common.reduction_order import reorderable_reductions
 from polygym.codegen.common.reductions import reduction_operator
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant, coefficient, depends_on, minimum
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-)
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.loopir.nests import constant_spans, only_instances, sequence_parts
 from polygym.codegen.loopir.pass_types import loop_pass
@@ -59,7 +48,7 @@ from polygym.mapping.machine import this_machine
 from polygym.mapping.tuning_parameters import TUNING
 
 
-def split_accumulators(program: LoopProgram, bits: int, *, reassociate: bool) -> LoopProgram:
+def split_accumulators(program: ir.LoopProgram, bits: int, *, reassociate: bool) -> ir.LoopProgram:
     """Give chains to the loops that may have them, with vectors of so many bits (0 for none).
 
     Only integers have them unless floats may be taken in any order, too.
@@ -72,34 +61,36 @@ def split_accumulators(program: LoopProgram, bits: int, *, reassociate: bool) ->
 class _AccumulatorSplitter:
     """The walk over a program's loops."""
 
-    program: LoopProgram
+    program: ir.LoopProgram
     bits: int
     reassociate: bool
 
     def visit_node(
-        self, node: Node, outer: tuple[Loop, ...], conditions: tuple[PathCondition, ...]
-    ) -> Node:
+        self, node: ir.Node, outer: tuple[ir.Loop, ...], conditions: tuple[PathCondition, ...]
+    ) -> ir.Node:
         """Return a node inside of some loops, under some conditions."""
         match node:
-            case Block(children):
-                return Block(tuple(self.visit_node(child, outer, conditions) for child in children))
-            case Guard(condition, then, otherwise):
+            case ir.Block(children):
+                return ir.Block(
+                    tuple(self.visit_node(child, outer, conditions) for child in children)
+                )
+            case ir.Guard(condition, then, otherwise):
                 holds, fails = (
                     (*conditions, PathCondition(len(outer), condition, which))
                     for which in (True, False)
                 )
                 other = None if otherwise is None else self.visit_node(otherwise, outer, fails)
-                return Guard(condition, self.visit_node(then, outer, holds), other)
-            case Instance():
+                return ir.Guard(condition, self.visit_node(then, outer, holds), other)
+            case ir.Instance():
                 return node
-            case Loop():
+            case ir.Loop():
                 parts = peel_guarded_start(node)
                 loops = tuple(self._visit_loop(part, outer, conditions) for part in parts)
-                return loops[0] if len(loops) == 1 else Block(loops)
+                return loops[0] if len(loops) == 1 else ir.Block(loops)
 
     def _visit_loop(
-        self, loop: Loop, outer: tuple[Loop, ...], conditions: tuple[PathCondition, ...]
-    ) -> Loop:
+        self, loop: ir.Loop, outer: tuple[ir.Loop, ...], conditions: tuple[PathCondition, ...]
+    ) -> ir.Loop:
         instances = only_instances(loop.body)
         if instances is None:
             return replace(loop, body=self.visit_node(loop.body, (*outer, loop), conditions))
@@ -118,7 +109,7 @@ class _AccumulatorSplitter:
             )
         return replace(loop, annotation=replacement)
 
-    def _are_reductions(self, instances: Sequence[Instance], variable: str) -> bool:
+    def _are_reductions(self, instances: Sequence[ir.Instance], variable: str) -> bool:
         """Whether instances take terms together, in any order, in elements that stand still."""
         scop, kinds = self.program.scop, set()
         checked = {name for name, _ in self.program.unproved_accesses}
@@ -140,15 +131,15 @@ class _AccumulatorSplitter:
 
     def _are_disjoint(
         self,
-        instances: Sequence[Instance],
+        instances: Sequence[ir.Instance],
         held: frozenset[str],
-        loop: Loop,
-        outer: tuple[Loop, ...],
+        loop: ir.Loop,
+        outer: tuple[ir.Loop, ...],
         conditions: tuple[PathCondition, ...],
     ) -> bool:
         """Whether the elements are different ones, and no term needs any of them."""
         scop = self.program.scop
-        written: dict[str, list[tuple[Index, ...]]] = {}
+        written: dict[str, list[tuple[ir.Index, ...]]] = {}
         for instance in instances:
             others = written.setdefault(scop.statement(instance.statement).write.array, [])
             if not all(any(map(constant_difference, instance.write, other)) for other in others):
@@ -165,7 +156,9 @@ class _AccumulatorSplitter:
             if array in written
         )
 
-    def _terms(self, instances: Sequence[Instance]) -> Iterator[tuple[str, tuple[Index, ...]]]:
+    def _terms(
+        self, instances: Sequence[ir.Instance]
+    ) -> Iterator[tuple[str, tuple[ir.Index, ...]]]:
         """Yield what terms read."""
         for instance in instances:
             statement = self.program.scop.statement(instance.statement)
@@ -176,7 +169,7 @@ class _AccumulatorSplitter:
                     yield access.array, read
 
     def _plan_accumulators(
-        self, instances: Sequence[Instance], loop: Loop
+        self, instances: Sequence[ir.Instance], loop: ir.Loop
     ) -> SplitAccumulators | None:
         """Return the chains; None where there is nothing to win."""
         scop, names = self.program.scop, set(_statement_names(instances))
@@ -197,20 +190,20 @@ class _AccumulatorSplitter:
         return None if is_single or (width == 1 and count == 1) else SplitAccumulators(width, count)
 
 
-def peel_guarded_start(loop: Loop) -> tuple[Loop, ...]:
+def peel_guarded_start(loop: ir.Loop) -> tuple[ir.Loop, ...]:
     """Return a loop without its first iteration, and that before it, if that alone has guards.
 
     ``for j: if (j == 0) S; T(j)`` becomes ``S; T(0)`` and ``for j = 1 ..: T(j)``.
     """
-    first = IndexOperation(IndexOperator.EQUAL, (IndexVariable(loop.variable), loop.lower))
+    first = ir.IndexOperator.EQUAL(ir.IndexVariable(loop.variable), loop.lower)
     parts = tuple(sequence_parts(loop.body))
-    guards = [part for part in parts if isinstance(part, Guard)]
+    guards = [part for part in parts if isinstance(part, ir.Guard)]
     if not guards or loop.step != 1:
         return (loop,)
     if any(guard.condition != first or guard.otherwise is not None for guard in guards):
         return (loop,)
-    others = tuple(part for part in parts if not isinstance(part, Guard))
-    body = others[0] if len(others) == 1 else Block(others)
+    others = tuple(part for part in parts if not isinstance(part, ir.Guard))
+    body = others[0] if len(others) == 1 else ir.Block(others)
     if only_instances(body) is None:
         return (loop,)
     return (
@@ -219,7 +212,7 @@ def peel_guarded_start(loop: Loop) -> tuple[Loop, ...]:
     )
 
 
-def _register_statements(loop: Loop) -> frozenset[str] | None:
+def _register_statements(loop: ir.Loop) -> frozenset[str] | None:
     """Return the statements whose elements a loop holds; None if it has other things to do."""
     match loop.annotation:
         case SequentialLoop() | ParallelLoop(reductions=(_, *_), scalar_replacement=None):
@@ -233,17 +226,17 @@ def _register_statements(loop: Loop) -> frozenset[str] | None:
             return None
 
 
-def _statement_names(instances: Sequence[Instance]) -> list[str]:
+def _statement_names(instances: Sequence[ir.Instance]) -> list[str]:
     return [instance.statement for instance in instances]
 
 
-def _has_unit_stride(read: Sequence[Index], variable: str) -> bool:
+def _has_unit_stride(read: Sequence[ir.Index], variable: str) -> bool:
     """Whether a read stays where it is, or goes to its neighbour in memory."""
     steps = [coefficient(subscript, variable) for subscript in read]
     return not steps or (steps[-1] in (-1, 0, 1) and not any(step != 0 for step in steps[:-1]))
 
 
-def _split(program: LoopProgram) -> LoopProgram:
+def _split(program: ir.LoopProgram) -> ir.LoopProgram:
     mapping = program.mapping
     bits = mapping.vector_bits_on(this_machine().vector_bits) if mapping.has_vectors else 0
     return split_accumulators(program, bits, reassociate=mapping.reassociate)

@@ -33,20 +33,8 @@ from polygym.codegen.common.packing_candidates import (
     row_padding,
     transposed_order,
 )
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant, coefficient, minimum
-from polygym.codegen.loopir.ir import (
-    Block,
-    Index,
-    IndexConstant,
-    IndexVariable,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-    children_of,
-    map_children,
-)
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import constant_spans, sequence_parts
 from polygym.codegen.loopir.pass_types import loop_pass
@@ -81,7 +69,7 @@ class _PackedArray:
         """Whether the order of the dimensions is another one."""
         return self.order != tuple(sorted(self.order))
 
-    def padded_extents(self, extents: tuple[Index, ...]) -> tuple[Index, ...]:
+    def padded_extents(self, extents: tuple[ir.Index, ...]) -> tuple[ir.Index, ...]:
         """Return the sizes of the copy: rows have some elements to spare."""
         *others, last = self.permuted(extents)
         return (*others, add_constant(last, self.padding))
@@ -91,7 +79,7 @@ class _PackedArray:
         return tuple(entries[place] for place in self.order)
 
 
-def pack_arrays(program: LoopProgram) -> LoopProgram:
+def pack_arrays(program: ir.LoopProgram) -> ir.LoopProgram:
     """Carry out the packing of every read for which it makes vectors contiguous."""
     scop = program.scop
     parts = tuple(sequence_parts(program.body))
@@ -128,7 +116,7 @@ def pack_arrays(program: LoopProgram) -> LoopProgram:
     nests = {copy.name: _copy_nest(copy, extents[copy.array.name], annotation) for copy in made}
     redirected_program = replace(program, scop=replace(scop, statements=statements))
     return redirected_program.extended(
-        Block(tuple(_with_fills(parts, nests, scop, redirected))),
+        ir.Block(tuple(_with_fills(parts, nests, scop, redirected))),
         map(_declared_copy, made),
         [copy.padded_extents(extents[copy.array.name]) for copy in made],
         map(_copy_statement, made),
@@ -136,11 +124,11 @@ def pack_arrays(program: LoopProgram) -> LoopProgram:
 
 
 def _with_fills(
-    parts: Sequence[Node],
-    nests: Mapping[str, Node],
+    parts: Sequence[ir.Node],
+    nests: Mapping[str, ir.Node],
     scop: Scop,
     redirected: Mapping[str, Mapping[Access, _PackedArray]],
-) -> Iterator[Node]:
+) -> Iterator[ir.Node]:
     """Yield the parts, each after the loops that fill those of its copies that are not up to date.
 
     ``nests`` are these loops by the copy's name.
@@ -157,13 +145,13 @@ def _with_fills(
         filled = {name: copy for name, copy in filled.items() if copy.array.name not in written}
 
 
-def _row_padding(row: Index, array: Array) -> int:
+def _row_padding(row: ir.Index, array: Array) -> int:
     """Return how many elements longer the rows of a copy are to be; 0 at unknown sizes."""
-    return row_padding(row.value, array.type.size) if isinstance(row, IndexConstant) else 0
+    return row_padding(row.value, array.type.size) if isinstance(row, ir.IndexConstant) else 0
 
 
 def _packable_reads(
-    packing: PackingCandidates, body: Node, extents: Mapping[str, tuple[Index, ...]]
+    packing: PackingCandidates, body: ir.Node, extents: Mapping[str, tuple[ir.Index, ...]]
 ) -> dict[tuple[str, Access], int]:
     """Return the reads to be packed, by statement, with the dimension that moves along the lanes.
 
@@ -194,7 +182,7 @@ def _packable_reads(
 
 
 def _goes_down_rows(
-    steps: Sequence[int], subscripts: Sequence[Index], sums: Sequence[Loop]
+    steps: Sequence[int], subscripts: Sequence[ir.Index], sums: Sequence[ir.Loop]
 ) -> bool:
     """Whether vectors along rows go from row to row in a long loop that holds its sum."""
     along_rows = len(steps) == len(subscripts) and steps[-1] == 1 and not any(steps[:-1])
@@ -205,22 +193,22 @@ def _goes_down_rows(
     )
 
 
-def _is_long(loop: Loop) -> bool:
+def _is_long(loop: ir.Loop) -> bool:
     """Whether a loop has many iterations, but perhaps for the last tile."""
     return any(length >= TUNING.long_loop for _, _, length in constant_spans(loop))
 
 
 def _vector_instances(
-    node: Node, sums: tuple[Loop, ...] = ()
-) -> Iterator[tuple[Instance, tuple[Loop, ...]]]:
+    node: ir.Node, sums: tuple[ir.Loop, ...] = ()
+) -> Iterator[tuple[ir.Instance, tuple[ir.Loop, ...]]]:
     """Yield the instances that have lanes, with the loops around them that hold sums."""
     match node:
-        case Instance(lanes=Lanes()):
+        case ir.Instance(lanes=ir.Lanes()):
             yield node, sums
-        case Loop(body=body, annotation=ScalarReplacement()):
+        case ir.Loop(body=body, annotation=ScalarReplacement()):
             yield from _vector_instances(body, (*sums, node))
         case _:
-            for part in children_of(node):
+            for part in ir.children_of(node):
                 yield from _vector_instances(part, sums)
 
 
@@ -233,11 +221,11 @@ def _read_from_copies(statement: Statement, copies: Mapping[Access, _PackedArray
 
 
 def _redirect_reads(
-    node: Node, scop: Scop, redirected: Mapping[str, Mapping[Access, _PackedArray]]
-) -> Node:
+    node: ir.Node, scop: Scop, redirected: Mapping[str, Mapping[Access, _PackedArray]]
+) -> ir.Node:
     """Return the loops with the subscripts of those reads in the order of the copies."""
-    if not isinstance(node, Instance):
-        return map_children(node, lambda part: _redirect_reads(part, scop, redirected))
+    if not isinstance(node, ir.Instance):
+        return ir.map_children(node, lambda part: _redirect_reads(part, scop, redirected))
     if node.statement not in redirected:
         return node
     copies = redirected[node.statement]
@@ -280,7 +268,9 @@ def _copy_statement(copy: _PackedArray) -> Statement:
     return copy_in_statement(copy.array, copy.name, copy.counters, copy.permuted(copy.counters))
 
 
-def _copy_nest(copy: _PackedArray, extents: tuple[Index, ...], annotation: LoopAnnotation) -> Node:
+def _copy_nest(
+    copy: _PackedArray, extents: tuple[ir.Index, ...], annotation: LoopAnnotation
+) -> ir.Node:
     """Return the loops that make a copy: blocks of what is contiguous on either side.
 
     Inside of a block the last dimension of the copy runs innermost. Without turning, rows are
@@ -288,27 +278,27 @@ def _copy_nest(copy: _PackedArray, extents: tuple[Index, ...], annotation: LoopA
     """
     names, rank = copy.counters, copy.array.rank
     blocks = _block_sizes(copy, extents) if copy.is_transposed else {}
-    counters = tuple(IndexVariable(name) for name in names)
-    node: Node = Instance(copy.name, counters, copy.permuted(counters), (counters,))
+    counters = tuple(ir.IndexVariable(name) for name in names)
+    node: ir.Node = ir.Instance(copy.name, counters, copy.permuted(counters), (counters,))
     last = {place: add_constant(extent, -1) for place, extent in enumerate(extents)}
     run = max(blocks, default=rank)
     inside = [copy.order[-1], *reversed(range(run + 1, rank)), run] if blocks else []
     for place in inside:
-        first: Index = IndexConstant(0)
+        first: ir.Index = ir.IndexConstant(0)
         end = last[place]
         if place in blocks:
-            first = IndexVariable(copy.blocks[place])
+            first = ir.IndexVariable(copy.blocks[place])
             end = minimum(add_constant(first, blocks[place] - 1), end)
-        node = Loop(names[place], first, end, 1, node)
+        node = ir.Loop(names[place], first, end, 1, node)
     for place, step in blocks.items():
-        node = Loop(copy.blocks[place], IndexConstant(0), last[place], step, node)
+        node = ir.Loop(copy.blocks[place], ir.IndexConstant(0), last[place], step, node)
     for place in reversed([one for one in range(rank) if one not in inside]):
-        node = Loop(names[place], IndexConstant(0), last[place], 1, node)
-    assert isinstance(node, Loop)
+        node = ir.Loop(names[place], ir.IndexConstant(0), last[place], 1, node)
+    assert isinstance(node, ir.Loop)
     return replace(node, annotation=annotation)
 
 
-def _block_sizes(copy: _PackedArray, extents: tuple[Index, ...]) -> dict[int, int]:
+def _block_sizes(copy: _PackedArray, extents: tuple[ir.Index, ...]) -> dict[int, int]:
     """Return the dimensions that are cut into blocks, and their sizes, the outermost block last.
 
     Along the lanes of the copy, and along the last dimension of the array, so that of both sides
@@ -327,9 +317,9 @@ def _block_sizes(copy: _PackedArray, extents: tuple[Index, ...]) -> dict[int, in
     return dict(sorted(result.items(), key=lambda one: _extent_estimate(extents[one[0]]) / one[1]))
 
 
-def _extent_estimate(extent: Index) -> int:
+def _extent_estimate(extent: ir.Index) -> int:
     """Return an extent; one that is not known is taken to be as long as a run."""
-    return extent.value if isinstance(extent, IndexConstant) else TUNING.copy_run
+    return extent.value if isinstance(extent, ir.IndexConstant) else TUNING.copy_run
 
 
 PASS = loop_pass(

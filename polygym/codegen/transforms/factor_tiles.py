@@ -41,43 +41,17 @@ from polygym.codegen.common.loop_annotation import (
 )
 from polygym.codegen.common.packing_candidates import CACHE_LINE, row_padding
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
-from polygym.codegen.loopir.ir import (
-    Block,
-    Index,
-    IndexConstant,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-)
+from polygym.codegen.loopir.ir import Block, Index, IndexConstant, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import strip_mine, wrap_in_loops
 from polygym.codegen.loopir.pass_types import loop_pass
+from polygym.codegen.transforms import tile_packing
 from polygym.codegen.transforms.packed_tiles import PackedTile
 from polygym.codegen.transforms.shared_factors import Factor, factors_of, is_shared
-from polygym.codegen.transforms.tile_packing import (
-    PackedNest,
-    TileFill,
-    fill_before,
-    pack_tiles,
-    with_packed_nests,
-    with_renamed_registers,
-)
-from polygym.codegen.transforms.tile_packing_plan import (
-    LoopNest,
-    innermost_nests,
-    max_trip_count,
-)
+from polygym.codegen.transforms.tile_packing_plan import LoopNest, innermost_nests, max_trip_count
 from polygym.codegen.transforms.vectorization import is_vectorizable
 from polygym.errors import SourceLocation as SourcePlace
-from polygym.ir.expressions import (
-    Access,
-    Binary,
-    Expression,
-    Load,
-    Unary,
-    walk,
-)
+from polygym.ir.expressions import Access, Binary, Expression, Load, Unary, walk
 from polygym.ir.scop import Statement, StorageClass
 from polygym.mapping.tuning_parameters import TUNING
 
@@ -123,7 +97,7 @@ def precompute_factors(program: LoopProgram) -> LoopProgram:
     made = [
         _transform_nest(nest, tile, program, names) for nest, tile in zip(nests, plans, strict=True)
     ]
-    return with_packed_nests(program, made)
+    return tile_packing.with_packed_nests(program, made)
 
 
 def _plan_factor(nest: LoopNest, program: LoopProgram) -> _FactorTile | None:
@@ -232,10 +206,10 @@ def _is_in_bounds(
 
 def _transform_nest(
     nest: LoopNest, plan: _FactorTile | None, program: LoopProgram, names: CodegenNames
-) -> PackedNest:
+) -> tile_packing.PackedNest:
     """Return what becomes of a nest."""
     if plan is None:
-        return PackedNest(wrap_in_loops(nest.loops, _block_of(nest.instances)), (), ())
+        return tile_packing.PackedNest(wrap_in_loops(nest.loops, _block_of(nest.instances)), (), ())
     (instance,) = nest.instances
     statement = program.scop.statement(instance.statement)
     reads = plan.factor.reads
@@ -255,11 +229,11 @@ def _transform_nest(
     for place in reversed(range(len(nest.loops))):
         depth = place + len(nest.outer)
         loop = plan.loops[-1] if strips and depth == plan.depth else nest.loops[place]
-        loop = with_renamed_registers(loop, {statement.name: name})
-        inside = fill_before(replace(loop, body=inside), depth, [copy])
+        loop = tile_packing.with_renamed_registers(loop, {statement.name: name})
+        inside = tile_packing.fill_before(replace(loop, body=inside), depth, [copy])
         if strips and depth == plan.depth:
             inside = replace(strips, body=inside)
-    return PackedNest(inside, (replace(statement, name=name, body=body),), (copy,))
+    return tile_packing.PackedNest(inside, (replace(statement, name=name, body=body),), (copy,))
 
 
 def _declared_tile(
@@ -272,7 +246,7 @@ def _declared_tile(
 
 def _tile_fill(
     plan: _FactorTile, tile: PackedTile, nest: LoopNest, program: LoopProgram, names: CodegenNames
-) -> TileFill:
+) -> tile_packing.TileFill:
     """Return a tile with the loops that fill it: that copy to it, and that compute its elements."""
     (instance,) = nest.instances
     place = program.scop.statement(instance.statement).location
@@ -280,7 +254,7 @@ def _tile_fill(
     value, number = plan.factor.value, _transposed_read(plan, reads)
     if number is None:
         statement = _compute_statement(tile, tile.name, value, place)
-        return TileFill(
+        return tile_packing.TileFill(
             plan.depth, tile, (statement,), _compute_loops(tile, nest, statement, reads)
         )
     read = _loads(value)[number]
@@ -292,7 +266,7 @@ def _tile_fill(
     statement = _compute_statement(tile, name, _replace_factor(value, read, here), place)
     after = (*reads[:number], tile.copy_subscripts, *reads[number + 1 :])
     loops = (own.fill_loops((), copying, names), _compute_loops(tile, nest, statement, after))
-    return TileFill(plan.depth, tile, (copying, statement), Block(loops))
+    return tile_packing.TileFill(plan.depth, tile, (copying, statement), Block(loops))
 
 
 def _transposed_read(plan: _FactorTile, reads: Sequence[tuple[Index, ...]]) -> int | None:
@@ -386,6 +360,6 @@ def _replace_factor(body: Expression, old: Expression, new: Expression) -> Expre
 PASS = loop_pass(
     "pack_tiles",
     "packing of tiles that are read down columns, and precomputed factors (pack=on)",
-    lambda program: precompute_factors(pack_tiles(program)),
+    lambda program: precompute_factors(tile_packing.pack_tiles(program)),
     lambda mapping: mapping.pack,
 )

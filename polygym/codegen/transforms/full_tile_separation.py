@@ -25,6 +25,7 @@ bounds below times a number, as t does above.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import (
     coefficient,
     depends_on,
@@ -32,36 +33,26 @@ from polygym.codegen.loopir.index_arithmetic import (
     min_max_operands,
     substitute,
 )
-from polygym.codegen.loopir.ir import (
-    Guard,
-    Index,
-    IndexOperation,
-    IndexOperator,
-    Loop,
-    LoopProgram,
-    Node,
-    count_instances,
-    loops_in,
-    map_children,
-)
 from polygym.codegen.loopir.nests import conjunction, constant_spans, perfect_nest, wrap_in_loops
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation, max_instances
 from polygym.codegen.transforms.unroll_and_jam import jam_loops
 from polygym.codegen.transforms.vectorization import vectorize_program
 
 
-def separate_full_tiles(node: Node) -> Node:
+def separate_full_tiles(node: ir.Node) -> ir.Node:
     """Return the loops with full tiles apart from partial ones, in the innermost nests."""
     return (
-        _separate_nest(node) if isinstance(node, Loop) else map_children(node, separate_full_tiles)
+        _separate_nest(node)
+        if isinstance(node, ir.Loop)
+        else ir.map_children(node, separate_full_tiles)
     )
 
 
-def _separate_nest(loop: Loop) -> Node:
+def _separate_nest(loop: ir.Loop) -> ir.Node:
     """Separate the points of a nest, if what stands inside of it has no loops of its own."""
     loops = perfect_nest(loop)
     inside = loops[-1].body
-    if any(loops_in(inside)):
+    if any(ir.loops_in(inside)):
         return wrap_in_loops(loops, separate_full_tiles(inside))
     start = _first_point_loop(loops)
     if start == len(loops):
@@ -71,10 +62,10 @@ def _separate_nest(loop: Loop) -> Node:
     if not conditions:
         return loop
     whole = wrap_in_loops(full, inside)
-    return wrap_in_loops(loops[:start], Guard(conjunction(conditions), whole, points[0]))
+    return wrap_in_loops(loops[:start], ir.Guard(conjunction(conditions), whole, points[0]))
 
 
-def _first_point_loop(loops: Sequence[Loop]) -> int:
+def _first_point_loop(loops: Sequence[ir.Loop]) -> int:
     """Return the position after the last loop over tiles."""
     first = 0
     for place, loop in enumerate(loops):
@@ -89,15 +80,15 @@ def _first_point_loop(loops: Sequence[Loop]) -> int:
     return first
 
 
-def _bounds(loop: Loop) -> tuple[tuple[Index, IndexOperator], ...]:
-    return (loop.lower, IndexOperator.MAXIMUM), (loop.upper, IndexOperator.MINIMUM)
+def _bounds(loop: ir.Loop) -> tuple[tuple[ir.Index, ir.IndexOperator], ...]:
+    return (loop.lower, ir.IndexOperator.MAXIMUM), (loop.upper, ir.IndexOperator.MINIMUM)
 
 
-def _full_tile(points: Sequence[Loop]) -> tuple[list[Index], tuple[Loop, ...]]:
+def _full_tile(points: Sequence[ir.Loop]) -> tuple[list[ir.Index], tuple[ir.Loop, ...]]:
     """Return when a tile is full, and the loops over its points then."""
-    conditions: list[Index] = []
-    full: list[Loop] = []
-    ends: dict[str, tuple[Index, Index]] = {}
+    conditions: list[ir.Index] = []
+    full: list[ir.Loop] = []
+    ends: dict[str, tuple[ir.Index, ir.Index]] = {}
     for loop in points:
         indices = _full_tile_bounds(loop) if loop.step == 1 else None
         if indices is None:
@@ -119,7 +110,7 @@ def _full_tile(points: Sequence[Loop]) -> tuple[list[Index], tuple[Loop, ...]]:
     return list(dict.fromkeys(conditions)), tuple(full)
 
 
-def _full_tile_bounds(loop: Loop) -> tuple[Index, Index] | None:
+def _full_tile_bounds(loop: ir.Loop) -> tuple[ir.Index, ir.Index] | None:
     """Return the bounds of a loop in a full tile: pieces that differ by a number."""
     if all(len(min_max_operands(bound, operator)) == 1 for bound, operator in _bounds(loop)):
         return None
@@ -129,17 +120,17 @@ def _full_tile_bounds(loop: Loop) -> tuple[Index, Index] | None:
 
 
 def _full_tile_conditions(
-    lower: Index,
-    upper: Index,
-    loop: Loop,
-    ends: Mapping[str, tuple[Index, Index]],
-    points: Sequence[Loop],
-) -> list[Index] | None:
+    lower: ir.Index,
+    upper: ir.Index,
+    loop: ir.Loop,
+    ends: Mapping[str, tuple[ir.Index, ir.Index]],
+    points: Sequence[ir.Loop],
+) -> list[ir.Index] | None:
     """Return the conditions under which no other piece matters; None if that cannot be said."""
     names = [point.variable for point in points]
-    indices: list[Index] = []
+    indices: list[ir.Index] = []
     for bound, operator in _bounds(loop):
-        own = lower if operator is IndexOperator.MAXIMUM else upper
+        own = lower if operator is ir.IndexOperator.MAXIMUM else upper
         for piece in min_max_operands(bound, operator):
             if piece == own:
                 continue
@@ -147,14 +138,14 @@ def _full_tile_conditions(
             if corners is None:
                 return None
             for corner in corners:
-                pair = (corner, own) if operator is IndexOperator.MAXIMUM else (own, corner)
-                indices.append(IndexOperation(IndexOperator.LESS_EQUAL, pair))
+                pair = (corner, own) if operator is ir.IndexOperator.MAXIMUM else (own, corner)
+                indices.append(ir.IndexOperator.LESS_EQUAL(*pair))
     return indices
 
 
 def _values_at_corners(
-    piece: Index, names: Sequence[str], ends: Mapping[str, tuple[Index, Index]]
-) -> list[Index] | None:
+    piece: ir.Index, names: Sequence[str], ends: Mapping[str, tuple[ir.Index, ir.Index]]
+) -> list[ir.Index] | None:
     """Return a piece at the corners of a full tile, between which all its values lie."""
     indices = [piece]
     for name in names:
@@ -166,12 +157,12 @@ def _values_at_corners(
     return indices
 
 
-def _separate(program: LoopProgram, request: CodegenRequest) -> LoopProgram:
+def _separate(program: ir.LoopProgram, request: CodegenRequest) -> ir.LoopProgram:
     """Separate full tiles, unless the passes that copy loops make too much code of them."""
     separated = program.with_body(separate_full_tiles(program.body))
     copied = vectorize_program(separated.with_body(jam_loops(separated.body)))
     limit = max_instances(request.legal.scop)
-    return separated if count_instances(copied.body) <= limit else program
+    return separated if ir.count_instances(copied.body) <= limit else program
 
 
 PASS = Pass(

@@ -11,17 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE, row_padding
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant, depends_on, minimum
-from polygym.codegen.loopir.ir import (
-    Guard,
-    Index,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Loop,
-    Node,
-)
 from polygym.codegen.loopir.linear_sums import constant_difference, subtract_indices
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import conjunction
@@ -40,15 +31,15 @@ class PackedTile:
 
     array: Array
     name: str
-    loops: tuple[Loop, ...]
+    loops: tuple[ir.Loop, ...]
     lengths: tuple[int, ...]
-    subscripts: tuple[Index, ...]
+    subscripts: tuple[ir.Index, ...]
 
     @property
-    def copy_subscripts(self) -> tuple[Index, ...]:
+    def copy_subscripts(self) -> tuple[ir.Index, ...]:
         """The subscripts in the copy."""
         return tuple(
-            subtract_indices(IndexVariable(loop.variable), loop.lower) for loop in self.loops
+            subtract_indices(ir.IndexVariable(loop.variable), loop.lower) for loop in self.loops
         )
 
     @property
@@ -63,9 +54,11 @@ class PackedTile:
         # Where in the tile an element goes is said by the instances.
         return copy_in_statement(self.array, self.name, iterators, ["0"] * len(self.loops))
 
-    def fill_loops(self, inner: Sequence[Loop], statement: Statement, names: CodegenNames) -> Node:
+    def fill_loops(
+        self, inner: Sequence[ir.Loop], statement: Statement, names: CodegenNames
+    ) -> ir.Node:
         """Return the loops that fill the copy; ``inner`` are those that use it."""
-        node: Node = Instance(
+        node: ir.Node = ir.Instance(
             statement.name, self.subscripts, self.copy_subscripts, (self.subscripts,)
         )
         *others, last = self.loops
@@ -76,20 +69,20 @@ class PackedTile:
         blocks = []
         for loop in (last, down):
             counter = names.fresh(f"{loop.variable}_block")
-            end = minimum(add_constant(IndexVariable(counter), block - 1), loop.upper)
-            node = Loop(loop.variable, IndexVariable(counter), end, 1, node)
+            end = minimum(add_constant(ir.IndexVariable(counter), block - 1), loop.upper)
+            node = ir.Loop(loop.variable, ir.IndexVariable(counter), end, 1, node)
             blocks.append((counter, loop))
         for counter, loop in blocks:
-            node = Loop(counter, loop.lower, loop.upper, block, node)
+            node = ir.Loop(counter, loop.lower, loop.upper, block, node)
         for loop in reversed([loop for loop in others if loop is not down]):
-            node = Loop(loop.variable, loop.lower, loop.upper, 1, node)
+            node = ir.Loop(loop.variable, loop.lower, loop.upper, 1, node)
         used = {loop.variable for loop in self.loops}
         conditions = tuple(
-            IndexOperation(IndexOperator.LESS_EQUAL, (loop.lower, loop.upper))
+            ir.IndexOperator.LESS_EQUAL(loop.lower, loop.upper)
             for loop in inner
             if loop.variable not in used and not _always_runs(loop)
         )
-        return Guard(conjunction(conditions), node, None) if conditions else node
+        return ir.Guard(conjunction(conditions), node, None) if conditions else node
 
 
 def tile_array(array: Array, name: str, lengths: tuple[int, ...]) -> Array:
@@ -106,7 +99,7 @@ def tile_array(array: Array, name: str, lengths: tuple[int, ...]) -> Array:
 
 
 def tile_lengths(
-    loops: Sequence[Loop], sizes: tuple[int, ...], subscripts: Sequence[Index], size: int
+    loops: Sequence[ir.Loop], sizes: tuple[int, ...], subscripts: Sequence[ir.Index], size: int
 ) -> tuple[int, ...]:
     """Return the lengths of a copy: whole blocks along the rows, and along those of the array.
 
@@ -121,7 +114,7 @@ def tile_lengths(
     return (*whole, _row_length(row, size))
 
 
-def _loop_along_rows(loops: Sequence[Loop], subscripts: Sequence[Index]) -> Loop:
+def _loop_along_rows(loops: Sequence[ir.Loop], subscripts: Sequence[ir.Index]) -> ir.Loop:
     """Return the loop that runs along rows of the array; if none does, the last of the others."""
     others = loops[:-1]
     along = (loop for loop in others if depends_on(subscripts[-1], loop.variable))
@@ -143,7 +136,7 @@ def _row_length(length: int, size: int) -> int:
     return whole + row_padding(whole, size)
 
 
-def _always_runs(loop: Loop) -> bool:
+def _always_runs(loop: ir.Loop) -> bool:
     length = constant_difference(loop.upper, loop.lower)
     return length is not None and length >= 0
 

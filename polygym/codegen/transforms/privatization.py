@@ -33,29 +33,9 @@ from math import prod
 
 import islpy as isl
 
-from polygym.codegen.analysis.footprint import (
-    LoopAccess,
-    access_relation,
-    accesses_of,
-    at_depth,
-    origin_and_length,
-    with_named_lanes,
-)
-from polygym.codegen.common.loop_annotation import (
-    LoopAnnotation,
-    ParallelLoop,
-    ScalarReplacement,
-    SequentialLoop,
-)
-from polygym.codegen.loopir.ir import (
-    Index,
-    IndexConstant,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-    map_children,
-)
+from polygym.codegen.analysis import footprint
+from polygym.codegen.common import loop_annotation
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.linear_sums import subtract_indices
 from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.errors import InputError
@@ -74,10 +54,12 @@ class PrivateLayout:
     A dimension of length 1 is left out.
     """
 
-    origins: Mapping[int, tuple[Index, ...]]
+    origins: Mapping[int, tuple[ir.Index, ...]]
     lengths: tuple[int, ...]
 
-    def private_subscripts(self, subscripts: tuple[Index, ...], loop: int) -> tuple[Index, ...]:
+    def private_subscripts(
+        self, subscripts: tuple[ir.Index, ...], loop: int
+    ) -> tuple[ir.Index, ...]:
         """Return where an element is in the memory of an iteration of a loop."""
         return tuple(
             subtract_indices(subscript, first)
@@ -88,7 +70,7 @@ class PrivateLayout:
         )
 
 
-def privatize(program: LoopProgram) -> LoopProgram:
+def privatize(program: ir.LoopProgram) -> ir.LoopProgram:
     """Return the program with its private arrays in the threads' own memory, where that is right.
 
     Raises:
@@ -100,7 +82,7 @@ def privatize(program: LoopProgram) -> LoopProgram:
     if not wanted:
         return program
     left = TUNING.max_private_bytes
-    before, program = program.body, replace(program, body=with_named_lanes(program))
+    before, program = program.body, replace(program, body=footprint.with_named_lanes(program))
     named = program.body
     for array in wanted:
         layout = _private_layout(program, array)
@@ -115,7 +97,7 @@ def privatize(program: LoopProgram) -> LoopProgram:
     return replace(program, body=before) if program.body is named else program
 
 
-def private_array_sizes(program: LoopProgram) -> tuple[tuple[str, int | str], ...]:
+def private_array_sizes(program: ir.LoopProgram) -> tuple[tuple[str, int | str], ...]:
     """Return what each private array takes of a thread's stack, or why it is none; loops are done.
 
     Bytes come first, then reasons.
@@ -124,7 +106,7 @@ def private_array_sizes(program: LoopProgram) -> tuple[tuple[str, int | str], ..
         (
             array.name,
             array.type.size
-            * prod(index.value for index in extents if isinstance(index, IndexConstant)),
+            * prod(index.value for index in extents if isinstance(index, ir.IndexConstant)),
         )
         for array, extents in zip(program.scop.arrays, program.extents, strict=True)
         if array.storage_class is StorageClass.PRIVATE
@@ -146,7 +128,7 @@ def private_array_texts(figures: Iterable[tuple[str, int | str]]) -> tuple[str, 
     )
 
 
-def _keep_shared(program: LoopProgram, array: Array, reason: str) -> LoopProgram:
+def _keep_shared(program: ir.LoopProgram, array: Array, reason: str) -> ir.LoopProgram:
     """Return the program with an array that has an element for every iteration after all."""
     if array.storage_class is StorageClass.ONLY_PRIVATE:
         sizes = program.sizes
@@ -169,9 +151,9 @@ def _with_array(arrays: Sequence[Array], changed: Array) -> tuple[Array, ...]:
     return tuple(changed if array.name == changed.name else array for array in arrays)
 
 
-def _private_layout(program: LoopProgram, array: Array) -> PrivateLayout | str:
+def _private_layout(program: ir.LoopProgram, array: Array) -> PrivateLayout | str:
     """Return where the elements of an array are in its threads' memory, or why they are not."""
-    touches = accesses_of(program, array.name)
+    touches = footprint.accesses_of(program, array.name)
     if not touches:
         return PrivateLayout({}, (1,) * array.rank)
     least, most = _depth_range(touches, array.name)
@@ -180,7 +162,7 @@ def _private_layout(program: LoopProgram, array: Array) -> PrivateLayout | str:
     reason = ""
     try:
         with unbounded_operations(), attempt_bounded(TUNING.privatization_operations):
-            elements = [access_relation(touch, program) for touch in touches]
+            elements = [footprint.access_relation(touch, program) for touch in touches]
             for depth in range(most, least - 1, -1):
                 if not _is_iteration_private(touches, elements, depth):
                     reason = "its values are used in several iterations of the loops around them"
@@ -199,41 +181,43 @@ def _private_layout(program: LoopProgram, array: Array) -> PrivateLayout | str:
     return reason
 
 
-def _depth_range(touches: Sequence[LoopAccess], array: str) -> tuple[int, int]:
+def _depth_range(touches: Sequence[footprint.LoopAccess], array: str) -> tuple[int, int]:
     """Return the least and the greatest number of loops around the memory of an iteration."""
     statements = frozenset(touch.statement for touch in touches)
     least, most = 1, min(len(touch.path.loops) for touch in touches)
     for touch in touches:
         for number, loop in enumerate(touch.path.loops):
-            if isinstance(loop.annotation, ParallelLoop):
+            if isinstance(loop.annotation, loop_annotation.ParallelLoop):
                 least = max(least, number + 1)
             if not _is_sequential_for(loop.annotation, statements, array):
                 most = min(most, number)
     return least, most
 
 
-def _is_sequential_for(annotation: LoopAnnotation, statements: frozenset[str], array: str) -> bool:
+def _is_sequential_for(
+    annotation: loop_annotation.LoopAnnotation, statements: frozenset[str], array: str
+) -> bool:
     """Whether a loop's iterations follow each other on a thread, and nothing of the array waits."""
     match annotation:
-        case SequentialLoop():
+        case loop_annotation.SequentialLoop():
             return True
-        case ParallelLoop(_, sums, held):
+        case loop_annotation.ParallelLoop(_, sums, held):
             apart = all(name != array for name, _ in sums)
             return apart and (held is None or held.statements.isdisjoint(statements))
-        case ScalarReplacement(held_statements):
+        case loop_annotation.ScalarReplacement(held_statements):
             return held_statements.isdisjoint(statements)
         case _:
             return False
 
 
 def _is_iteration_private(
-    touches: Sequence[LoopAccess], elements: Sequence[isl.Map], depth: int
+    touches: Sequence[footprint.LoopAccess], elements: Sequence[isl.Map], depth: int
 ) -> bool:
     """Whether every element is touched in one iteration of the loops at a depth alone."""
     result: isl.Map | None = None
     for touch, relation in zip(touches, elements, strict=True):
         number = isl.Val(touch.path.loop_numbers[depth - 1])
-        own = at_depth(relation, depth).insert_dims(isl.dim_type.in_, 0, 1)
+        own = footprint.at_depth(relation, depth).insert_dims(isl.dim_type.in_, 0, 1)
         own = own.fix_val(isl.dim_type.in_, 0, number)
         result = own if result is None else result.union(own)
     assert result is not None
@@ -241,11 +225,14 @@ def _is_iteration_private(
 
 
 def _layout_at_depth(
-    program: LoopProgram, touches: Sequence[LoopAccess], elements: Sequence[isl.Map], depth: int
+    program: ir.LoopProgram,
+    touches: Sequence[footprint.LoopAccess],
+    elements: Sequence[isl.Map],
+    depth: int,
 ) -> PrivateLayout | None:
     """Return the places in the memory of an iteration of the loops at a depth, if it is bounded."""
     rank = len(touches[0].subscripts)
-    first: dict[int, tuple[Index, ...]] = {}
+    first: dict[int, tuple[ir.Index, ...]] = {}
     lengths = [1] * rank
     for number in dict.fromkeys(touch.path.loop_numbers[depth - 1] for touch in touches):
         here = [
@@ -254,12 +241,12 @@ def _layout_at_depth(
             if loop_access.path.loop_numbers[depth - 1] == number
         ]
         own = [touches[place] for place in here]
-        together = at_depth(elements[here[0]], depth)
+        together = footprint.at_depth(elements[here[0]], depth)
         for place in here[1:]:
-            together = together.union(at_depth(elements[place], depth))
+            together = together.union(footprint.at_depth(elements[place], depth))
         begins = []
         for dimension in range(rank):
-            found = origin_and_length(program, own, together.coalesce(), dimension, depth)
+            found = footprint.origin_and_length(program, own, together.coalesce(), dimension, depth)
             if found is None:
                 return None
             begins.append(found[0])
@@ -268,12 +255,14 @@ def _layout_at_depth(
     return PrivateLayout(first, tuple(lengths))
 
 
-def _privatize_array(program: LoopProgram, array: Array, places: PrivateLayout) -> LoopProgram:
+def _privatize_array(
+    program: ir.LoopProgram, array: Array, places: PrivateLayout
+) -> ir.LoopProgram:
     """Return the program in which an array is in the memory of one iteration."""
     statements = {statement.name: statement for statement in program.scop.statements}
     numbers = count()
 
-    def moved(instance: Instance, loop: int) -> Instance:
+    def moved(instance: ir.Instance, loop: int) -> ir.Instance:
         statement = statements[instance.statement]
         write, *reads = (
             places.private_subscripts(subscripts, loop)
@@ -285,16 +274,16 @@ def _privatize_array(program: LoopProgram, array: Array, places: PrivateLayout) 
         )
         return replace(instance, write=write, reads=tuple(reads))
 
-    def walk(node: Node, loop: int | None) -> Node:
+    def walk(node: ir.Node, loop: int | None) -> ir.Node:
         """Return a node; ``loop`` is the one around it whose iterations have the memory."""
         match node:
-            case Loop(body=body):
+            case ir.Loop(body=body):
                 number = next(numbers)
                 return replace(node, body=walk(body, number if number in places.origins else loop))
-            case Instance():
+            case ir.Instance():
                 return node if loop is None else moved(node, loop)
             case _:
-                return map_children(node, lambda part: walk(part, loop))
+                return ir.map_children(node, lambda part: walk(part, loop))
 
     body = walk(program.body, None)
     lengths = [length for length in places.lengths if length > 1]
@@ -305,7 +294,7 @@ def _privatize_array(program: LoopProgram, array: Array, places: PrivateLayout) 
         storage_class=StorageClass.PRIVATE,
     )
     extents = tuple(
-        tuple(map(IndexConstant, lengths)) if one.name == array.name else own
+        tuple(map(ir.IndexConstant, lengths)) if one.name == array.name else own
         for one, own in zip(program.scop.arrays, program.extents, strict=True)
     )
     scop = replace(program.scop, arrays=_with_array(program.scop.arrays, small))

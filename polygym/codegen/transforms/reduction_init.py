@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polygym.codegen.common.loop_annotation import ScalarReplacement, VectorLoop
+from polygym.codegen.loopir import ir, nests
 from polygym.codegen.loopir.index_arithmetic import (
     add_constant,
     coefficient,
@@ -34,26 +35,7 @@ from polygym.codegen.loopir.index_arithmetic import (
     substitute,
     substitute_in,
 )
-from polygym.codegen.loopir.ir import (
-    Block,
-    Index,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Loop,
-    Node,
-    instances_in,
-    map_children,
-)
 from polygym.codegen.loopir.linear_sums import constant_difference
-from polygym.codegen.loopir.nests import (
-    only_instances,
-    perfect_nest,
-    sequence_parts,
-    undo_strip_mining,
-    wrap_in_loops,
-)
 from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.vectorization import (
     element_size,
@@ -68,32 +50,34 @@ from polygym.ir.scop import Scop, StorageClass
 class _InitNest:
     """A nest of loops around one instance that sets elements, and has them to itself."""
 
-    loops: tuple[Loop, ...]
-    instance: Instance
+    loops: tuple[ir.Loop, ...]
+    instance: ir.Instance
 
 
-def sink_reduction_init(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
+def sink_reduction_init(node: ir.Node, scop: Scop, guarded: frozenset[str]) -> ir.Node:
     """Move statements that set elements to where these are added up.
 
     ``guarded`` are statements with a read that is only made under a condition.
     """
-    if not isinstance(node, Block):
-        return map_children(node, lambda part: sink_reduction_init(part, scop, guarded))
-    parts = [sink_reduction_init(part, scop, guarded) for part in sequence_parts(node)]
-    return Block(tuple(_sink_in_sequence(parts, scop, guarded)))
+    if not isinstance(node, ir.Block):
+        return ir.map_children(node, lambda part: sink_reduction_init(part, scop, guarded))
+    parts = [sink_reduction_init(part, scop, guarded) for part in nests.sequence_parts(node)]
+    return ir.Block(tuple(_sink_in_sequence(parts, scop, guarded)))
 
 
-def _sink_in_sequence(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]) -> Iterator[Node]:
+def _sink_in_sequence(
+    parts: Sequence[ir.Node], scop: Scop, guarded: frozenset[str]
+) -> Iterator[ir.Node]:
     """Yield what runs one after the other, each part without what could move to a later one."""
     left = list(parts)
     while left:
         part = left.pop(0)
-        if not isinstance(part, Loop):
+        if not isinstance(part, ir.Loop):
             yield part
             continue
-        loops = perfect_nest(part)
-        kept: list[Instance] = []
-        instances = only_instances(loops[-1].body)
+        loops = nests.perfect_nest(part)
+        kept: list[ir.Instance] = []
+        instances = nests.only_instances(loops[-1].body)
         if instances is None or any(
             isinstance(loop.annotation, ScalarReplacement) for loop in loops
         ):
@@ -104,23 +88,23 @@ def _sink_in_sequence(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]
             if (
                 instance.statement in guarded
                 or _reads_a_tile(instance, scop)
-                or _has_conflict(Block(beside), instance, scop)
+                or _has_conflict(ir.Block(beside), instance, scop)
                 or not _sink_into_later(_InitNest(loops, instance), left, scop)
             ):
                 kept.append(instance)
         if len(kept) == len(instances):
             yield part
         elif kept:
-            yield wrap_in_loops(loops, Block(tuple(kept)) if len(kept) > 1 else kept[0])
+            yield nests.wrap_in_loops(loops, ir.Block(tuple(kept)) if len(kept) > 1 else kept[0])
 
 
-def _reads_a_tile(instance: Instance, scop: Scop) -> bool:
+def _reads_a_tile(instance: ir.Instance, scop: Scop) -> bool:
     """Whether an instance reads what lives on a thread's stack, and may be filled there alone."""
     arrays = (scop.array(access.array) for access in scop.statement(instance.statement).reads)
     return any(array.storage_class is StorageClass.TILE for array in arrays)
 
 
-def _sink_into_later(init_nest: _InitNest, later: list[Node], scop: Scop) -> bool:
+def _sink_into_later(init_nest: _InitNest, later: list[ir.Node], scop: Scop) -> bool:
     """Move a statement into the first later part that has to do with it; say whether it went."""
     for place, part in enumerate(later):
         if _has_conflict(part, init_nest.instance, scop):
@@ -131,7 +115,7 @@ def _sink_into_later(init_nest: _InitNest, later: list[Node], scop: Scop) -> boo
     return False
 
 
-def _has_conflict(node: Node, instance: Instance, scop: Scop) -> bool:
+def _has_conflict(node: ir.Node, instance: ir.Instance, scop: Scop) -> bool:
     """Whether a node touches what an instance writes, or writes what it reads."""
     statement = scop.statement(instance.statement)
     reads = {access.array for access in statement.reads}
@@ -144,11 +128,11 @@ def _has_conflict(node: Node, instance: Instance, scop: Scop) -> bool:
 
 
 def _insert_init(
-    node: Node, init_nest: _InitNest, scop: Scop, path: tuple[Loop, ...] = ()
-) -> Node | None:
+    node: ir.Node, init_nest: _InitNest, scop: Scop, path: tuple[ir.Loop, ...] = ()
+) -> ir.Node | None:
     """Return a node with the setting before its loops that hold; None where it does not fit."""
     match node:
-        case Block(children):
+        case ir.Block(children):
             concerned = [
                 place
                 for place, child in enumerate(children)
@@ -159,26 +143,26 @@ def _insert_init(
             moved = _insert_init(children[concerned[0]], init_nest, scop, path)
             if moved is None:
                 return None
-            return Block(
+            return ir.Block(
                 tuple(moved if place in concerned else c for place, c in enumerate(children))
             )
-        case Loop(annotation=ScalarReplacement(statements)):
+        case ir.Loop(annotation=ScalarReplacement(statements)):
             there = _reduction_in(node, init_nest.instance, scop)
             if there is None or there.statement not in statements:
                 return None
-            started = _init_at_reduction(init_nest, there, undo_strip_mining(path), scop)
-            return None if started is None else Block((started, node))
-        case Loop():
+            started = _init_at_reduction(init_nest, there, nests.undo_strip_mining(path), scop)
+            return None if started is None else ir.Block((started, node))
+        case ir.Loop():
             body = _insert_init(node.body, init_nest, scop, (*path, node))
             return None if body is None else replace(node, body=body)
         case _:
             return None
 
 
-def _reduction_in(loop: Loop, instance: Instance, scop: Scop) -> Instance | None:
+def _reduction_in(loop: ir.Loop, instance: ir.Instance, scop: Scop) -> ir.Instance | None:
     """Return the only instance in loops that touches the array, if it touches one element of it."""
     array = scop.statement(instance.statement).write.array
-    touching = [one for one in instances_in(loop) if _has_conflict(one, instance, scop)]
+    touching = [one for one in ir.instances_in(loop) if _has_conflict(one, instance, scop)]
     if len(touching) != 1:
         return None
     (result,) = touching
@@ -187,8 +171,8 @@ def _reduction_in(loop: Loop, instance: Instance, scop: Scop) -> Instance | None
 
 
 def _init_at_reduction(
-    init_nest: _InitNest, there: Instance, path: Sequence[Loop], scop: Scop
-) -> Instance | None:
+    init_nest: _InitNest, there: ir.Instance, path: Sequence[ir.Loop], scop: Scop
+) -> ir.Instance | None:
     """Return the instance in terms of the counters around a sum; None if they do not match."""
     values = _match_counters(init_nest, there, path)
     if values is None or not _has_same_bounds(init_nest.loops, path, values):
@@ -196,12 +180,12 @@ def _init_at_reduction(
     if not _reads_own_element(init_nest.instance, scop):
         return None
     node = substitute_in(init_nest.instance, values)
-    assert isinstance(node, Instance)
+    assert isinstance(node, ir.Instance)
     node = replace(node, write=there.write)
     return node if _fits_vectors(node, there, path, scop) else None
 
 
-def _reads_own_element(instance: Instance, scop: Scop) -> bool:
+def _reads_own_element(instance: ir.Instance, scop: Scop) -> bool:
     """Whether an instance reads of the array that it writes at most the same element."""
     statement = scop.statement(instance.statement)
     return all(
@@ -212,8 +196,8 @@ def _reads_own_element(instance: Instance, scop: Scop) -> bool:
 
 
 def _match_counters(
-    init_nest: _InitNest, there: Instance, path: Sequence[Loop]
-) -> dict[str, Index] | None:
+    init_nest: _InitNest, there: ir.Instance, path: Sequence[ir.Loop]
+) -> dict[str, ir.Index] | None:
     """Return the counters of the setting in terms of those around the sum.
 
     Every counter of the one goes with one of the other, from which it differs by a number: found in
@@ -221,7 +205,7 @@ def _match_counters(
     """
     counters = [loop.variable for loop in init_nest.loops]
     around_it = [loop.variable for loop in path]
-    values: dict[str, Index] = {}
+    values: dict[str, ir.Index] = {}
     used: list[str] = []
     for own, other in zip(init_nest.instance.write, there.write, strict=True):
         mine = [name for name in counters if depends_on(own, name)]
@@ -235,23 +219,25 @@ def _match_counters(
         if coefficient(own, mine[0]) != 1 or coefficient(other, theirs[0]) != 1:
             return None
         apart = constant_difference(
-            IndexOperation(IndexOperator.SUBTRACT, (other, IndexVariable(theirs[0]))),
-            IndexOperation(IndexOperator.SUBTRACT, (own, IndexVariable(mine[0]))),
+            ir.IndexOperator.SUBTRACT(other, ir.IndexVariable(theirs[0])),
+            ir.IndexOperator.SUBTRACT(own, ir.IndexVariable(mine[0])),
         )
         if apart is None:
             return None
-        values[mine[0]] = add_constant(IndexVariable(theirs[0]), apart)
+        values[mine[0]] = add_constant(ir.IndexVariable(theirs[0]), apart)
         used.append(theirs[0])
     return values if len(values) == len(counters) == len(around_it) else None
 
 
-def _has_same_bounds(loops: Sequence[Loop], path: Sequence[Loop], values: dict[str, Index]) -> bool:
+def _has_same_bounds(
+    loops: Sequence[ir.Loop], path: Sequence[ir.Loop], values: dict[str, ir.Index]
+) -> bool:
     """Whether loops run over the same elements, each of them one by one."""
     by_counter = {loop.variable: loop for loop in path}
     for loop in loops:
         value = values[loop.variable]
         (other,) = (found for name, found in by_counter.items() if depends_on(value, name))
-        apart = constant_difference(value, IndexVariable(other.variable))
+        apart = constant_difference(value, ir.IndexVariable(other.variable))
         if apart is None or loop.step != 1 or other.step != 1:
             return False
         for mine, theirs in ((loop.lower, other.lower), (loop.upper, other.upper)):
@@ -260,7 +246,9 @@ def _has_same_bounds(loops: Sequence[Loop], path: Sequence[Loop], values: dict[s
     return True
 
 
-def _fits_vectors(found: Instance, there: Instance, path: Sequence[Loop], scop: Scop) -> bool:
+def _fits_vectors(
+    found: ir.Instance, there: ir.Instance, path: Sequence[ir.Loop], scop: Scop
+) -> bool:
     """Whether the loops of a sum can run an instance in vectors if that is what they do."""
     statement = scop.statement(found.statement)
     for loop in path:

@@ -24,15 +24,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from polygym.codegen.common.loop_annotation import ScalarReplacement
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    IndexConstant,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-)
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import only_instances, perfect_nest, sequence_parts, wrap_in_loops
 from polygym.codegen.transforms.packed_tiles import PackedTile
@@ -57,7 +49,7 @@ class TileFill:
     depth: int
     tile: PackedTile
     statements: tuple[Statement, ...]
-    loops: Node
+    loops: ir.Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +59,12 @@ class PackedNest:
     Copies that are made outside of the nest wait for the loop that they stand before.
     """
 
-    node: Node
+    node: ir.Node
     redirected_statements: tuple[Statement, ...]
     fills: tuple[TileFill, ...]
 
 
-def pack_tiles(program: LoopProgram) -> LoopProgram:
+def pack_tiles(program: ir.LoopProgram) -> ir.LoopProgram:
     """Return the program with the tiles of reads packed where that makes vectors contiguous."""
     plans = plan_tiles(program)
     if not any(plan.tiles for plan in plans):
@@ -85,10 +77,10 @@ def pack_tiles(program: LoopProgram) -> LoopProgram:
     return with_packed_nests(program, made)
 
 
-def with_packed_nests(program: LoopProgram, made: Sequence[PackedNest]) -> LoopProgram:
+def with_packed_nests(program: ir.LoopProgram, made: Sequence[PackedNest]) -> ir.LoopProgram:
     """Return a program with what became of its nests, which are in their order in the text."""
     left = iter(made)
-    body = Block(tuple(_insert_fills(part, left, 0)[0] for part in sequence_parts(program.body)))
+    body = ir.Block(tuple(_insert_fills(part, left, 0)[0] for part in sequence_parts(program.body)))
     copies = [copy for packed in made for copy in packed.fills]
     arrays = tuple(copy.tile.array_declaration for copy in copies)
     statements = tuple(
@@ -99,31 +91,31 @@ def with_packed_nests(program: LoopProgram, made: Sequence[PackedNest]) -> LoopP
             *(statement for copy in packed.fills for statement in copy.statements),
         )
     )
-    lengths = (tuple(map(IndexConstant, copy.tile.lengths)) for copy in copies)
+    lengths = (tuple(map(ir.IndexConstant, copy.tile.lengths)) for copy in copies)
     return program.extended(body, arrays, lengths, statements)
 
 
 def _insert_fills(
-    node: Node, made: Iterator[PackedNest], depth: int
-) -> tuple[Node, tuple[TileFill, ...]]:
+    node: ir.Node, made: Iterator[PackedNest], depth: int
+) -> tuple[ir.Node, tuple[TileFill, ...]]:
     """Return a node with its nests packed, and the copies that wait for loops further out.
 
     ``made`` has what became of the nests, in their order in the text; ``depth`` loops are around.
     """
     match node:
-        case Block(children):
+        case ir.Block(children):
             nodes = [_insert_fills(child, made, depth) for child in children]
             waiting = tuple(copy for _, copies in nodes for copy in copies)
-            return Block(tuple(child for child, _ in nodes)), waiting
-        case Guard(condition, then, otherwise):
+            return ir.Block(tuple(child for child, _ in nodes)), waiting
+        case ir.Guard(condition, then, otherwise):
             then, waiting = _insert_fills(then, made, depth)
             if otherwise is None:
-                return Guard(condition, then, None), waiting
+                return ir.Guard(condition, then, None), waiting
             otherwise, more = _insert_fills(otherwise, made, depth)
-            return Guard(condition, then, otherwise), (*waiting, *more)
-        case Instance():
+            return ir.Guard(condition, then, otherwise), (*waiting, *more)
+        case ir.Instance():
             return node, ()
-        case Loop():
+        case ir.Loop():
             loops = perfect_nest(node)
             inside = loops[-1].body
             if only_instances(inside) is not None:
@@ -137,10 +129,10 @@ def _insert_fills(
             assert_never(node)
 
 
-def fill_before(node: Node, depth: int, copies: Sequence[TileFill]) -> Node:
+def fill_before(node: ir.Node, depth: int, copies: Sequence[TileFill]) -> ir.Node:
     """Return the loop number ``depth`` after the tiles that are filled before it."""
     fills = tuple(copy.loops for copy in copies if copy.depth == depth)
-    return Block((*fills, node)) if fills else node
+    return ir.Block((*fills, node)) if fills else node
 
 
 def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) -> PackedNest:
@@ -179,8 +171,8 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
     return PackedNest(node, reading, copies)
 
 
-def _block_of(instances: Sequence[Instance]) -> Node:
-    return Block(tuple(instances)) if len(instances) > 1 else instances[0]
+def _block_of(instances: Sequence[ir.Instance]) -> ir.Node:
+    return ir.Block(tuple(instances)) if len(instances) > 1 else instances[0]
 
 
 def _tile_fill(depth: int, tile: PackedTile, nest: LoopNest, names: CodegenNames) -> TileFill:
@@ -191,7 +183,7 @@ def _tile_fill(depth: int, tile: PackedTile, nest: LoopNest, names: CodegenNames
     )
 
 
-def with_renamed_registers(loop: Loop, renamed: dict[str, str]) -> Loop:
+def with_renamed_registers(loop: ir.Loop, renamed: dict[str, str]) -> ir.Loop:
     """Return a loop that holds what the statements by their new names write."""
     if not isinstance(loop.annotation, ScalarReplacement):
         return loop
@@ -200,8 +192,8 @@ def with_renamed_registers(loop: Loop, renamed: dict[str, str]) -> Loop:
 
 
 def _redirect_reads(
-    instance: Instance, tiles: Sequence[PackedTile | None], scop: Scop, names: CodegenNames
-) -> tuple[Instance, Statement | None]:
+    instance: ir.Instance, tiles: Sequence[PackedTile | None], scop: Scop, names: CodegenNames
+) -> tuple[ir.Instance, Statement | None]:
     """Return an instance that reads from copies, and its statement; None where it stays one."""
     if not any(tiles):
         return instance, None

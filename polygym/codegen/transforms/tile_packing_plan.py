@@ -32,22 +32,8 @@ from typing import assert_never
 from polygym.codegen.analysis.disjointness import PathCondition, ProgramPoint, box_hull
 from polygym.codegen.common.loop_annotation import ParallelLoop, UnrollAndJam, VectorLoop
 from polygym.codegen.common.packing_candidates import dimension_to_transpose
+from polygym.codegen.loopir import ir, nests
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on, strides_along
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-)
-from polygym.codegen.loopir.nests import (
-    constant_spans,
-    only_instances,
-    perfect_nest,
-    sequence_parts,
-)
 from polygym.codegen.transforms.packed_tiles import tile_lengths
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.ir.scop import Array
@@ -63,15 +49,15 @@ class LoopNest:
     what holds around the nest.
     """
 
-    outer: tuple[Loop, ...]
-    loops: tuple[Loop, ...]
-    instances: tuple[Instance, ...]
+    outer: tuple[ir.Loop, ...]
+    loops: tuple[ir.Loop, ...]
+    instances: tuple[ir.Instance, ...]
     unconditional_loops: int
     written: frozenset[str]
     conditions: tuple[PathCondition, ...] = ()
 
     @property
-    def all_loops(self) -> tuple[Loop, ...]:
+    def all_loops(self) -> tuple[ir.Loop, ...]:
         """All loops around the instances, the outermost first."""
         return (*self.outer, *self.loops)
 
@@ -85,9 +71,9 @@ class PlannedTile:
     """
 
     array: Array
-    subscripts: tuple[Index, ...]
+    subscripts: tuple[ir.Index, ...]
     depth: int
-    loops: tuple[Loop, ...]
+    loops: tuple[ir.Loop, ...]
     lengths: tuple[int, ...]
 
     @property
@@ -104,7 +90,7 @@ class NestPlan:
     reads: tuple[tuple[int | None, ...], ...]
 
 
-def plan_tiles(program: LoopProgram) -> tuple[NestPlan, ...]:
+def plan_tiles(program: ir.LoopProgram) -> tuple[NestPlan, ...]:
     """Return the plans of all innermost nests, in their order in the text.
 
     The stack has room for so many bytes altogether, which the first ones take.
@@ -118,9 +104,9 @@ def plan_tiles(program: LoopProgram) -> tuple[NestPlan, ...]:
     return tuple(plans)
 
 
-def innermost_nests(program: LoopProgram) -> Iterator[LoopNest]:
+def innermost_nests(program: ir.LoopProgram) -> Iterator[LoopNest]:
     """Yield the innermost nests of a program, in their order in the text."""
-    for part in sequence_parts(program.body):
+    for part in nests.sequence_parts(program.body):
         names = statements_in(part)
         written = frozenset(program.scop.statement(name).write.array for name in names)
         yield from _nests(part, _NestContext(written))
@@ -131,32 +117,32 @@ class _NestContext:
     """What is around a node, as a nest has it."""
 
     written: frozenset[str]
-    outer: tuple[Loop, ...] = ()
+    outer: tuple[ir.Loop, ...] = ()
     unconditional_loops: int = 0
     conditions: tuple[PathCondition, ...] = ()
 
-    def with_condition(self, condition: Index, *, holds: bool) -> _NestContext:
+    def with_condition(self, condition: ir.Index, *, holds: bool) -> _NestContext:
         """Return the same with a condition."""
         depth = len(self.outer)
         result = (*self.conditions, PathCondition(depth, condition, holds))
         return replace(self, unconditional_loops=depth, conditions=result)
 
 
-def _nests(node: Node, around: _NestContext) -> Iterator[LoopNest]:
+def _nests(node: ir.Node, around: _NestContext) -> Iterator[LoopNest]:
     match node:
-        case Block(children):
+        case ir.Block(children):
             for child in children:
                 yield from _nests(child, around)
-        case Guard(condition, then, otherwise):
+        case ir.Guard(condition, then, otherwise):
             yield from _nests(then, around.with_condition(condition, holds=True))
             if otherwise is not None:
                 yield from _nests(otherwise, around.with_condition(condition, holds=False))
-        case Instance():
+        case ir.Instance():
             return
-        case Loop():
-            loops = perfect_nest(node)
+        case ir.Loop():
+            loops = nests.perfect_nest(node)
             inside = loops[-1].body
-            instances = only_instances(inside)
+            instances = nests.only_instances(inside)
             if instances is None:
                 yield from _nests(inside, replace(around, outer=(*around.outer, *loops)))
             else:
@@ -172,7 +158,7 @@ def _nests(node: Node, around: _NestContext) -> Iterator[LoopNest]:
             assert_never(node)
 
 
-def _plan_nest(nest: LoopNest, program: LoopProgram, max_bytes: int) -> NestPlan:
+def _plan_nest(nest: LoopNest, program: ir.LoopProgram, max_bytes: int) -> NestPlan:
     """Return the tiles of a nest that fit into so many bytes."""
     scop = program.scop
     vector = next(
@@ -182,7 +168,7 @@ def _plan_nest(nest: LoopNest, program: LoopProgram, max_bytes: int) -> NestPlan
         nest.instances
     ):
         return NestPlan((), ())
-    tiles: dict[tuple[str, tuple[Index, ...]], PlannedTile] = {}
+    tiles: dict[tuple[str, tuple[ir.Index, ...]], PlannedTile] = {}
     reads: list[tuple[int | None, ...]] = []
     for instance in nest.instances:
         statement = scop.statement(instance.statement)
@@ -202,7 +188,11 @@ def _plan_nest(nest: LoopNest, program: LoopProgram, max_bytes: int) -> NestPlan
 
 
 def _plan_tile(
-    nest: LoopNest, vector: str, array: Array, subscripts: tuple[Index, ...], program: LoopProgram
+    nest: LoopNest,
+    vector: str,
+    array: Array,
+    subscripts: tuple[ir.Index, ...],
+    program: ir.LoopProgram,
 ) -> PlannedTile | None:
     """Return the tile of a read, copied as far inside as it can be; None where it cannot."""
     is_written = array.name in nest.written
@@ -244,9 +234,9 @@ def _is_unwritten(
     nest: LoopNest,
     depth: int,
     array: Array,
-    subscripts: tuple[Index, ...],
-    box: tuple[Loop, ...],
-    program: LoopProgram,
+    subscripts: tuple[ir.Index, ...],
+    box: tuple[ir.Loop, ...],
+    program: ir.LoopProgram,
 ) -> bool:
     """Whether a nest writes nothing of what it reads of an array, and the box is inside of it."""
     scop, inner = program.scop, nest.all_loops[depth:]
@@ -268,7 +258,7 @@ def _is_unwritten(
 
 
 def _copy_repeats(
-    outer: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]
+    outer: Sequence[ir.Loop], loops: Sequence[ir.Loop], subscripts: Sequence[ir.Index]
 ) -> float:
     """Return how often loops around a tile have the same elements copied, at most."""
     needed = [*subscripts, *(bound for loop in loops for bound in (loop.lower, loop.upper))]
@@ -282,13 +272,13 @@ def _copy_repeats(
 
 
 def _dimension_loops(
-    inner: Sequence[Loop], vector: str, subscripts: tuple[Index, ...]
-) -> tuple[Loop, ...] | None:
+    inner: Sequence[ir.Loop], vector: str, subscripts: tuple[ir.Index, ...]
+) -> tuple[ir.Loop, ...] | None:
     """Return the loops whose counters the subscripts are, plus something that they share.
 
     The one that runs in vectors comes last.
     """
-    loops: list[Loop] = []
+    loops: list[ir.Loop] = []
     for subscript in subscripts:
         own = [loop for loop in inner if depends_on(subscript, loop.variable)]
         if not own:
@@ -301,7 +291,7 @@ def _dimension_loops(
     return tuple(sorted(loops, key=lambda loop: loop.variable == vector))
 
 
-def _is_box(inner: Sequence[Loop]) -> bool:
+def _is_box(inner: Sequence[ir.Loop]) -> bool:
     """Whether loops have bounds that do not depend on each other, and run in one thread."""
     return all(
         loop.step == 1
@@ -315,7 +305,7 @@ def _is_box(inner: Sequence[Loop]) -> bool:
     )
 
 
-def max_trip_count(loop: Loop) -> int | None:
+def max_trip_count(loop: ir.Loop) -> int | None:
     """Return how many iterations a loop has at most; None where that is not known."""
-    result = [length + 1 for _, _, length in constant_spans(loop)]
+    result = [length + 1 for _, _, length in nests.constant_spans(loop)]
     return max(0, min(result)) if result else None

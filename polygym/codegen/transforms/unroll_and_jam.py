@@ -38,6 +38,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, UnrollAndJam
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import (
     add_constant,
     depends_on,
@@ -46,20 +47,6 @@ from polygym.codegen.loopir.index_arithmetic import (
     minimum,
     substitute,
     substitute_in,
-)
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Lanes,
-    Loop,
-    Node,
-    map_children,
 )
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.loopir.pass_types import loop_pass
@@ -75,82 +62,82 @@ class UnrolledCopies:
     """
 
     variable: str
-    base: Index
+    base: ir.Index
     offsets: tuple[int, ...]
     fresh_variable: str
     width: int = 1
-    active: Index | None = None
+    active: ir.Index | None = None
 
     @property
-    def first(self) -> Index:
+    def first(self) -> ir.Index:
         """The smallest value of the variable."""
         return add_constant(self.base, self.offsets[0])
 
     @property
-    def last(self) -> Index:
+    def last(self) -> ir.Index:
         """The greatest value of the variable."""
         if self.active is None:
             return add_constant(self.base, self.offsets[-1] + self.width - 1)
         return minimum(
             add_constant(self.base, self.offsets[-1] + self.width - 1),
-            add_constant(IndexOperation(IndexOperator.ADD, (self.base, self.active)), -1),
+            add_constant(ir.IndexOperator.ADD(self.base, self.active), -1),
         )
 
-    def active_from(self, offset: int) -> Index | None:
+    def active_from(self, offset: int) -> ir.Index | None:
         """Return how many lanes of the vector at an offset exist; None if all do."""
         match self.active:
             case None:
                 return None
-            case IndexConstant(count):
-                return None if count - offset >= self.width else IndexConstant(count - offset)
+            case ir.IndexConstant(count):
+                return None if count - offset >= self.width else ir.IndexConstant(count - offset)
             case _:
                 return add_constant(self.active, -offset)
 
 
-def jam_loops(node: Node) -> Node:
+def jam_loops(node: ir.Node) -> ir.Node:
     """Carry out every annotation of the kind Jam, outermost first."""
     match node:
-        case Loop(annotation=UnrollAndJam(copies)) if copies > 1 and node.step == 1:
+        case ir.Loop(annotation=UnrollAndJam(copies)) if copies > 1 and node.step == 1:
             return _jam_loop(node, copies)
-        case Loop(annotation=UnrollAndJam()):
+        case ir.Loop(annotation=UnrollAndJam()):
             return replace(node, body=jam_loops(node.body), annotation=SEQUENTIAL_LOOP)
         case _:
-            return map_children(node, jam_loops)
+            return ir.map_children(node, jam_loops)
 
 
-def _jam_loop(loop: Loop, count: int) -> Node:
+def _jam_loop(loop: ir.Loop, count: int) -> ir.Node:
     """Return the main loop, ``count`` iterations at a time, and the loop over the rest."""
     name = loop.variable
-    copies = UnrolledCopies(name, IndexVariable(name), tuple(range(count)), f"{name}_")
-    main = Loop(
+    copies = UnrolledCopies(name, ir.IndexVariable(name), tuple(range(count)), f"{name}_")
+    main = ir.Loop(
         name,
         loop.lower,
         add_constant(loop.upper, 1 - count),
         count,
         jam_loops(interleave(loop.body, copies)),
     )
-    rest = Loop(name, remainder_start(loop, count), loop.upper, 1, jam_loops(loop.body))
+    rest = ir.Loop(name, remainder_start(loop, count), loop.upper, 1, jam_loops(loop.body))
     return main_and_remainder(loop, count, main, rest)
 
 
-def main_and_remainder(loop: Loop, count: int, main: Loop, rest: Loop) -> Node:
+def main_and_remainder(loop: ir.Loop, count: int, main: ir.Loop, rest: ir.Loop) -> ir.Node:
     """Return both parts of a loop, or the one that has iterations, where that is known.
 
     ``main`` runs blocks of ``count`` iterations, ``rest`` what does not fill one.
     """
     last = constant_difference(loop.upper, loop.lower)
     if last is None:
-        return Block((main, rest))
+        return ir.Block((main, rest))
     blocks, left = divmod(max(0, last + 1), count)
-    return Block((main,) * (blocks > 0) + (rest,) * (left > 0 or blocks == 0))
+    return ir.Block((main,) * (blocks > 0) + (rest,) * (left > 0 or blocks == 0))
 
 
-def remainder_start(loop: Loop, count: int) -> Index:
+def remainder_start(loop: ir.Loop, count: int) -> ir.Index:
     """Return where the iterations begin that do not fill a block of ``count``.
 
     >>> from polygym.codegen.c import print_index
-    >>> print_index(remainder_start(Loop("i", IndexConstant(0), IndexVariable("m"), 1, Block(())),
-    ...     4))
+    >>> whole = ir.Loop("i", ir.IndexConstant(0), ir.IndexVariable("m"), 1, ir.Block(()))
+    >>> print_index(remainder_start(whole, 4))
     '4 * polygym_floord(polygym_max(0, m + 1), 4)'
 
     With no iterations at all the start lies below the lower bound by what it lies above the upper
@@ -159,68 +146,66 @@ def remainder_start(loop: Loop, count: int) -> Index:
     last = constant_difference(loop.upper, loop.lower)
     if last is not None:
         return add_constant(loop.lower, max(0, last + 1) // count * count)
-    zero = loop.lower == IndexConstant(0)
+    zero = loop.lower == ir.IndexConstant(0)
     trips = add_constant(
-        loop.upper if zero else IndexOperation(IndexOperator.SUBTRACT, (loop.upper, loop.lower)), 1
+        loop.upper if zero else ir.IndexOperator.SUBTRACT(loop.upper, loop.lower),
+        1,
     )
-    whole = IndexOperation(
-        IndexOperator.MULTIPLY,
-        (
-            IndexConstant(count),
-            IndexOperation(
-                IndexOperator.DIVIDE_FLOOR, (maximum(IndexConstant(0), trips), IndexConstant(count))
-            ),
-        ),
+    whole = ir.IndexOperator.MULTIPLY(
+        ir.IndexConstant(count),
+        ir.IndexOperator.DIVIDE_FLOOR(maximum(ir.IndexConstant(0), trips), ir.IndexConstant(count)),
     )
-    return whole if zero else IndexOperation(IndexOperator.ADD, (loop.lower, whole))
+    return whole if zero else ir.IndexOperator.ADD(loop.lower, whole)
 
 
-def interleave(node: Node, copies: UnrolledCopies) -> Node:
+def interleave(node: ir.Node, copies: UnrolledCopies) -> ir.Node:
     """Return a node that runs ``node`` for all copies, interleaved where it can be."""
     match node:
-        case Instance():
+        case ir.Instance():
             return _copy_instances(node, copies)
-        case Loop():
+        case ir.Loop():
             return _interleave_loop(node, copies)
-        case Guard(condition) if depends_on(condition, copies.variable):
+        case ir.Guard(condition) if depends_on(condition, copies.variable):
             return _run_in_sequence(node, copies)
-        case Block() | Guard():
-            return map_children(node, lambda part: interleave(part, copies))
+        case ir.Block() | ir.Guard():
+            return ir.map_children(node, lambda part: interleave(part, copies))
         case _:
             assert_never(node)
 
 
-def _copy_instances(instance: Instance, copies: UnrolledCopies) -> Node:
+def _copy_instances(instance: ir.Instance, copies: UnrolledCopies) -> ir.Node:
     """Return one instance for each copy."""
-    nodes: list[Node] = []
+    nodes: list[ir.Node] = []
     for offset in copies.offsets:
         base = add_constant(copies.base, offset)
         if copies.width == 1:
             nodes.append(substitute_in(instance, {copies.variable: base}))
             continue
         assert instance.lanes is None
-        lanes = Lanes(copies.variable, base, copies.width, copies.active_from(offset))
+        lanes = ir.Lanes(copies.variable, base, copies.width, copies.active_from(offset))
         nodes.append(
-            Instance(instance.statement, instance.iterators, instance.write, instance.reads, lanes)
+            ir.Instance(
+                instance.statement, instance.iterators, instance.write, instance.reads, lanes
+            )
         )
-    return nodes[0] if len(nodes) == 1 else Block(tuple(nodes))
+    return nodes[0] if len(nodes) == 1 else ir.Block(tuple(nodes))
 
 
-def _interleave_loop(loop: Loop, copies: UnrolledCopies) -> Node:
+def _interleave_loop(loop: ir.Loop, copies: UnrolledCopies) -> ir.Node:
     """Return the loop with all copies inside, and the iterations that they do not share."""
     name = copies.variable
     if not (depends_on(loop.lower, name) or depends_on(loop.upper, name)):
         body = interleave(loop.body, copies)
-        return Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.annotation)
+        return ir.Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.annotation)
     ends = (copies.first, copies.last)
-    start = bound_over_copies(loop.lower, name, ends, IndexOperator.MAXIMUM)
-    end = bound_over_copies(loop.upper, name, ends, IndexOperator.MINIMUM)
+    start = bound_over_copies(loop.lower, name, ends, ir.IndexOperator.MAXIMUM)
+    end = bound_over_copies(loop.upper, name, ends, ir.IndexOperator.MINIMUM)
     if start is None or end is None or loop.step != 1:
         return _run_in_sequence(loop, copies)
     # The copies' own bounds are over the spare variable; what is shared is not.
-    own = substitute_in(loop, {name: IndexVariable(copies.fresh_variable)})
-    assert isinstance(own, Loop)
-    parts: list[Node] = []
+    own = substitute_in(loop, {name: ir.IndexVariable(copies.fresh_variable)})
+    assert isinstance(own, ir.Loop)
+    parts: list[ir.Node] = []
     if depends_on(loop.lower, name):
         high = minimum(add_constant(start, -1), own.upper)
         parts.append(_loop_over_copies(copies, replace(own, upper=high)))
@@ -229,43 +214,43 @@ def _interleave_loop(loop: Loop, copies: UnrolledCopies) -> Node:
         # Where nothing is shared, all of the iterations are left, but none before the first.
         low = maximum(add_constant(end, 1), start if depends_on(loop.lower, name) else loop.lower)
         parts.append(_loop_over_copies(copies, replace(own, lower=low)))
-    return Block(tuple(parts))
+    return ir.Block(tuple(parts))
 
 
 def bound_over_copies(
-    bound: Index, variable: str, ends: tuple[Index, Index], operator: IndexOperator
-) -> Index | None:
+    bound: ir.Index, variable: str, ends: tuple[ir.Index, ir.Index], operator: ir.IndexOperator
+) -> ir.Index | None:
     """Return the extreme of a bound over a variable's values, or None when that is not known.
 
     ``ends`` are the first and the last of the values.
     """
     if not depends_on(bound, variable):
         return bound
-    pieces: Sequence[Index]
+    pieces: Sequence[ir.Index]
     match bound:
-        case IndexOperation(inner, operands) if inner is operator:
+        case ir.IndexOperation(inner, operands) if inner is operator:
             pieces = operands
         case _:
             pieces = (bound,)
-    indices: list[Index] = []
+    indices: list[ir.Index] = []
     for piece in pieces:
         if not is_monotone(piece, variable):
             return None
         indices += [substitute(piece, {variable: end}) for end in ends]
-    return maximum(*indices) if operator is IndexOperator.MAXIMUM else minimum(*indices)
+    return maximum(*indices) if operator is ir.IndexOperator.MAXIMUM else minimum(*indices)
 
 
-def _run_in_sequence(node: Node, copies: UnrolledCopies) -> Node:
+def _run_in_sequence(node: ir.Node, copies: UnrolledCopies) -> ir.Node:
     """Return a loop that runs a node for one copy after the other."""
     return _loop_over_copies(
-        copies, substitute_in(node, {copies.variable: IndexVariable(copies.fresh_variable)})
+        copies, substitute_in(node, {copies.variable: ir.IndexVariable(copies.fresh_variable)})
     )
 
 
-def _loop_over_copies(copies: UnrolledCopies, node: Node) -> Node:
+def _loop_over_copies(copies: UnrolledCopies, node: ir.Node) -> ir.Node:
     """Return a loop of the spare variable over the copies."""
     assert _is_dense(copies)
-    return Loop(copies.fresh_variable, copies.first, copies.last, 1, node)
+    return ir.Loop(copies.fresh_variable, copies.first, copies.last, 1, node)
 
 
 def _is_dense(copies: UnrolledCopies) -> bool:

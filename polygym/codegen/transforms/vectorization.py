@@ -21,18 +21,8 @@ from dataclasses import replace
 
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, VectorLoop
 from polygym.codegen.common.math_support import has_vector_form
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant
-from polygym.codegen.loopir.ir import (
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Loop,
-    LoopProgram,
-    Node,
-    instances_in,
-    map_children,
-)
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.transforms.unroll_and_jam import (
@@ -41,34 +31,26 @@ from polygym.codegen.transforms.unroll_and_jam import (
     main_and_remainder,
     remainder_start,
 )
-from polygym.ir.expressions import (
-    Binary,
-    BinaryOperator,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Gather,
-    IteratorValue,
-    ParameterValue,
-    Update,
-    walk,
-)
+from polygym.ir import expressions
 from polygym.ir.scop import Scop, Statement
 from polygym.ir.types import ScalarType
 
 _SCALAR_OPERATORS = frozenset(
-    {BinaryOperator.REMAINDER, BinaryOperator.SHIFT_LEFT, BinaryOperator.SHIFT_RIGHT}
+    {
+        expressions.BinaryOperator.REMAINDER,
+        expressions.BinaryOperator.SHIFT_LEFT,
+        expressions.BinaryOperator.SHIFT_RIGHT,
+    }
 )
 
 
-def vectorize(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
+def vectorize(node: ir.Node, scop: Scop, guarded: frozenset[str]) -> ir.Node:
     """Carry out every :class:`~polygym.codegen.common.loop_annotation.VectorLoop` annotation.
 
     ``guarded`` are statements with a read that is only made under a condition.
     """
     match node:
-        case Loop(step=step, body=body, annotation=VectorLoop(bits, count)):
+        case ir.Loop(step=step, body=body, annotation=VectorLoop(bits, count)):
             names = statements_in(body)
             able = step == 1 and names.isdisjoint(guarded)
             if able and all(is_vectorizable(scop.statement(name)) for name in names):
@@ -78,47 +60,51 @@ def vectorize(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
                     return _vectorize_loop(node, width, count, is_maskable=maskable)
             return replace(node, body=vectorize(body, scop, guarded), annotation=SEQUENTIAL_LOOP)
         case _:
-            return map_children(node, lambda part: vectorize(part, scop, guarded))
+            return ir.map_children(node, lambda part: vectorize(part, scop, guarded))
 
 
-def _vectorize_loop(loop: Loop, width: int, count: int, *, is_maskable: bool) -> Node:
+def _vectorize_loop(loop: ir.Loop, width: int, count: int, *, is_maskable: bool) -> ir.Node:
     """Return the loop over whole blocks of vectors and the masked loop over the rest.
 
     What cannot be masked runs one by one in the rest.
     """
     name, block = loop.variable, width * count
-    counter = IndexVariable(name)
+    counter = ir.IndexVariable(name)
     copies = UnrolledCopies(name, counter, tuple(range(0, block, width)), f"{name}_", width)
-    main = Loop(
+    main = ir.Loop(
         name, loop.lower, add_constant(loop.upper, 1 - block), block, interleave(loop.body, copies)
     )
     start = remainder_start(loop, block)
     if not is_maskable:
-        rest = Loop(name, start, loop.upper, 1, loop.body)
+        rest = ir.Loop(name, start, loop.upper, 1, loop.body)
         return main_and_remainder(loop, block, main, rest)
     last = constant_difference(loop.upper, loop.lower)
     if last is None:
-        left = add_constant(IndexOperation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
+        left = add_constant(ir.IndexOperator.SUBTRACT(loop.upper, counter), 1)
         masked = UnrolledCopies(name, counter, (0,), f"{name}_", width, left)
-        rest = Loop(name, start, loop.upper, width, interleave(loop.body, masked))
+        rest = ir.Loop(name, start, loop.upper, width, interleave(loop.body, masked))
     else:
         # How many are left is known: they run together too, in as few vectors as will do.
         remaining = (last + 1) % block
         offsets = tuple(range(0, max(1, remaining), width))
-        masked = UnrolledCopies(name, counter, offsets, f"{name}_", width, IndexConstant(remaining))
-        rest = Loop(name, start, loop.upper, block, interleave(loop.body, masked))
+        masked = UnrolledCopies(
+            name, counter, offsets, f"{name}_", width, ir.IndexConstant(remaining)
+        )
+        rest = ir.Loop(name, start, loop.upper, block, interleave(loop.body, masked))
     return main_and_remainder(loop, block, main, rest)
 
 
-def statements_in(node: Node) -> frozenset[str]:
+def statements_in(node: ir.Node) -> frozenset[str]:
     """Return the names of the statements that run in a node."""
-    return frozenset(instance.statement for instance in instances_in(node))
+    return frozenset(instance.statement for instance in ir.instances_in(node))
 
 
 def element_size(scop: Scop, statement: str) -> int:
     """Return the bytes of the largest element that a statement handles."""
     body = scop.statement(statement).body
-    return max(scop.widest_element((statement,)), *(node.type.size for node in walk(body)))
+    return max(
+        scop.widest_element((statement,)), *(node.type.size for node in expressions.walk(body))
+    )
 
 
 def has_narrowing(statement: Statement) -> bool:
@@ -127,13 +113,13 @@ def has_narrowing(statement: Statement) -> bool:
     LLVM 22 stores such vectors wrongly under a mask that leaves one lane: all bits of the wider
     integer, beyond the element.
     """
-    for node in walk(statement.body):
+    for node in expressions.walk(statement.body):
         match node:
-            case Cast(operand, type_):
+            case expressions.Cast(operand, type_):
                 if type_.is_storage_only and not operand.type.is_storage_only:
                     return True  # the upper bits of an integer are cut off
                 source, target = operand.type, type_
-            case IteratorValue(_, type_) | ParameterValue(_, type_):
+            case expressions.IteratorValue(_, type_) | expressions.ParameterValue(_, type_):
                 source, target = ScalarType.LONG, type_
             case _:
                 continue
@@ -144,7 +130,7 @@ def has_narrowing(statement: Statement) -> bool:
 
 def is_vectorizable(statement: Statement) -> bool:
     """Whether the body can be computed in lanes."""
-    return all(_has_vector_form(node) for node in walk(statement.body))
+    return all(_has_vector_form(node) for node in expressions.walk(statement.body))
 
 
 def has_masked_form(statement: Statement) -> bool:
@@ -157,26 +143,28 @@ def has_masked_form(statement: Statement) -> bool:
     )
 
 
-def _has_vector_form(node: Expression) -> bool:
+def _has_vector_form(node: expressions.Expression) -> bool:
     match node:
-        case Binary(operator, _, _, type_):
-            divides = operator is BinaryOperator.DIVIDE and type_.is_integer
+        case expressions.Binary(operator, _, _, type_):
+            divides = operator is expressions.BinaryOperator.DIVIDE and type_.is_integer
             return operator not in _SCALAR_OPERATORS and not divides
-        case Cast(operand, type_):
+        case expressions.Cast(operand, type_):
             return not (operand.type.is_floating and type_.is_integer)
-        case Call(function):
+        case expressions.Call(function):
             return has_vector_form(function)
-        case Update():
+        case expressions.Update():
             return False
-        case Conditional(_, then, otherwise):
+        case expressions.Conditional(_, then, otherwise):
             return not any(
-                isinstance(inner, Gather) for arm in (then, otherwise) for inner in walk(arm)
+                isinstance(inner, expressions.Gather)
+                for arm in (then, otherwise)
+                for inner in expressions.walk(arm)
             )
         case _:
             return True
 
 
-def vectorize_program(program: LoopProgram) -> LoopProgram:
+def vectorize_program(program: ir.LoopProgram) -> ir.LoopProgram:
     """Vectorize the loops of a program."""
     return program.with_body(vectorize(program.body, program.scop, program.guarded_statements))
 

@@ -12,23 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
+from polygym.codegen.analysis import value_ranges
 from polygym.codegen.analysis.disjointness import counter_form
-from polygym.codegen.analysis.value_ranges import (
-    BoundContext,
-    ProofBudget,
-    ProofBudgetError,
-    VariableBounds,
-    constant_form,
-)
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-)
+from polygym.codegen.loopir import ir
 from polygym.mapping.tuning_parameters import TUNING
 
 AccessKey: TypeAlias = tuple[str, int]
@@ -36,12 +22,12 @@ AccessKey: TypeAlias = tuple[str, int]
 WRITE_ACCESS = -1
 
 
-def with_bounds_proofs(program: LoopProgram, sizes: Mapping[str, int] | None) -> LoopProgram:
+def with_bounds_proofs(program: ir.LoopProgram, sizes: Mapping[str, int] | None) -> ir.LoopProgram:
     """Return the program with what is known of it, and what is not, at the sizes or at all."""
-    effort = ProofBudget(steps_left=TUNING.bounds_steps)
+    effort = value_ranges.ProofBudget(steps_left=TUNING.bounds_steps)
     unproved = _collect_unproved(program, sizes, effort)
     if unproved:  # perhaps more is known of what is around than bounds one by one
-        harder = ProofBudget(
+        harder = value_ranges.ProofBudget(
             steps_left=TUNING.bounds_steps, combinations_left=TUNING.bounds_combinations
         )
         unproved &= _collect_unproved(program, sizes, harder)
@@ -52,25 +38,27 @@ def with_bounds_proofs(program: LoopProgram, sizes: Mapping[str, int] | None) ->
 
 
 def unproved_accesses(
-    program: LoopProgram, sizes: Mapping[str, int] | None
+    program: ir.LoopProgram, sizes: Mapping[str, int] | None
 ) -> frozenset[AccessKey]:
     """Return the accesses that are not known to stay inside, at the sizes or at all of them."""
     return with_bounds_proofs(program, sizes).unproved_accesses
 
 
 def _collect_unproved(
-    program: LoopProgram, sizes: Mapping[str, int] | None, budget: ProofBudget
+    program: ir.LoopProgram, sizes: Mapping[str, int] | None, budget: value_ranges.ProofBudget
 ) -> frozenset[AccessKey]:
-    top = BoundContext({}, {}, budget)
+    top = value_ranges.BoundContext({}, {}, budget)
     names = (parameter.name for parameter in program.scop.parameters)
     top.forms_by_name = {
-        name: top.new_variable(VariableBounds()) if sizes is None else constant_form(sizes[name])
+        name: top.new_variable(value_ranges.VariableBounds())
+        if sizes is None
+        else value_ranges.constant_form(sizes[name])
         for name in names
     }
     walk = _BoundsProver(program)
     try:
         walk.visit_node(program.body, top)
-    except ProofBudgetError:
+    except value_ranges.ProofBudgetError:
         return frozenset(
             (statement.name, access)
             for statement in program.scop.statements
@@ -82,22 +70,22 @@ def _collect_unproved(
 class _BoundsProver:
     """Goes through a program and collects what cannot be proved."""
 
-    def __init__(self, program: LoopProgram) -> None:
+    def __init__(self, program: ir.LoopProgram) -> None:
         arrays = (array.name for array in program.scop.arrays)
         self.extents = dict(zip(arrays, program.extents, strict=True))
         self.statements = {statement.name: statement for statement in program.scop.statements}
         self.unproved: set[AccessKey] = set()
 
-    def visit_node(self, node: Node, context: BoundContext) -> None:
+    def visit_node(self, node: ir.Node, context: value_ranges.BoundContext) -> None:
         match node:
-            case Block(children):
+            case ir.Block(children):
                 for child in children:
                     self.visit_node(child, context)
-            case Loop(variable, body=body):
+            case ir.Loop(variable, body=body):
                 inside = context.with_names({})
                 inside.assume_not_empty(node.lower, node.upper)
                 self.visit_node(body, inside.with_names({variable: counter_form(inside, node)}))
-            case Guard(condition, then, otherwise):
+            case ir.Guard(condition, then, otherwise):
                 inside = context.with_names({})
                 inside.assume(condition, holds=True)
                 self.visit_node(then, inside)
@@ -105,12 +93,12 @@ class _BoundsProver:
                     inside = context.with_names({})
                     inside.assume(condition, holds=False)
                     self.visit_node(otherwise, inside)
-            case Instance():
+            case ir.Instance():
                 self.visit_instance(node, context)
             case _:
                 assert_never(node)
 
-    def visit_instance(self, instance: Instance, context: BoundContext) -> None:
+    def visit_instance(self, instance: ir.Instance, context: value_ranges.BoundContext) -> None:
         statement = self.statements[instance.statement]
         some = True
         if instance.lanes is not None:
@@ -128,18 +116,20 @@ class _BoundsProver:
                 if not (some and context.is_at_least(form, 0) and context.is_at_least(room, 1)):
                     self.unproved.add((statement.name, number))
 
-    def _lanes_context(self, lanes: Lanes, context: BoundContext) -> BoundContext:
+    def _lanes_context(
+        self, lanes: ir.Lanes, context: value_ranges.BoundContext
+    ) -> value_ranges.BoundContext:
         """Return the context in which the lanes' variable is that of any lane."""
         inside = context.with_names({})
         base = inside.form(lanes.base)
         highs = [base.shifted(lanes.width - 1)]
         if lanes.active is not None:
             highs.append(base.plus(inside.form(lanes.active)).shifted(-1))
-        lane = inside.new_variable(VariableBounds((base,), tuple(highs)))
+        lane = inside.new_variable(value_ranges.VariableBounds((base,), tuple(highs)))
         return inside.with_names({lanes.variable: lane})
 
 
-def _has_lanes(lanes: Lanes, context: BoundContext) -> bool:
+def _has_lanes(lanes: ir.Lanes, context: value_ranges.BoundContext) -> bool:
     """Whether lane 0 is known to exist: what is the same in all of them is read there."""
     if lanes.active is None:
         return True

@@ -20,20 +20,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeAlias, assert_never
 
-from polygym.codegen.loopir.ir import (
-    INFIX_SYMBOLS,
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Loop,
-    Node,
-    instances_in,
-)
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.names import counter_depth
 from polygym.codegen.loopir.turning_points import turning_points_of
 from polygym.codegen.validate.order import WrongLoopsError
@@ -49,13 +36,13 @@ InstanceExecution: TypeAlias = tuple[InstancePoint, int, CounterValues]
 """An instance that ran, by which statement of the loops' text, and where the counters stood."""
 
 
-def make_runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[InstancePoint]]:
+def make_runner(body: ir.Node, parameters: Sequence[str]) -> Callable[..., list[InstancePoint]]:
     """Return the function from the values of parameters to all instances that run."""
     return _FunctionText(_CountedRange()).function(body, parameters)
 
 
 def make_sampler(
-    body: Node, parameters: Sequence[str]
+    body: ir.Node, parameters: Sequence[str]
 ) -> Callable[..., tuple[list[InstanceExecution], bool]]:
     """Return the function from the values of parameters to some of the instances that run.
 
@@ -82,14 +69,14 @@ def make_sampler(
 
 
 def make_follower(
-    body: Node, parameters: Sequence[str], statement: str
+    body: ir.Node, parameters: Sequence[str], statement: str
 ) -> Callable[..., list[InstanceExecution] | None] | None:
     """Return the function from the values of parameters and of counters to the instances that run.
 
     It returns None where too many loops have no value, and there is none where the statement is
     nowhere in the loops.
     """
-    if not any(instance.statement == statement for instance in instances_in(body)):
+    if not any(instance.statement == statement for instance in ir.instances_in(body)):
         return None
     counted = _CountedRange()
     runs: dict[tuple[bool, ...], Callable[..., list[InstanceExecution]]] = {}
@@ -176,7 +163,7 @@ class _FunctionText:
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
 
-    def function(self, body: Node, parameters: Sequence[str]) -> Callable[..., list[Any]]:
+    def function(self, body: ir.Node, parameters: Sequence[str]) -> Callable[..., list[Any]]:
         """Write the function, and return it, ready to be called."""
         for name in parameters:
             self._name(name)
@@ -192,29 +179,29 @@ class _FunctionText:
     def _name(self, variable: str) -> str:
         return self.names.setdefault(variable, f"v{len(self.names)}")
 
-    def _node(self, node: Node, depth: int) -> None:
+    def _node(self, node: ir.Node, depth: int) -> None:
         lead = "  " * depth
         match node:
-            case Block(()):
+            case ir.Block(()):
                 self.lines.append(f"{lead}pass")
-            case Block(children):
+            case ir.Block(children):
                 for child in children:
                     self._node(child, depth)
-            case Loop():
+            case ir.Loop():
                 self._loop(node, depth)
-            case Guard(condition, then, otherwise):
+            case ir.Guard(condition, then, otherwise):
                 self.lines.append(f"{lead}if {self._index(condition)}:")
                 self._node(then, depth + 1)
                 if otherwise is not None:
                     self.lines.append(f"{lead}else:")
                     self._node(otherwise, depth + 1)
-            case Instance(statement, iterators):
+            case ir.Instance(statement, iterators):
                 point = "".join(f"{self._index(index)}, " for index in iterators)
                 self.lines.append(f"{lead}add({self._entry(f'({statement!r}, ({point}))')})")
             case _:
                 assert_never(node)
 
-    def _loop(self, loop: Loop, depth: int) -> None:
+    def _loop(self, loop: ir.Loop, depth: int) -> None:
         bounds = f"{self._index(loop.lower)}, {self._index(loop.upper)} + 1, {loop.step}"
         name, more = self._name(loop.variable), self._more(loop)
         self.lines.append(f"{'  ' * depth}for {name} in counted({bounds}{more}):")
@@ -224,29 +211,29 @@ class _FunctionText:
         """Return what is found of an instance."""
         return point
 
-    def _more(self, loop: Loop) -> str:
+    def _more(self, loop: ir.Loop) -> str:
         """Return further arguments with which a loop's iterations are chosen."""
         return ""
 
-    def _index(self, index: Index) -> str:
+    def _index(self, index: ir.Index) -> str:
         match index:
-            case IndexConstant(value):
+            case ir.IndexConstant(value):
                 return f"({value})"
-            case IndexVariable(name):
+            case ir.IndexVariable(name):
                 return self._name(name)
-            case IndexOperation(operator, operands):
+            case ir.IndexOperation(operator, operands):
                 parts = [self._index(operand) for operand in operands]
                 match operator:
-                    case IndexOperator.NEGATE:
+                    case ir.IndexOperator.NEGATE:
                         return f"(-{parts[0]})"
-                    case IndexOperator.MINIMUM:
+                    case ir.IndexOperator.MINIMUM:
                         return f"min({', '.join(parts)})"
-                    case IndexOperator.MAXIMUM:
+                    case ir.IndexOperator.MAXIMUM:
                         return f"max({', '.join(parts)})"
-                    case IndexOperator.SELECT:
+                    case ir.IndexOperator.SELECT:
                         return f"({parts[1]} if {parts[0]} else {parts[2]})"
                     case _:
-                        return f"({f' {INFIX_SYMBOLS[operator]} '.join(parts)})"
+                        return f"({f' {ir.INFIX_SYMBOLS[operator]} '.join(parts)})"
             case _:
                 assert_never(index)
 
@@ -259,8 +246,8 @@ class _LocatedText(_FunctionText):
         self._leaves = 0
         self._around: dict[int, str] = {}
 
-    def _node(self, node: Node, depth: int) -> None:
-        if not isinstance(node, Loop):
+    def _node(self, node: ir.Node, depth: int) -> None:
+        if not isinstance(node, ir.Loop):
             super()._node(node, depth)
             return
         place = counter_depth(node.variable)
@@ -280,13 +267,13 @@ class _SampledText(_LocatedText):
 
     _level = 0
 
-    def _node(self, node: Node, depth: int) -> None:
-        is_loop = isinstance(node, Loop) and node.lower != node.upper
+    def _node(self, node: ir.Node, depth: int) -> None:
+        is_loop = isinstance(node, ir.Loop) and node.lower != node.upper
         self._level += is_loop
         super()._node(node, depth)
         self._level -= is_loop
 
-    def _more(self, loop: Loop) -> str:
+    def _more(self, loop: ir.Loop) -> str:
         level = min(max(self._level, 1), len(TUNING.sample_sizes)) - 1
         return (
             f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in turning_points_of(loop))})"
@@ -311,28 +298,28 @@ class _PinnedText(_LocatedText):
         self._statement = statement
         self._pinned = pinned
 
-    def _node(self, node: Node, depth: int) -> None:
-        if any(instance.statement == self._statement for instance in instances_in(node)):
+    def _node(self, node: ir.Node, depth: int) -> None:
+        if any(instance.statement == self._statement for instance in ir.instances_in(node)):
             super()._node(node, depth)
         else:
             self.lines.append(f"{'  ' * depth}pass")
 
-    def _loop(self, loop: Loop, depth: int) -> None:
+    def _loop(self, loop: ir.Loop, depth: int) -> None:
         place = counter_depth(loop.variable)
         if place >= len(self._pinned) or not self._pinned[place]:
             super()._loop(loop, depth)
             return
         lead, name = "  " * depth, self._name(loop.variable)
         # Without max and min, which are calls: most questions are settled by the first bound.
-        tests = [f"{one} <= {name}" for one in self._each(loop.lower, IndexOperator.MAXIMUM)]
-        tests += [f"{name} <= {one}" for one in self._each(loop.upper, IndexOperator.MINIMUM)]
+        tests = [f"{one} <= {name}" for one in self._each(loop.lower, ir.IndexOperator.MAXIMUM)]
+        tests += [f"{name} <= {one}" for one in self._each(loop.upper, ir.IndexOperator.MINIMUM)]
         if loop.step != 1:
             tests.append(f"({name} - {self._index(loop.lower)}) % {loop.step} == 0")
         self.lines += [f"{lead}{name} = at[{place}]", f"{lead}if {' and '.join(tests)}:"]
         self._node(loop.body, depth + 1)
 
-    def _each(self, bound: Index, operator: IndexOperator) -> list[str]:
+    def _each(self, bound: ir.Index, operator: ir.IndexOperator) -> list[str]:
         """Return the operands of the greatest or the least of several, or what there is alone."""
-        if isinstance(bound, IndexOperation) and bound.operator is operator:
+        if isinstance(bound, ir.IndexOperation) and bound.operator is operator:
             return [text for index in bound.operands for text in self._each(index, operator)]
         return [self._index(bound)]

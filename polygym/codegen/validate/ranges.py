@@ -12,18 +12,7 @@ product of two coefficients of 2^31, which a schedule may have, and ``n`` does n
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    Loop,
-    Node,
-)
+from polygym.codegen.loopir import ir
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 
@@ -38,7 +27,7 @@ _MAX_LONG_PARAMETER, _MAX_INT_PARAMETER = (
 _TRUTH_INTERVAL: IntegerInterval = (0, 1)
 
 
-def check_ranges(body: Node, scop: Scop) -> None:
+def check_ranges(body: ir.Node, scop: Scop) -> None:
     """Refuse a program in which some index expression might not fit.
 
     Raises:
@@ -56,23 +45,23 @@ def parameter_ranges(scop: Scop) -> dict[str, IntegerInterval]:
     return {name: (-limit, limit) for name, limit in limits.items()}
 
 
-def _check_node(node: Node, ranges: Mapping[str, IntegerInterval]) -> None:
+def _check_node(node: ir.Node, ranges: Mapping[str, IntegerInterval]) -> None:
     match node:
-        case Block(children):
+        case ir.Block(children):
             for child in children:
                 _check_node(child, ranges)
-        case Loop(variable, lower, upper, step, inner):
+        case ir.Loop(variable, lower, upper, step, inner):
             # A loop that does not run may have its bounds the wrong way round; what it may cost
             # is estimated in between all the same.
             low, high = interval_of(lower, ranges), interval_of(upper, ranges)
             counter = _hull((*low, *high, high[1] + step))
             _check_node(inner, {**ranges, variable: _checked(counter)})
-        case Guard(condition, then, otherwise):
+        case ir.Guard(condition, then, otherwise):
             interval_of(condition, ranges)
             _check_node(then, ranges)
             if otherwise is not None:
                 _check_node(otherwise, ranges)
-        case Instance(_, iterators, write, reads, lanes):
+        case ir.Instance(_, iterators, write, reads, lanes):
             if lanes is not None:
                 base = interval_of(lanes.base, ranges)
                 lane = _checked((base[0], base[1] + lanes.width))
@@ -85,54 +74,54 @@ def _check_node(node: Node, ranges: Mapping[str, IntegerInterval]) -> None:
             assert_never(node)
 
 
-def interval_of(index: Index, ranges: Mapping[str, IntegerInterval]) -> IntegerInterval:
+def interval_of(index: ir.Index, ranges: Mapping[str, IntegerInterval]) -> IntegerInterval:
     """Return the interval of an index; every part of it is checked on the way."""
     match index:
-        case IndexConstant(value):
+        case ir.IndexConstant(value):
             return _checked((value, value))
-        case IndexVariable(name):
+        case ir.IndexVariable(name):
             return ranges[name]
-        case IndexOperation(operator, operands):
+        case ir.IndexOperation(operator, operands):
             return _checked(_combined(operator, [interval_of(part, ranges) for part in operands]))
         case _:
             assert_never(index)
 
 
-def _combined(operator: IndexOperator, parts: list[IntegerInterval]) -> IntegerInterval:
+def _combined(operator: ir.IndexOperator, parts: list[IntegerInterval]) -> IntegerInterval:
     """Return the interval of an operation; for divisions the dividend's is wide enough."""
     first = parts[0]
     match operator:
-        case IndexOperator.NEGATE:
+        case ir.IndexOperator.NEGATE:
             return -first[1], -first[0]
-        case IndexOperator.ADD:
+        case ir.IndexOperator.ADD:
             return first[0] + parts[1][0], first[1] + parts[1][1]
-        case IndexOperator.SUBTRACT:
+        case ir.IndexOperator.SUBTRACT:
             return first[0] - parts[1][1], first[1] - parts[1][0]
-        case IndexOperator.MULTIPLY:
+        case ir.IndexOperator.MULTIPLY:
             return _hull(a * b for a in first for b in parts[1])
         case (
-            IndexOperator.DIVIDE_EXACT
-            | IndexOperator.DIVIDE_FLOOR
-            | IndexOperator.DIVIDE_NONNEGATIVE
+            ir.IndexOperator.DIVIDE_EXACT
+            | ir.IndexOperator.DIVIDE_FLOOR
+            | ir.IndexOperator.DIVIDE_NONNEGATIVE
         ):
             return _hull((*first, 0))
-        case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
+        case ir.IndexOperator.REMAINDER_NONNEGATIVE | ir.IndexOperator.REMAINDER_ZERO_TEST:
             most = max(map(abs, parts[1]))
             return 1 - most, most - 1
-        case IndexOperator.MINIMUM:
+        case ir.IndexOperator.MINIMUM:
             return min(low for low, _ in parts), min(high for _, high in parts)
-        case IndexOperator.MAXIMUM:
+        case ir.IndexOperator.MAXIMUM:
             return max(low for low, _ in parts), max(high for _, high in parts)
-        case IndexOperator.SELECT:
+        case ir.IndexOperator.SELECT:
             return _hull((*parts[1], *parts[2]))
         case (
-            IndexOperator.EQUAL
-            | IndexOperator.LESS
-            | IndexOperator.LESS_EQUAL
-            | IndexOperator.GREATER
-            | IndexOperator.GREATER_EQUAL
-            | IndexOperator.AND
-            | IndexOperator.OR
+            ir.IndexOperator.EQUAL
+            | ir.IndexOperator.LESS
+            | ir.IndexOperator.LESS_EQUAL
+            | ir.IndexOperator.GREATER
+            | ir.IndexOperator.GREATER_EQUAL
+            | ir.IndexOperator.AND
+            | ir.IndexOperator.OR
         ):
             return _TRUTH_INTERVAL
         case _:

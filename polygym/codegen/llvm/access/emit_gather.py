@@ -30,15 +30,7 @@ from polygym.codegen.llvm.core.runtime_checks import RuntimeChecks, begin_runtim
 from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
 from polygym.codegen.loopir.index_arithmetic import coefficient
 from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, LoopProgram
-from polygym.ir.expressions import (
-    Access,
-    Expression,
-    Gather,
-    IteratorValue,
-    Update,
-    loaded_accesses,
-    walk,
-)
+from polygym.ir import expressions
 from polygym.ir.gathers import computed_subscripts
 from polygym.ir.scop import Statement
 
@@ -97,7 +89,7 @@ def emit_gather(
     checks: SubscriptChecks,
     parameters: Environment,
     site: CheckedAccess,
-    node: Gather,
+    node: expressions.Gather,
     values: list[Any],
     *,
     check: bool,
@@ -124,7 +116,7 @@ def emit_update(
     checks: SubscriptChecks | None,
     parameters: Environment,
     site: CheckedAccess,
-    node: Update,
+    node: expressions.Update,
     values: list[Any],
     value: Any,
     *,
@@ -149,8 +141,8 @@ def _checked_subscripts(
     checks: SubscriptChecks,
     parameters: Environment,
     site: CheckedAccess,
-    access: Access,
-    computed: Sequence[Expression],
+    access: expressions.Access,
+    computed: Sequence[expressions.Expression],
     values: Sequence[Any],
 ) -> tuple[tuple[Index, ...], Environment, list[Any]]:
     """Note which computed subscripts are out of range.
@@ -185,16 +177,16 @@ def _checked_subscripts(
     return tuple(subscripts), environment, outside
 
 
-def _is_uniform(site: CheckedAccess, node: Gather, lanes: LaneSet) -> bool:
+def _is_uniform(site: CheckedAccess, node: expressions.Gather, lanes: LaneSet) -> bool:
     """Whether the computed subscripts are the same in all lanes, as all is that they need."""
     first = site.number + 1
-    read = site.instance.reads[first : site.number + len(loaded_accesses(node))]
+    read = site.instance.reads[first : site.number + len(expressions.loaded_accesses(node))]
     values = dict(zip(site.statement.iterators, site.instance.iterators, strict=True))
     indices = [index for subscripts in read for index in subscripts]
     indices += [
         values[expression.name]
         for subscript in node.subscripts
-        for expression in walk(subscript)
-        if isinstance(expression, IteratorValue)
+        for expression in expressions.walk(subscript)
+        if isinstance(expression, expressions.IteratorValue)
     ]
     return all(coefficient(index, lanes.variable) == 0 for index in indices)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from polygym.codegen.llvm.core import types
 from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
 from polygym.codegen.llvm.core.emit_index import (
     Environment,
@@ -28,24 +29,8 @@ from polygym.codegen.llvm.core.emit_index import (
     lane_values,
 )
 from polygym.codegen.llvm.core.runtime_checks import RuntimeChecks
-from polygym.codegen.llvm.core.types import (
-    I1,
-    I32,
-    I64,
-    LLVM_TYPE,
-    POINTER,
-    LaneType,
-    declare_function,
-    reverse_lanes,
-    splat,
-)
+from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.loopir.index_arithmetic import strides_along
-from polygym.codegen.loopir.ir import (
-    Index,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-)
 from polygym.codegen.loopir.linear_sums import linearized_offset
 from polygym.codegen.recurrences.streams.emit import ask_for, store_past
 from polygym.ir.scop import Scop
@@ -57,7 +42,7 @@ class Element(NamedTuple):
     """An element of an array: its subscripts, and the values of the variables in them."""
 
     array: str
-    subscripts: tuple[Index, ...]
+    subscripts: tuple[loop_ir.Index, ...]
     environment: Environment
 
     def at(self, variable: str, value: Any) -> Element:
@@ -80,11 +65,11 @@ class MemoryEmitter:
     extents: Mapping[str, tuple[Any, ...]]
     checks: RuntimeChecks | None = None
     is_instrumented: bool = False
-    exact: frozenset[Index] = frozenset()
+    exact: frozenset[loop_ir.Index] = frozenset()
 
     def element_type(self, array: str) -> Any:
         """Return the LLVM type of an array's elements."""
-        return LLVM_TYPE[self.scop.array(array).type]
+        return types.LLVM_TYPE[self.scop.array(array).type]
 
     def load(self, place: Element, *, check: bool = False) -> Any:
         """Load an element; where it would be outside its array the result is 0."""
@@ -176,11 +161,11 @@ class MemoryEmitter:
             return self.gather_lanes(place, lanes, check=check)
         builder, array = self.builder, place.array
         steps = strides_along(place.subscripts, lanes.variable)
-        kind = LaneType(self.element_type(array), lanes.width)
+        kind = types.LaneType(self.element_type(array), lanes.width)
         first = place.at(lanes.variable, lanes.base)
         if steps is not None and not any(steps):
             # Lane 0 exists whenever any does.
-            return splat(builder, self.load(first), lanes.width)
+            return types.splat(builder, self.load(first), lanes.width)
         if steps is not None and not any(steps[:-1]) and steps[-1] == 1:
             address = self._vector(first)
             if lanes.mask is None:
@@ -190,18 +175,18 @@ class MemoryEmitter:
             last = place.at(lanes.variable, lanes.lane(builder, lanes.width - 1))
             if lanes.mask is None:
                 loaded = builder.load(self._vector(last), typ=kind, align=self._size(array))
-                return reverse_lanes(builder, loaded)
+                return types.reverse_lanes(builder, loaded)
             # Lanes that do not exist come first in memory, and may be outside.
             address = self.address(last, exists=False)
-            mask = reverse_lanes(builder, lanes.mask)
-            return reverse_lanes(builder, self._masked_load(array, address, mask, kind))
+            mask = types.reverse_lanes(builder, lanes.mask)
+            return types.reverse_lanes(builder, self._masked_load(array, address, mask, kind))
         addresses = self._addresses(place, lanes, steps)
         return self._masked_load(array, addresses, self._full_mask(lanes), kind)
 
     def gather_lanes(self, place: Element, lanes: LaneSet, *, check: bool = False) -> Any:
         """Load an element for each lane, wherever they are; those outside their array are 0."""
         addresses, mask = self._each_address(place, lanes, check=check)
-        kind = LaneType(self.element_type(place.array), lanes.width)
+        kind = types.LaneType(self.element_type(place.array), lanes.width)
         return self._masked_load(place.array, addresses, mask, kind)
 
     def _each_address(self, place: Element, lanes: LaneSet, *, check: bool) -> tuple[Any, Any]:
@@ -214,7 +199,7 @@ class MemoryEmitter:
         mask = self._full_mask(lanes)
         offset: Any = None
         for extent, subscript in zip(self.extents[array], place.subscripts, strict=True):
-            wide = splat(builder, extent, lanes.width)
+            wide = types.splat(builder, extent, lanes.width)
             value = lane_values(builder, subscript, place.environment, lanes)
             offset = value if offset is None else builder.add(builder.mul(offset, wide), value)
             if self._checks(place, check=check):
@@ -227,13 +212,7 @@ class MemoryEmitter:
         return self._vector_of_addresses(self.storage[array], array, offset, lanes), mask
 
     def store_lanes(
-        self,
-        value: Any,
-        place: Element,
-        lanes: LaneSet,
-        *,
-        check: bool = False,
-        past: bool = False,
+        self, value: Any, place: Element, lanes: LaneSet, *, check: bool = False, past: bool = False
     ) -> None:
         """Store all lanes that exist, in their order; whole vectors ``past`` the caches, if so."""
         builder, array = self.builder, place.array
@@ -260,8 +239,8 @@ class MemoryEmitter:
         """
         if self.is_instrumented:
             *rows, first = place.subscripts
-            along = IndexOperation(IndexOperator.ADD, (first, IndexVariable(_LANE_VARIABLE)))
-            lanes = LaneSet(_LANE_VARIABLE, ir.Constant(I64, 0), value.type.count, mask)
+            along = loop_ir.IndexOperator.ADD(first, loop_ir.IndexVariable(_LANE_VARIABLE))
+            lanes = LaneSet(_LANE_VARIABLE, ir.Constant(types.I64, 0), value.type.count, mask)
             self.store_lanes(value, place._replace(subscripts=(*rows, along)), lanes)
             return
         self._masked_store(place.array, value, self.address(place, exists=False), mask)
@@ -279,27 +258,27 @@ class MemoryEmitter:
         builder, array = self.builder, place.array
         if steps is not None:
             first = self.address(place.at(lanes.variable, lanes.base))
-            growth: Any = ir.Constant(I64, steps[0])
+            growth: Any = ir.Constant(types.I64, steps[0])
             for extent, step in zip(self.extents[array][1:], steps[1:], strict=True):
-                growth = builder.add(builder.mul(growth, extent), ir.Constant(I64, step))
-            wide = splat(builder, growth, lanes.width)
-            count = ir.Constant(LaneType(I64, lanes.width), list(range(lanes.width)))
+                growth = builder.add(builder.mul(growth, extent), ir.Constant(types.I64, step))
+            wide = types.splat(builder, growth, lanes.width)
+            count = ir.Constant(types.LaneType(types.I64, lanes.width), list(range(lanes.width)))
             return self._vector_of_addresses(first, array, builder.mul(wide, count), lanes)
-        vector: Any = ir.Constant(LaneType(POINTER, lanes.width), ir.Undefined)
+        vector: Any = ir.Constant(types.LaneType(types.POINTER, lanes.width), ir.Undefined)
         for number in range(lanes.width):
             address = self.address(place.at(lanes.variable, lanes.lane(builder, number)))
-            vector = builder.insert_element(vector, address, ir.Constant(I32, number))
+            vector = builder.insert_element(vector, address, ir.Constant(types.I32, number))
         return vector
 
     def _vector_of_addresses(self, first: Any, array: str, offsets: Any, lanes: LaneSet) -> Any:
         addresses = self.builder.gep(first, [offsets], source_etype=self.element_type(array))
-        addresses.type = LaneType(POINTER, lanes.width)
+        addresses.type = types.LaneType(types.POINTER, lanes.width)
         return addresses
 
     def _full_mask(self, lanes: LaneSet) -> Any:
         if lanes.mask is not None:
             return lanes.mask
-        return ir.Constant(LaneType(I1, lanes.width), [1] * lanes.width)
+        return ir.Constant(types.LaneType(types.I1, lanes.width), [1] * lanes.width)
 
     def _size(self, array: str) -> int:
         return self.scop.array(array).type.size
@@ -308,14 +287,19 @@ class MemoryEmitter:
         """Load a vector, or one element from each of many addresses, where a mask is set."""
         is_gather = isinstance(address.type, ir.VectorType)
         name = "llvm.masked.gather" if is_gather else "llvm.masked.load"
-        arguments = [address, ir.Constant(I32, self._size(array)), mask, ir.Constant(kind, None)]
+        arguments = [
+            address,
+            ir.Constant(types.I32, self._size(array)),
+            mask,
+            ir.Constant(kind, None),
+        ]
         return self._call_masked(name, kind, address.type, kind, arguments)
 
     def _masked_store(self, array: str, value: Any, address: Any, mask: Any) -> None:
         """Store a vector, or one element to each of many addresses, where a mask is set."""
         is_scatter = isinstance(address.type, ir.VectorType)
         name = "llvm.masked.scatter" if is_scatter else "llvm.masked.store"
-        arguments = [value, address, ir.Constant(I32, self._size(array)), mask]
+        arguments = [value, address, ir.Constant(types.I32, self._size(array)), mask]
         self._call_masked(name, value.type, address.type, ir.VoidType(), arguments)
 
     def _call_masked(
@@ -324,4 +308,4 @@ class MemoryEmitter:
         where = f"v{address.count}p0" if isinstance(address, ir.VectorType) else "p0"
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         full = f"{name}.{value.intrinsic_name}.{where}"
-        return self.builder.call(declare_function(self.module, full, kind), arguments)
+        return self.builder.call(types.declare_function(self.module, full, kind), arguments)

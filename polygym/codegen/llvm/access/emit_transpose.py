@@ -97,12 +97,7 @@ def emit_transpose(emitter: Emitter, down: Loop, environment: Environment) -> bo
 
 
 def _emit_transpose_back(
-    emitter: Emitter,
-    down: Loop,
-    along: Loop,
-    copy: Instance,
-    width: int,
-    environment: Environment,
+    emitter: Emitter, down: Loop, along: Loop, copy: Instance, width: int, environment: Environment
 ) -> bool:
     """Emit two loops that copy a block of a tile back to rows of an array, if that is what they do.
 

@@ -28,15 +28,8 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
+from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.loopir.index_arithmetic import coefficient
-from polygym.codegen.loopir.ir import (
-    COMPARISONS,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-)
 from polygym.codegen.loopir.linear_sums import LinearSum
 from polygym.errors import InternalError
 
@@ -45,9 +38,9 @@ Environment = dict[str, ir.Value]
 
 def emit_index(
     builder: ir.IRBuilder,
-    index: Index,
+    index: loop_ir.Index,
     environment: Environment,
-    exact: Container[Index] = (),
+    exact: Container[loop_ir.Index] = (),
 ) -> Any:
     """Return the LLVM value of an index: i64, or i1 for comparisons and connectives.
 
@@ -55,15 +48,15 @@ def emit_index(
     have in their loops: of these LLVM is told so.
     """
     match index:
-        case IndexConstant(value):
+        case loop_ir.IndexConstant(value):
             if not -(2**63) <= value < 2**63:
                 raise InternalError(f"the coefficient {value} does not fit 64 bits")
             return ir.Constant(I64, value)
-        case IndexVariable(name):
+        case loop_ir.IndexVariable(name):
             return environment[name]
-        case IndexOperation(operator, operands):
+        case loop_ir.IndexOperation(operator, operands):
             values = [emit_index(builder, operand, environment, exact) for operand in operands]
-            if operator is IndexOperator.DIVIDE_EXACT and index in exact:
+            if operator is loop_ir.IndexOperator.DIVIDE_EXACT and index in exact:
                 return builder.sdiv(*values, flags=["exact"])
             return _emit_operation(builder, operator, values)
         case _:
@@ -71,7 +64,10 @@ def emit_index(
 
 
 def emit_sum(
-    builder: ir.IRBuilder, linear: LinearSum, environment: Environment, exact: Container[Index] = ()
+    builder: ir.IRBuilder,
+    linear: LinearSum,
+    environment: Environment,
+    exact: Container[loop_ir.Index] = (),
 ) -> Any:
     """Return the LLVM value of a sum, its constant added last.
 
@@ -93,7 +89,7 @@ def _modulo(number: int) -> ir.Constant:
     return ir.Constant(I64, (number + 2**63) % 2**64 - 2**63)
 
 
-def emit_condition(builder: ir.IRBuilder, index: Index, environment: Environment) -> Any:
+def emit_condition(builder: ir.IRBuilder, index: loop_ir.Index, environment: Environment) -> Any:
     """Return an index as i1, true where it is not zero."""
     return _as_truth(builder, emit_index(builder, index, environment))
 
@@ -105,50 +101,52 @@ def _as_truth(builder: ir.IRBuilder, value: Any) -> Any:
     return builder.icmp_signed("!=", value, ir.Constant(value.type, 0))
 
 
-def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list[Any]) -> Any:
+def _emit_operation(
+    builder: ir.IRBuilder, operator: loop_ir.IndexOperator, values: list[Any]
+) -> Any:
     match operator:
-        case IndexOperator.NEGATE:
+        case loop_ir.IndexOperator.NEGATE:
             return builder.sub(ir.Constant(I64, 0), values[0], flags=["nsw"])
-        case IndexOperator.ADD:
+        case loop_ir.IndexOperator.ADD:
             return builder.add(*values, flags=["nsw"])
-        case IndexOperator.SUBTRACT:
+        case loop_ir.IndexOperator.SUBTRACT:
             return builder.sub(*values, flags=["nsw"])
-        case IndexOperator.MULTIPLY:
+        case loop_ir.IndexOperator.MULTIPLY:
             return builder.mul(*values, flags=["nsw"])
         case (
-            IndexOperator.DIVIDE_EXACT
-            | IndexOperator.DIVIDE_FLOOR
-            | IndexOperator.DIVIDE_NONNEGATIVE
+            loop_ir.IndexOperator.DIVIDE_EXACT
+            | loop_ir.IndexOperator.DIVIDE_FLOOR
+            | loop_ir.IndexOperator.DIVIDE_NONNEGATIVE
         ):
             return _emit_quotient(builder, values[0], _divisor(values[1]))
-        case IndexOperator.REMAINDER_NONNEGATIVE:
+        case loop_ir.IndexOperator.REMAINDER_NONNEGATIVE:
             return _emit_remainder(builder, values[0], _divisor(values[1]))
-        case IndexOperator.REMAINDER_ZERO_TEST:
+        case loop_ir.IndexOperator.REMAINDER_ZERO_TEST:
             # Its sign does not matter, only whether it is 0.
             return builder.srem(values[0], ir.Constant(I64, _divisor(values[1])))
-        case IndexOperator.MINIMUM | IndexOperator.MAXIMUM:
-            sign = "<" if operator is IndexOperator.MINIMUM else ">"
+        case loop_ir.IndexOperator.MINIMUM | loop_ir.IndexOperator.MAXIMUM:
+            sign = "<" if operator is loop_ir.IndexOperator.MINIMUM else ">"
             return reduce(
                 lambda best, other: builder.select(
                     builder.icmp_signed(sign, other, best), other, best
                 ),
                 values,
             )
-        case IndexOperator.SELECT:
+        case loop_ir.IndexOperator.SELECT:
             condition, then, otherwise = values
             return builder.select(_as_truth(builder, condition), then, otherwise)
-        case IndexOperator.AND:
+        case loop_ir.IndexOperator.AND:
             return reduce(builder.and_, [_as_truth(builder, value) for value in values])
-        case IndexOperator.OR:
+        case loop_ir.IndexOperator.OR:
             return reduce(builder.or_, [_as_truth(builder, value) for value in values])
         case (
-            IndexOperator.EQUAL
-            | IndexOperator.LESS
-            | IndexOperator.LESS_EQUAL
-            | IndexOperator.GREATER
-            | IndexOperator.GREATER_EQUAL
+            loop_ir.IndexOperator.EQUAL
+            | loop_ir.IndexOperator.LESS
+            | loop_ir.IndexOperator.LESS_EQUAL
+            | loop_ir.IndexOperator.GREATER
+            | loop_ir.IndexOperator.GREATER_EQUAL
         ):
-            return builder.icmp_signed(COMPARISONS[operator], *values)
+            return builder.icmp_signed(loop_ir.COMPARISONS[operator], *values)
         case _:
             assert_never(operator)
 
@@ -213,11 +211,11 @@ class LaneSet:
 
 
 def lane_values(
-    builder: ir.IRBuilder, index: Index, environment: Environment, lanes: LaneSet
+    builder: ir.IRBuilder, index: loop_ir.Index, environment: Environment, lanes: LaneSet
 ) -> Any:
     """Return the value of an index in every lane."""
     match index:
-        case IndexVariable(name) if name in environment and is_vector(environment[name]):
+        case loop_ir.IndexVariable(name) if name in environment and is_vector(environment[name]):
             return environment[name]
         case _:
             step = coefficient(index, lanes.variable)

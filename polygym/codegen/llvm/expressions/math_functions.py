@@ -25,14 +25,8 @@ from llvmlite import ir
 
 from polygym.codegen.common.exponential import EXPONENTIALS
 from polygym.codegen.common.math_support import INTRINSICS, MIN_MAX_OPERATORS
+from polygym.codegen.common.special_functions import operations
 from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS, operations_of
-from polygym.codegen.common.special_functions.operations import (
-    BinaryOperation,
-    CallOperation,
-    ConstantOperation,
-    SelectOperation,
-    SpecialOperation,
-)
 from polygym.codegen.llvm.core.binary_interface import foreign_symbol, library_text
 from polygym.codegen.llvm.core.types import I8, I32, I64, LLVM_TYPE, declare_function, value_type
 from polygym.ir.expressions import MathFunction
@@ -152,10 +146,7 @@ def emit_exponential(builder: ir.IRBuilder, scalar: ScalarType, value: Any) -> A
 
 
 def emit_special(
-    builder: ir.IRBuilder,
-    function: MathFunction,
-    scalar: ScalarType,
-    value: Any,
+    builder: ir.IRBuilder, function: MathFunction, scalar: ScalarType, value: Any
 ) -> Any:
     """Return a function of a value; ``library`` emits calls of math.h in a function's body."""
     own, kind = ir.DoubleType(), value.type
@@ -182,11 +173,11 @@ def _emit_operations(function_value: ir.Function, function: MathFunction) -> Non
     def of(number: int) -> Any:
         return function_value.args[0] if number < 0 else values[number]
 
-    def emitted(step: SpecialOperation) -> Any:
+    def emitted(step: operations.SpecialOperation) -> Any:
         match step:
-            case ConstantOperation(value):
+            case operations.ConstantOperation(value):
                 return ir.Constant(ir.DoubleType(), value)
-            case BinaryOperation(operator, first, second):
+            case operations.BinaryOperation(operator, first, second):
                 operation = {
                     "+": builder.fadd,
                     "-": builder.fsub,
@@ -194,10 +185,10 @@ def _emit_operations(function_value: ir.Function, function: MathFunction) -> Non
                     "/": builder.fdiv,
                 }[operator]
                 return operation(of(first), of(second))
-            case SelectOperation(first, second, then, otherwise):
+            case operations.SelectOperation(first, second, then, otherwise):
                 holds = builder.fcmp_ordered("<", of(first), of(second))
                 return builder.select(holds, of(then), of(otherwise))
-            case CallOperation(called, arguments):
+            case operations.CallOperation(called, arguments):
                 inputs = [of(argument) for argument in arguments]
                 return emit_math_call(
                     function_value.module, builder, called, ScalarType.DOUBLE, inputs

@@ -21,14 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polygym.codegen.llvm.access.protocols import (
-    Cell,
-    Emitter,
-    are_distinct,
-    bottom_tested_loop,
-    cell_of,
-    load_cell,
-)
+from polygym.codegen.llvm.access import protocols
 from polygym.codegen.llvm.core.emit_index import Environment
 from polygym.codegen.loopir.index_arithmetic import add_constant, depends_on, substitute
 from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, Loop
@@ -45,12 +38,12 @@ _MIN_BYTES = 4  # narrower numbers are rounded as they are stored
 class _CarriedElement:
     """What an instance writes, and the elements that it has written 1, 2, … iterations before."""
 
-    written: Cell
-    earlier: tuple[Cell, ...]
+    written: protocols.Cell
+    earlier: tuple[protocols.Cell, ...]
 
 
 def emit_loop_carried(
-    emitter: Emitter, loop: Loop, lower: Any, upper: Any, environment: Environment
+    emitter: protocols.Emitter, loop: Loop, lower: Any, upper: Any, environment: Environment
 ) -> bool:
     """Emit a loop that carries what it reads again, unless that is nothing; say whether it has."""
     instances = only_instances(loop.body)
@@ -63,12 +56,12 @@ def emit_loop_carried(
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         first = environment | {loop.variable: lower}
         begun = {
-            cell: load_cell(emitter, cell, first)
+            cell: protocols.load_cell(emitter, cell, first)
             for carried_element in chains
             for cell in carried_element.earlier
         }
         start = builder.block
-        with bottom_tested_loop(builder, loop, lower, upper) as counter:
+        with protocols.bottom_tested_loop(builder, loop, lower, upper) as counter:
             phis = {cell: builder.phi(value.type) for cell, value in begun.items()}
             for cell, phi in phis.items():
                 phi.add_incoming(begun[cell], start)
@@ -92,10 +85,13 @@ def _is_unrolled_or_vector(instances: Sequence[Instance]) -> bool:
 
 
 def _carried_elements(
-    emitter: Emitter, variable: str, instances: Sequence[Instance]
+    emitter: protocols.Emitter, variable: str, instances: Sequence[Instance]
 ) -> Iterator[_CarriedElement]:
     """Yield what is carried."""
-    written = [cell_of(emitter.statements[instance.statement], instance) for instance in instances]
+    written = [
+        protocols.cell_of(emitter.statements[instance.statement], instance)
+        for instance in instances
+    ]
     pairs = tuple(zip(instances, written, strict=True))
     anywhere = {cell[0] for one, cell in pairs if _is_conditional(emitter, one)}
     for instance, cell in pairs:
@@ -107,25 +103,25 @@ def _carried_elements(
             continue
         others = list(written)
         others.remove(cell)
-        if not all(are_distinct(cell, other, variable) for other in others):
+        if not all(protocols.are_distinct(cell, other, variable) for other in others):
             continue
         read = dict(_carried_reads(emitter, cell, variable, instances))
-        before: list[Cell] = []
+        before: list[protocols.Cell] = []
         while len(before) + 1 in read:
             before.append(read[len(before) + 1])
         if before:
             yield _CarriedElement(cell, tuple(before))
 
 
-def _is_conditional(emitter: Emitter, instance: Instance) -> bool:
+def _is_conditional(emitter: protocols.Emitter, instance: Instance) -> bool:
     """Whether an instance writes under a condition, or at a subscript that is computed."""
     statement = emitter.statements[instance.statement]
     return isinstance(statement.body, Update) or bool(statement.write.gathered)
 
 
 def _carried_reads(
-    emitter: Emitter, cell: Cell, variable: str, instances: Sequence[Instance]
-) -> Iterator[tuple[int, Cell]]:
+    emitter: protocols.Emitter, cell: protocols.Cell, variable: str, instances: Sequence[Instance]
+) -> Iterator[tuple[int, protocols.Cell]]:
     """Yield the reads of what was written before, and how many iterations before."""
     array, subscripts, lanes = cell
     if not any(depends_on(index, variable) for index in subscripts):

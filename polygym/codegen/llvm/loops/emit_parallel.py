@@ -38,22 +38,8 @@ from polygym.codegen.llvm.core.memory_allocation import (
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function
-from polygym.codegen.llvm.loops.emit_reduction_copies import (
-    ReductionCopy,
-    allocate_copies,
-    combine_copies,
-    copy_address,
-    initialize_copy,
-    reduction_copies,
-)
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Instance,
-    Loop,
-    Node,
-    instances_in,
-)
+from polygym.codegen.llvm.loops import emit_reduction_copies
+from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.ir.scop import StorageClass
 from polygym.mapping.tuning_parameters import TUNING
@@ -66,7 +52,7 @@ _TASK_TYPE = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
 
 
-def emit_parallel(emitter: Emitter, loop: Loop, environment: Environment) -> None:
+def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment) -> None:
     """Emit a parallel loop at the place of the emitter's builder."""
     builder, threads = emitter.builder, emitter.program.threads
     lower = emit_index(builder, loop.lower, environment)
@@ -89,7 +75,7 @@ def emit_parallel(emitter: Emitter, loop: Loop, environment: Environment) -> Non
     arrays = [emitter.storage[copy.array] for copy in copies]
     memory = None
     if copies:
-        memory = allocate_copies(
+        memory = emit_reduction_copies.allocate_copies(
             emitter.module, builder, copies, builder.select(worth_it, chunks, _I64_ONE)
         )
         is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
@@ -110,20 +96,22 @@ def emit_parallel(emitter: Emitter, loop: Loop, environment: Environment) -> Non
                 settle(emitter.module, builder)  # what this thread has stored, the others read
             builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
             if memory is not None:
-                combine_copies(builder, copies, arrays, memory, chunks)
+                emit_reduction_copies.combine_copies(builder, copies, arrays, memory, chunks)
         with alone:
             builder.call(region, [lower, upper, *captured])
     if memory is not None:
         release(emitter.module, builder, memory)
 
 
-def _reduction_copies(emitter: Emitter, loop: Loop) -> tuple[ReductionCopy, ...]:
+def _reduction_copies(
+    emitter: Emitter, loop: loop_ir.Loop
+) -> tuple[emit_reduction_copies.ReductionCopy, ...]:
     """Return the copies that every chunk of a loop has."""
     assert isinstance(loop.annotation, ParallelLoop)
-    return reduction_copies(emitter, loop.annotation.reductions)
+    return emit_reduction_copies.reduction_copies(emitter, loop.annotation.reductions)
 
 
-def _is_dynamic(loop: Loop) -> bool:
+def _is_dynamic(loop: loop_ir.Loop) -> bool:
     return isinstance(loop.annotation, ParallelLoop) and loop.annotation.is_dynamic
 
 
@@ -165,7 +153,7 @@ def _capture(emitter: Emitter, environment: Environment) -> _Captured:
 
 
 def _emit_region(
-    emitter: Emitter, loop: Loop, environment: Environment
+    emitter: Emitter, loop: loop_ir.Loop, environment: Environment
 ) -> tuple[ir.Function, list[Any]]:
     """Emit the function that runs part of the loop; return it and what it captures."""
     program, captured = emitter.program, _capture(emitter, environment)
@@ -188,7 +176,7 @@ def _emit_region(
     chunk = loop if held is None else replace(loop, annotation=held)
     inner.emit_counted_loop(chunk, lower, upper, parameters | counters)
     if not program.nontemporal_stores.isdisjoint(
-        instance.statement for instance in instances_in(loop.body)
+        instance.statement for instance in loop_ir.instances_in(loop.body)
     ):
         settle(emitter.module, builder)
     if checks is not None:
@@ -198,10 +186,7 @@ def _emit_region(
 
 
 def _region_storage(
-    emitter: Emitter,
-    builder: ir.IRBuilder,
-    captured: _Captured,
-    given: Iterator[ir.Argument],
+    emitter: Emitter, builder: ir.IRBuilder, captured: _Captured, given: Iterator[ir.Argument]
 ) -> dict[str, Any]:
     """Return where arrays are in a region that has just begun; the first arguments say so."""
     program, storage = emitter.program, dict[str, Any]()
@@ -235,7 +220,7 @@ def _emit_task(
     region: ir.Function,
     captured: list[Any],
     step: int,
-    copies: Sequence[tuple[ReductionCopy, int]],
+    copies: Sequence[tuple[emit_reduction_copies.ReductionCopy, int]],
 ) -> ir.Function:
     """Emit what a thread runs: chunk after chunk, as long as there are tickets.
 
@@ -278,8 +263,10 @@ def _emit_task(
             _argument_address(builder, frame, _FIRST_FREE + len(captured)), typ=POINTER
         )
         for copy, number in copies:
-            own[number] = copy_address(builder, copy, memory, ticket, copies[-1][0].end)
-            initialize_copy(builder, copy, own[number], arguments[number])
+            own[number] = emit_reduction_copies.copy_address(
+                builder, copy, memory, ticket, copies[-1][0].end
+            )
+            emit_reduction_copies.initialize_copy(builder, copy, own[number], arguments[number])
     first = begin_of(ticket)
     after = begin_of(builder.add(ticket, ir.Constant(I64, 1)))
     builder.call(region, [first, builder.sub(after, size), *own])
@@ -303,7 +290,7 @@ def _argument_address(builder: ir.IRBuilder, frame: Any, position: int) -> Any:
     return builder.gep(frame, [ir.Constant(I64, position)], source_etype=I64)
 
 
-def _trip_count(builder: ir.IRBuilder, loop: Loop, lower: Any, upper: Any) -> Any:
+def _trip_count(builder: ir.IRBuilder, loop: loop_ir.Loop, lower: Any, upper: Any) -> Any:
     """Return how many iterations a loop has: 0 at least."""
     span = builder.add(builder.sub(upper, lower), ir.Constant(I64, loop.step))
     some = builder.icmp_signed(">", span, ir.Constant(I64, 0))
@@ -319,23 +306,23 @@ def _minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return builder.select(builder.icmp_signed("<", left, right), left, right)
 
 
-def _estimated_work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
+def _estimated_work(builder: ir.IRBuilder, node: loop_ir.Node, environment: Environment) -> Any:
     """Return about how many instances run in a node."""
     match node:
-        case Instance(lanes=lanes):
+        case loop_ir.Instance(lanes=lanes):
             return ir.Constant(I64, 1 if lanes is None else TUNING.work_per_vector)
-        case Guard(_, then, otherwise):
+        case loop_ir.Guard(_, then, otherwise):
             work = _estimated_work(builder, then, environment)
             if otherwise is None:
                 return work
             other = _estimated_work(builder, otherwise, environment)
             return builder.select(builder.icmp_signed(">", work, other), work, other)
-        case Block(children):
+        case loop_ir.Block(children):
             total: Any = ir.Constant(I64, 0)
             for child in children:
                 total = builder.add(total, _estimated_work(builder, child, environment))
             return total
-        case Loop(variable, low, high, _, body):
+        case loop_ir.Loop(variable, low, high, _, body):
             lower = emit_index(builder, low, environment)
             upper = emit_index(builder, high, environment)
             inside = environment | {variable: _midpoint(builder, lower, upper)}

@@ -29,16 +29,8 @@ from llvmlite import ir
 from polygym.codegen.common.loop_annotation import SplitAccumulators
 from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
 from polygym.codegen.llvm.access.protocols import Cell, Emitter
+from polygym.codegen.llvm.core import types
 from polygym.codegen.llvm.core.emit_index import Environment
-from polygym.codegen.llvm.core.types import (
-    I1,
-    I32,
-    I64,
-    LaneType,
-    constant_of,
-    element_type,
-    splat,
-)
 from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, Lanes, Loop
 from polygym.ir.types import ScalarType
 
@@ -63,21 +55,21 @@ def emit_split_accumulators(
         _initial_accumulator(builder, _operator_of(emitter, part), part_first, chains.width)
         for part, part_first in zip(parts, first, strict=True)
     ]
-    step = ir.Constant(I64, loop.step * chains.width * chains.count)
-    last = builder.sub(upper, ir.Constant(I64, loop.step * (chains.width * chains.count - 1)))
+    step = ir.Constant(types.I64, loop.step * chains.width * chains.count)
+    last = builder.sub(upper, ir.Constant(types.I64, loop.step * (chains.width * chains.count - 1)))
 
     def whole(counter: Any, values: _Accumulators) -> _Accumulators:
         accumulators: _Accumulators = []
         for number in range(chains.count):
             own = values[number * len(parts) : (number + 1) * len(parts)]
-            shift = ir.Constant(I64, number * loop.step * chains.width)
+            shift = ir.Constant(types.I64, number * loop.step * chains.width)
             there = builder.add(counter, shift, flags=["nsw"])
             inside = environment | {loop.variable: there}
             accumulators += _emit_terms(emitter, loop, parts, own, chains.width, None, inside)
         return accumulators
 
     def rest(counter: Any, values: _Accumulators) -> _Accumulators:
-        left = builder.add(builder.sub(upper, counter), ir.Constant(I64, 1))
+        left = builder.add(builder.sub(upper, counter), ir.Constant(types.I64, 1))
         inside = environment | {loop.variable: counter, _REMAINDER: left}
         active = IndexVariable(_REMAINDER) if chains.width > 1 else None
         return _emit_terms(emitter, loop, parts, values, chains.width, active, inside)
@@ -90,7 +82,7 @@ def emit_split_accumulators(
             _combine(emitter, part, *pair)
             for part, pair in zip(parts, zip(together, own, strict=True), strict=True)
         ]
-    single = ir.Constant(I64, loop.step * chains.width)
+    single = ir.Constant(types.I64, loop.step * chains.width)
     _, together = emit_accumulating_loop(builder, counter, upper, single, together, rest)
     for part, before, result in zip(parts, first, together, strict=True):
         value = _reduce_lanes(emitter, part, result)
@@ -99,7 +91,7 @@ def emit_split_accumulators(
         emitter.held[part[0]] = value
         for group in emitter.written:
             if part[0] in group:
-                emitter.written[group] = ir.Constant(I1, 1)
+                emitter.written[group] = ir.Constant(types.I1, 1)
 
 
 _REMAINDER = "#left"  # no name in C
@@ -120,7 +112,7 @@ def emit_accumulating_loop(
     after = builder.append_basic_block("terms.after")
     builder.branch(head)
     builder.position_at_end(head)
-    counter = builder.phi(I64)
+    counter = builder.phi(types.I64)
     counter.add_incoming(lower, before)
     phis = [builder.phi(value.type) for value in values]
     for phi, value in zip(phis, values, strict=True):
@@ -182,8 +174,10 @@ def _initial_accumulator(
 ) -> Any:
     """Return what a chain begins with."""
     if operator.is_idempotent:
-        return first if width == 1 else splat(builder, first, width)
-    return neutral_element(operator, first.type if width == 1 else LaneType(first.type, width))
+        return first if width == 1 else types.splat(builder, first, width)
+    return neutral_element(
+        operator, first.type if width == 1 else types.LaneType(first.type, width)
+    )
 
 
 def neutral_element(operator: ReductionOperator, kind: Any) -> Any:
@@ -191,14 +185,14 @@ def neutral_element(operator: ReductionOperator, kind: Any) -> Any:
 
     Of floats only sums and products have one.
     """
-    is_floating = not isinstance(element_type(kind), ir.IntType)
+    is_floating = not isinstance(types.element_type(kind), ir.IntType)
     match operator:
         case ReductionOperator.SUM:
-            return constant_of(kind, -0.0 if is_floating else 0)
+            return types.constant_of(kind, -0.0 if is_floating else 0)
         case ReductionOperator.PRODUCT:
-            return constant_of(kind, 1.0 if is_floating else 1)
+            return types.constant_of(kind, 1.0 if is_floating else 1)
         case ReductionOperator.XOR:
-            return constant_of(kind, 0)
+            return types.constant_of(kind, 0)
         case _:
             raise AssertionError(f"{operator} has none that is used")
 
@@ -256,9 +250,9 @@ def _reduce_lanes(emitter: Emitter, part: tuple[Cell, Instance], vector: Any) ->
         none = ir.Constant(vector.type, ir.Undefined)
         halves = []
         for start in (0, count):
-            order = ir.Constant(ir.VectorType(I32, count), list(range(start, start + count)))
+            order = ir.Constant(ir.VectorType(types.I32, count), list(range(start, start + count)))
             half = builder.shuffle_vector(vector, none, order)
-            half.type = LaneType(element, count)
+            half.type = types.LaneType(element, count)
             halves.append(half)
         vector = _combine(emitter, part, *halves)
-    return builder.extract_element(vector, ir.Constant(I32, 0))
+    return builder.extract_element(vector, ir.Constant(types.I32, 0))

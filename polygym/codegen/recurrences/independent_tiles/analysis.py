@@ -36,6 +36,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polygym.codegen.tree import ir as tree_ir
 from polygym.codegen.tree.analysis.access_strides import StrideKind
 from polygym.codegen.tree.analysis.loop_roles import LoopRoles, assign_roles
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
@@ -45,18 +46,6 @@ from polygym.codegen.tree.analysis.tile_coordinates import (
     without_existentials,
 )
 from polygym.codegen.tree.inner_loops.arrangement import Arrangement, distributed_arrangement
-from polygym.codegen.tree.ir import (
-    Band,
-    BandMember,
-    Branch,
-    FlooredRow,
-    Inequality,
-    Leaf,
-    SequenceNode,
-    TilePredicate,
-    Tree,
-    restrict_member,
-)
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.mapping.sizes import at_sizes
 from polygym.poly.distance import DependencePairs
@@ -69,15 +58,15 @@ class IndependentTiles:
     ``predicate`` says which tiles these are, whose ``terms`` are those of all statements around.
     """
 
-    band: Band
-    tile_coordinates: tuple[FlooredRow, ...]
-    predicate: TilePredicate
+    band: tree_ir.Band
+    tile_coordinates: tuple[tree_ir.FlooredRow, ...]
+    predicate: tree_ir.TilePredicate
     arrangement: Arrangement
     context: PlannerContext
 
 
 def may_have_independent_tiles(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> bool:
     """Whether a statement of a band would be a product if its sum were all there is to wait for."""
     if context.sizes is None or len(band.members) < 2 or not context.mapping.scalar_replacement:
@@ -96,7 +85,10 @@ def may_have_independent_tiles(
 
 
 def find_independent_tiles(
-    band: Band, level: tuple[BandMember, ...], loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band,
+    level: tuple[tree_ir.BandMember, ...],
+    loop_context: LoopContext,
+    context: PlannerContext,
 ) -> IndependentTiles | None:
     """Return what is done in the free tiles of a band; None where there are none of use.
 
@@ -119,15 +111,17 @@ def find_independent_tiles(
     conditions, names = told
     places = [band.statements.index(name) for name in names]
     own = tuple(
-        FlooredRow(tuple(floored_row.rows[k] for k in places), floored_row.size)
+        tree_ir.FlooredRow(tuple(floored_row.rows[k] for k in places), floored_row.size)
         for floored_row in numbers
     )
     members = tuple(
-        restrict_member(band_member, band.statements, names) for band_member in band.members
+        tree_ir.restrict_member(band_member, band.statements, names) for band_member in band.members
     )
-    child: Tree = Leaf()
+    child: tree_ir.Tree = tree_ir.Leaf()
     if len(names) > 1:
-        child = SequenceNode(tuple(Branch((name,), Leaf()) for name in names))
+        child = tree_ir.SequenceNode(
+            tuple(tree_ir.Branch((name,), tree_ir.Leaf()) for name in names)
+        )
     pairs = tuple(tiles.reduction_pairs(pair, sums, loop_context) for pair in loop_context.pairs)
     below = replace(
         loop_context,
@@ -136,19 +130,21 @@ def find_independent_tiles(
         ),
         is_parallel=True,
     ).for_branch(names)
-    alone = Band(names, below.with_coincidence(members, names), child)
+    alone = tree_ir.Band(names, below.with_coincidence(members, names), child)
     arrangement = distributed_arrangement(alone, below, context)
     if arrangement is None or not any(
         _is_profitable(group.roles, len(band.members)) and group.replaced_statements
         for group in arrangement.groups
     ):
         return None
-    return IndependentTiles(alone, numbers, TilePredicate(own, conditions), arrangement, context)
+    return IndependentTiles(
+        alone, numbers, tree_ir.TilePredicate(own, conditions), arrangement, context
+    )
 
 
 def _tile_conditions(
     tiles: _TileSets, sums: dict[str, int], loop_context: LoopContext
-) -> tuple[tuple[tuple[Inequality, ...], ...], tuple[str, ...]] | None:
+) -> tuple[tuple[tuple[tree_ir.Inequality, ...], ...], tuple[str, ...]] | None:
     """Return what tells free tiles from the others, and the statements that run in some of them."""
     inside = {name: tiles.tiles_of(name) for name in tiles.band.statements}
     free = isl.Set.empty(tiles.space)
@@ -173,7 +169,7 @@ def _read_only_context(context: PlannerContext) -> PlannerContext:
 
 
 def _reduction_members(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> dict[str, tuple[int, bool]]:
     """Return the member along which a statement adds up, and whether it would be a product."""
     result: dict[str, tuple[int, bool]] = {}
@@ -181,7 +177,7 @@ def _reduction_members(
         if not context.scop.statement(name).accumulator_reads:
             continue
         members = tuple(
-            replace(restrict_member(band_member, band.statements, (name,)), coincident=True)
+            replace(tree_ir.restrict_member(band_member, band.statements, (name,)), coincident=True)
             for band_member in band.members
         )
         moves = context.access_strides((name,), loop_context.rows, members)

@@ -36,16 +36,7 @@ from polygym.codegen.tree.analysis.loop_roles import LoopRoles
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.ir import BandMember
 from polygym.codegen.tree.loop_context import LoopContext
-from polygym.ir.expressions import (
-    Access,
-    Binary,
-    BinaryOperator,
-    Call,
-    Expression,
-    Load,
-    children,
-    walk,
-)
+from polygym.ir import expressions
 from polygym.mapping.tuning_parameters import TUNING
 
 
@@ -179,9 +170,11 @@ def _point_work(
             accesses += any(onwards[access] or ())
             if kind:
                 tiles.add((access.array, _row_key(access), is_written))
-        nodes = list(walk(statement.body))
+        nodes = list(expressions.walk(statement.body))
         divisions += sum(map(is_division, nodes))
-        operations += sum(isinstance(node, Binary) and not is_division(node) for node in nodes)
+        operations += sum(
+            isinstance(node, expressions.Binary) and not is_division(node) for node in nodes
+        )
         waits = max(waits, TUNING.operation_latency * _dependence_depth(statement.body, written))
     if not tiles:
         return None
@@ -203,27 +196,29 @@ def _needs_tile(
     return True if is_row else None
 
 
-def _row_key(access: Access) -> str:
+def _row_key(access: expressions.Access) -> str:
     """Return the row of an access: all of it but the last subscript."""
     relation = isl.Map(access.relation)
     last = relation.dim(isl.dim_type.out) - 1
     return str(relation.project_out(isl.dim_type.out, last, 1))
 
 
-def is_division(node: Expression) -> bool:
+def is_division(node: expressions.Expression) -> bool:
     """Whether a node takes as long as a division of floats, or longer."""
     match node:
-        case Binary(operator=BinaryOperator.DIVIDE, type=kind):
+        case expressions.Binary(operator=expressions.BinaryOperator.DIVIDE, type=kind):
             return kind.is_floating
-        case Call():
+        case expressions.Call():
             return True
         case _:
             return False
 
 
-def _dependence_depth(expression: Expression, written: set[str]) -> int:
+def _dependence_depth(expression: expressions.Expression, written: set[str]) -> int:
     """Return how many operations wait for an element that the points write, at most; 0 if none."""
-    if isinstance(expression, Load):
+    if isinstance(expression, expressions.Load):
         return int(expression.access.array in written)
-    below = max((_dependence_depth(child, written) for child in children(expression)), default=0)
-    return below + isinstance(expression, Binary) if below else 0
+    below = max(
+        (_dependence_depth(child, written) for child in expressions.children(expression)), default=0
+    )
+    return below + isinstance(expression, expressions.Binary) if below else 0

@@ -38,12 +38,7 @@ from typing import TypeAlias
 
 from polygym.codegen.common.loop_annotation import LaneRows, ScalarReplacement, SequentialLoop
 from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.loopir.index_arithmetic import (
-    coefficient,
-    depends_on,
-    strides_along,
-    substitute,
-)
+from polygym.codegen.loopir import index_arithmetic
 from polygym.codegen.loopir.ir import Index, Instance, Loop, LoopProgram
 from polygym.codegen.loopir.linear_sums import to_linear_sum
 from polygym.codegen.loopir.nests import only_instances
@@ -256,7 +251,7 @@ def _shifted_row(touch: _RowAccess, rows: str, along: str) -> ShiftedRow | None:
     Raises:
         _OtherwiseError: it is neither, and no tile helps.
     """
-    steps = strides_along(touch.subscripts, rows)
+    steps = index_arithmetic.strides_along(touch.subscripts, rows)
     if steps is None:
         raise _UnsupportedAccessError
     if not any(steps):
@@ -266,8 +261,8 @@ def _shifted_row(touch: _RowAccess, rows: str, along: str) -> ShiftedRow | None:
     if not any(steps[:-1]) and steps[-1] == 1:
         return None
     *others, last = touch.subscripts
-    is_row = steps[-1] == 0 and coefficient(last, along) in (1, -1)
-    if not is_row or any(depends_on(subscript, along) for subscript in others):
+    is_row = steps[-1] == 0 and index_arithmetic.coefficient(last, along) in (1, -1)
+    if not is_row or any(index_arithmetic.depends_on(subscript, along) for subscript in others):
         raise _UnsupportedAccessError
     terms, _ = to_linear_sum(last)
     row, shift = row_key_and_shift(others, rows)
@@ -287,7 +282,7 @@ def _row_tile(
     offsets = [to_linear_sum(touch.subscripts[-1])[1] for touch in touches]
     least, span = min(offsets), max(offsets) - min(offsets)
     first = touches[offsets.index(least)]
-    direction = coefficient(first.subscripts[-1], along)
+    direction = index_arithmetic.coefficient(first.subscripts[-1], along)
     array = scop.array(first.array)
     if array.type.size < 4 or direction is None or span > TUNING.min_block_columns:
         raise _UnsupportedAccessError
@@ -341,4 +336,4 @@ def _block_columns(tiles: Sequence[RowTile], height: int, max_bytes: int) -> int
 
 def least_column(tile: RowTile, along: str, first: Index, last: Index) -> Index:
     """Return the least column of the accesses of a tile, in iterations from first to last."""
-    return substitute(tile.column, {along: first if tile.direction > 0 else last})
+    return index_arithmetic.substitute(tile.column, {along: first if tile.direction > 0 else last})

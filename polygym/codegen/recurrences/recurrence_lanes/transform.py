@@ -47,7 +47,6 @@ from polygym.codegen.loopir.ir import (
     Block,
     Index,
     IndexConstant,
-    IndexOperation,
     IndexOperator,
     IndexVariable,
     Instance,
@@ -70,11 +69,7 @@ from polygym.codegen.recurrences.recurrence_lanes.plan import (
     least_column,
     plan_rows,
 )
-from polygym.codegen.transforms.packed_tiles import (
-    copy_back_statement,
-    copy_in_statement,
-    tile_array,
-)
+from polygym.codegen.transforms import packed_tiles
 from polygym.codegen.transforms.tile_packing import with_renamed_registers
 from polygym.codegen.transforms.unroll_and_jam import bound_over_copies
 from polygym.ir.access_replacement import replace_accesses
@@ -194,7 +189,7 @@ class _RecurrenceLanes:
     def _tile(self, tile: RowTile, plan: RowPlan) -> _DeclaredRowTile:
         lengths = tile.lengths(plan.height, plan.columns)
         name = self.names.fresh(f"{tile.array.name}_rows")
-        array = tile_array(tile.array, name, lengths)
+        array = packed_tiles.tile_array(tile.array, name, lengths)
         self.arrays.append(array)
         self.extents.append(tuple(map(IndexConstant, lengths)))
         iterators = tuple(self.names.fresh(f"{name}_{k}") for k in range(tile.array.rank))
@@ -202,8 +197,8 @@ class _RecurrenceLanes:
         row_tile = _DeclaredRowTile(
             tile,
             array,
-            copy_in_statement(tile.array, name, iterators, ["0", "0"]),
-            copy_back_statement(tile.array, name, back, iterators, ["0", "0"]),
+            packed_tiles.copy_in_statement(tile.array, name, iterators, ["0", "0"]),
+            packed_tiles.copy_back_statement(tile.array, name, back, iterators, ["0", "0"]),
         )
         self.statements += [row_tile.copy_in, row_tile.copy_back]
         self.backs.append(back)
@@ -422,10 +417,8 @@ def _descending_bounds(first: Index, last: Index, step: int) -> tuple[Index, Ind
 
     What is counted is ``first`` minus the counter: with 0, 47 and 16 that goes from -32 to 0.
     """
-    steps = IndexOperation(
-        IndexOperator.DIVIDE_FLOOR, (subtract_indices(last, first), IndexConstant(step))
-    )
-    return IndexOperation(IndexOperator.MULTIPLY, (IndexConstant(-step), steps)), IndexConstant(0)
+    steps = IndexOperator.DIVIDE_FLOOR(subtract_indices(last, first), IndexConstant(step))
+    return IndexOperator.MULTIPLY(IndexConstant(-step), steps), IndexConstant(0)
 
 
 def _offset_index(index: Index, amount: int) -> Index:

@@ -30,15 +30,7 @@ from math import prod
 
 import islpy as isl
 
-from polygym.codegen.analysis.footprint import (
-    InstancePath,
-    LoopAccess,
-    access_relation,
-    accesses_of,
-    at_depth,
-    isl_index_text,
-    origin_and_length,
-)
+from polygym.codegen.analysis import footprint
 from polygym.codegen.common.loop_annotation import (
     DiagonalLoop,
     ParallelLoop,
@@ -46,32 +38,11 @@ from polygym.codegen.common.loop_annotation import (
     SequentialLoop,
 )
 from polygym.codegen.common.packing_candidates import CACHE_LINE, row_padding
+from polygym.codegen.loopir import ir, linear_sums
 from polygym.codegen.loopir.index_arithmetic import strides_along
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    IndexOperation,
-    IndexOperator,
-    IndexVariable,
-    Instance,
-    LoopProgram,
-    Node,
-    loops_in,
-)
-from polygym.codegen.loopir.linear_sums import (
-    add_indices,
-    from_linear_sum,
-    subtract_indices,
-    to_linear_sum,
-)
 from polygym.codegen.loopir.nests import only_instances
 from polygym.codegen.recurrences.skewed_copies.analysis import is_profitable, is_skewable
-from polygym.codegen.transforms.vectorization import (
-    has_masked_form,
-    statements_in,
-)
+from polygym.codegen.transforms.vectorization import has_masked_form, statements_in
 from polygym.ir.expressions import Update
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.mapping.tuning_parameters import TUNING
@@ -92,23 +63,23 @@ class Skew:
         """The dimension that runs along rows of the copy."""
         return next(place for place, one in enumerate(self.stride) if abs(one) == 1)
 
-    def skewed_subscripts(self, subscripts: Sequence[Index]) -> tuple[Index, ...]:
+    def skewed_subscripts(self, subscripts: Sequence[ir.Index]) -> tuple[ir.Index, ...]:
         """Return the subscripts of an element in a copy of the whole array."""
         unit = self.dimension
         along = _multiply(subscripts[unit], self.stride[unit])
         others = (
-            subtract_indices(subscript, _multiply(along, step))
+            linear_sums.subtract_indices(subscript, _multiply(along, step))
             for place, (subscript, step) in enumerate(zip(subscripts, self.stride, strict=True))
             if place != unit
         )
-        return (*others, add_indices(along, IndexConstant(0)))
+        return (*others, linear_sums.add_indices(along, ir.IndexConstant(0)))
 
     @property
     def text(self) -> str:
         """The same as a relation."""
         names = [f"x{place}" for place in range(len(self.stride))]
-        there = self.skewed_subscripts([IndexVariable(name) for name in names])
-        subscripts = ", ".join(isl_index_text(index, {}) for index in there)
+        there = self.skewed_subscripts([ir.IndexVariable(name) for name in names])
+        subscripts = ", ".join(footprint.isl_index_text(index, {}) for index in there)
         return f"{{ [{', '.join(names)}] -> [{subscripts}] }}"
 
 
@@ -121,7 +92,7 @@ class SkewedCopy:
     """
 
     skew: Skew
-    origin: tuple[Index, ...]
+    origin: tuple[ir.Index, ...]
     lengths: tuple[int, ...]
     read: isl.Map | None
     written: isl.Map | None
@@ -140,10 +111,10 @@ class SkewedCopy:
         """How many bytes it takes."""
         return prod(self.padded_lengths) * self.skew.array.type.size
 
-    def copy_subscripts(self, subscripts: Sequence[Index]) -> tuple[Index, ...]:
+    def copy_subscripts(self, subscripts: Sequence[ir.Index]) -> tuple[ir.Index, ...]:
         """Return where in the copy an element is."""
         return tuple(
-            subtract_indices(index, first)
+            linear_sums.subtract_indices(index, first)
             for index, first in zip(
                 self.skew.skewed_subscripts(subscripts), self.origin, strict=True
             )
@@ -154,9 +125,9 @@ class SkewedCopy:
 class SkewRegion:
     """A node, the way to it, and the program with nothing else."""
 
-    node: Node
-    path: InstancePath
-    program: LoopProgram
+    node: ir.Node
+    path: footprint.InstancePath
+    program: ir.LoopProgram
 
     @property
     def depth(self) -> int:
@@ -168,14 +139,14 @@ class SkewRegion:
         """The counters of the loops around."""
         return tuple(loop.variable for loop in self.path.loops)
 
-    def isolated_program(self, node: Node) -> LoopProgram:
+    def isolated_program(self, node: ir.Node) -> ir.LoopProgram:
         """Return the program with nothing but a node in the region's place."""
         return replace(self.program, body=_wrap_in_path(self.path, node))
 
     def counter_values(self) -> isl.Set:
         """Return the values of the counters around."""
-        return access_relation(
-            LoopAccess("", self.path, None, (IndexConstant(0),)), self.program
+        return footprint.access_relation(
+            footprint.LoopAccess("", self.path, None, (ir.IndexConstant(0),)), self.program
         ).domain()
 
 
@@ -206,7 +177,7 @@ def plan_copies(region: SkewRegion) -> tuple[SkewedCopy, ...] | None:
 def _plan_skews(region: SkewRegion) -> tuple[Skew, ...] | None:
     """Return how arrays have to be copied; None where diagonals cannot run in vectors."""
     diagonals = [
-        loop for loop in loops_in(region.node) if isinstance(loop.annotation, DiagonalLoop)
+        loop for loop in ir.loops_in(region.node) if isinstance(loop.annotation, DiagonalLoop)
     ]
     if not diagonals or not _is_sequential(region):
         return None
@@ -244,7 +215,7 @@ def _plan_skews(region: SkewRegion) -> tuple[Skew, ...] | None:
 
 def _is_sequential(region: SkewRegion) -> bool:
     """Whether a region runs on one thread, one iteration of the loops around after the other."""
-    if any(isinstance(loop.annotation, ParallelLoop) for loop in loops_in(region.node)):
+    if any(isinstance(loop.annotation, ParallelLoop) for loop in ir.loops_in(region.node)):
         return False
     return all(
         isinstance(loop.annotation, SequentialLoop | ScalarReplacement | ParallelLoop)
@@ -266,7 +237,7 @@ def _is_reduced_outside(region: SkewRegion, arrays: set[str]) -> bool:
     return False
 
 
-def _has_exact_accesses(program: LoopProgram, name: str, arrays: set[str]) -> bool:
+def _has_exact_accesses(program: ir.LoopProgram, name: str, arrays: set[str]) -> bool:
     """Whether a statement touches what its subscripts say of some arrays, nothing else."""
     statement = program.scop.statement(name)
     accesses = (statement.write, *statement.reads)
@@ -278,7 +249,7 @@ def _has_exact_accesses(program: LoopProgram, name: str, arrays: set[str]) -> bo
 
 
 def _access_strides(
-    instance: Instance, variable: str, scop: Scop
+    instance: ir.Instance, variable: str, scop: Scop
 ) -> Iterator[tuple[str, tuple[int, ...] | None, bool]]:
     """Yield every access: its array, how it moves, and whether it writes; None if that varies."""
     statement = scop.statement(instance.statement)
@@ -302,7 +273,7 @@ def _plan_copy(region: SkewRegion, skew: Skew) -> SkewedCopy | None:
     together = together.apply_range(isl.Map(skew.text)).coalesce()
     first, lengths = [], []
     for dimension in range(array.rank):
-        found = origin_and_length(program, moved, together, dimension, depth)
+        found = footprint.origin_and_length(program, moved, together, dimension, depth)
         if found is None:
             return None
         first.append(found[0])
@@ -312,18 +283,20 @@ def _plan_copy(region: SkewRegion, skew: Skew) -> SkewedCopy | None:
 
 def _footprint(
     region: SkewRegion, array: Array, *, writes: bool
-) -> tuple[isl.Map | None, list[LoopAccess]]:
+) -> tuple[isl.Map | None, list[footprint.LoopAccess]]:
     """Return what a region reads, or writes, of an array, by the counters around; None if nothing.
 
     Accesses that differ by numbers, as those of a stencil do, are one relation, moved. One of each
     such group is returned as well.
     """
     program, depth = region.program, region.depth
-    groups: dict[Hashable, tuple[LoopAccess, dict[tuple[int, ...], None]]] = {}
-    for touch in accesses_of(program, array.name, writes=writes):
-        sums = [to_linear_sum(subscript) for subscript in touch.subscripts]
+    groups: dict[Hashable, tuple[footprint.LoopAccess, dict[tuple[int, ...], None]]] = {}
+    for touch in footprint.accesses_of(program, array.name, writes=writes):
+        sums = [linear_sums.to_linear_sum(subscript) for subscript in touch.subscripts]
         terms = tuple(frozenset(found.items()) for found, _ in sums)
-        base = replace(touch, subscripts=tuple(from_linear_sum((found, 0)) for found, _ in sums))
+        base = replace(
+            touch, subscripts=tuple(linear_sums.from_linear_sum((found, 0)) for found, _ in sums)
+        )
         key = (touch.path.loop_numbers, touch.path.conditions, terms)
         groups.setdefault(key, (base, {}))[1][tuple(number for _, number in sums)] = None
     if not groups:
@@ -336,7 +309,9 @@ def _footprint(
             for offset in offsets
         )
         move = isl.Map(f"{{ {moves} }}").coalesce()
-        result.append(at_depth(access_relation(touch, program), depth).apply_range(move))
+        result.append(
+            footprint.at_depth(footprint.access_relation(touch, program), depth).apply_range(move)
+        )
     return _union(result), [touch for touch, _ in groups.values()]
 
 
@@ -347,24 +322,24 @@ def _union(relations: Sequence[isl.Map]) -> isl.Map:
     return first.coalesce()
 
 
-def has_exact_footprint(region: SkewRegion, node: Node, array: str, wanted: isl.Map) -> bool:
+def has_exact_footprint(region: SkewRegion, node: ir.Node, array: str, wanted: isl.Map) -> bool:
     """Whether loops in the place of a region touch of an array what is wanted, no more, no less."""
     program = region.isolated_program(node)
     maps = [
-        at_depth(access_relation(touch, program), region.depth)
-        for touch in accesses_of(program, array)
+        footprint.at_depth(footprint.access_relation(touch, program), region.depth)
+        for touch in footprint.accesses_of(program, array)
     ]
     return bool(_union(maps).is_equal(wanted))
 
 
-def _multiply(index: Index, factor: int) -> Index:
-    return IndexOperation(IndexOperator.MULTIPLY, (IndexConstant(factor), index))
+def _multiply(index: ir.Index, factor: int) -> ir.Index:
+    return ir.IndexOperator.MULTIPLY(ir.IndexConstant(factor), index)
 
 
-def _wrap_in_path(path: InstancePath, node: Node) -> Node:
+def _wrap_in_path(path: footprint.InstancePath, node: ir.Node) -> ir.Node:
     """Return a node with the loops and the conditions around it that lead to another one."""
     for condition, holds in path.conditions:
-        node = Guard(condition, node, None) if holds else Guard(condition, Block(()), node)
+        node = ir.Guard(condition, node, None) if holds else ir.Guard(condition, ir.Block(()), node)
     for loop in reversed(path.loops):
         node = replace(loop, body=node)
     return node

@@ -26,18 +26,7 @@ import islpy as isl
 from polygym.codegen.analysis.footprint import InstancePath
 from polygym.codegen.common.loop_annotation import DiagonalLoop, UnrollAndJam, VectorLoop
 from polygym.codegen.generation.isl_ast import scan_set
-from polygym.codegen.loopir.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexConstant,
-    Instance,
-    Loop,
-    LoopProgram,
-    Node,
-    loops_in,
-    map_children,
-)
+from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.codegen.recurrences.skewed_copies.plan import (
@@ -46,11 +35,7 @@ from polygym.codegen.recurrences.skewed_copies.plan import (
     has_exact_footprint,
     plan_copies,
 )
-from polygym.codegen.transforms.packed_tiles import (
-    copy_back_statement,
-    copy_in_statement,
-    tile_array,
-)
+from polygym.codegen.transforms import packed_tiles
 from polygym.codegen.transforms.tile_packing import with_renamed_registers
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.errors import InternalError
@@ -60,9 +45,9 @@ from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import attempt_bounded, unbounded_operations
 
 
-def apply_skewed_copies(program: LoopProgram) -> LoopProgram:
+def apply_skewed_copies(program: ir.LoopProgram) -> ir.LoopProgram:
     """Apply every ``DiagonalLoop`` annotation: vectors through copies, else a jammed loop."""
-    if not any(isinstance(loop.annotation, DiagonalLoop) for loop in loops_in(program.body)):
+    if not any(isinstance(loop.annotation, DiagonalLoop) for loop in ir.loops_in(program.body)):
         return program
     skewing = _SkewedCopies(program)
     body = skewing.visit_node(program.body, InstancePath())
@@ -75,50 +60,50 @@ class _DeclaredCopy:
 
     copy: SkewedCopy
     array: Array
-    copy_in: tuple[Node, Statement] | None
-    copy_back: tuple[Node, Statement] | None
+    copy_in: tuple[ir.Node, Statement] | None
+    copy_back: tuple[ir.Node, Statement] | None
 
 
 class _SkewedCopies:
     """Goes through a program, and collects the arrays and statements that it takes."""
 
-    def __init__(self, program: LoopProgram) -> None:
+    def __init__(self, program: ir.LoopProgram) -> None:
         self.program = program
         self.names = CodegenNames(program.scop)
-        self.counters = {loop.variable for loop in loops_in(program.body)}
+        self.counters = {loop.variable for loop in ir.loops_in(program.body)}
         self.arrays: list[Array] = []
-        self.extents: list[tuple[Index, ...]] = []
+        self.extents: list[tuple[ir.Index, ...]] = []
         self.statements: list[Statement] = []
         self.room = TUNING.max_total_skewed_bytes
 
-    def visit_node(self, node: Node, way: InstancePath) -> Node:
+    def visit_node(self, node: ir.Node, way: InstancePath) -> ir.Node:
         """Return what becomes of a node, to which the loops and conditions of a way lead."""
         match node:
-            case Loop(annotation=DiagonalLoop(copies=copies)):
+            case ir.Loop(annotation=DiagonalLoop(copies=copies)):
                 return replace(node, annotation=UnrollAndJam(copies))
-            case Instance():
+            case ir.Instance():
                 return node
         skewed = self._transform_region(node, way)
         if skewed is not None:
             return skewed
         match node:
-            case Loop(body=body):
+            case ir.Loop(body=body):
                 return replace(
                     node, body=self.visit_node(body, replace(way, loops=(*way.loops, node)))
                 )
-            case Guard(condition, then, otherwise):
+            case ir.Guard(condition, then, otherwise):
                 within = [
                     replace(way, conditions=(*way.conditions, (condition, holds)))
                     for holds in (True, False)
                 ]
                 other = None if otherwise is None else self.visit_node(otherwise, within[1])
-                return Guard(condition, self.visit_node(then, within[0]), other)
+                return ir.Guard(condition, self.visit_node(then, within[0]), other)
             case _:
-                return map_children(node, lambda part: self.visit_node(part, way))
+                return ir.map_children(node, lambda part: self.visit_node(part, way))
 
-    def _transform_region(self, node: Node, way: InstancePath) -> Node | None:
+    def _transform_region(self, node: ir.Node, way: InstancePath) -> ir.Node | None:
         """Return a region with copies, None where it gets none."""
-        if not any(isinstance(loop.annotation, DiagonalLoop) for loop in loops_in(node)):
+        if not any(isinstance(loop.annotation, DiagonalLoop) for loop in ir.loops_in(node)):
             return None
         region = SkewRegion(node, way, self.program)
         region = replace(region, program=region.isolated_program(node))
@@ -136,32 +121,32 @@ class _SkewedCopies:
         for declared_copy in declared_copies:
             self.room -= declared_copy.copy.size
             self.arrays.append(declared_copy.array)
-            self.extents.append(tuple(map(IndexConstant, declared_copy.copy.padded_lengths)))
+            self.extents.append(tuple(map(ir.IndexConstant, declared_copy.copy.padded_lengths)))
         there = [copy_.copy_in for copy_ in declared_copies if copy_.copy_in is not None]
         back = [copy_.copy_back for copy_ in declared_copies if copy_.copy_back is not None]
         self.statements += [statement for _, statement in (*there, *back)]
         moved = self._redirect_accesses(node, declared_copies)
-        return Block((*(loops for loops, _ in there), moved, *(loops for loops, _ in back)))
+        return ir.Block((*(loops for loops, _ in there), moved, *(loops for loops, _ in back)))
 
     def _declare_copy(self, copy: SkewedCopy, region: SkewRegion) -> _DeclaredCopy | None:
         """Return a copy with the loops that fill and empty it; None where isl's are not exact."""
         array = copy.skew.array
         name = self.names.fresh(f"{array.name}_skewed")
-        declared = tile_array(array, name, copy.padded_lengths)
+        declared = packed_tiles.tile_array(array, name, copy.padded_lengths)
         iterators = tuple(self.names.fresh(f"{name}_{place}") for place in range(array.rank))
         here = ["0"] * array.rank
         back_name = self.names.fresh(f"{name}_back")
         statements = (
-            copy_in_statement(array, name, iterators, here),
-            copy_back_statement(array, name, back_name, iterators, here),
+            packed_tiles.copy_in_statement(array, name, iterators, here),
+            packed_tiles.copy_back_statement(array, name, back_name, iterators, here),
         )
-        result: list[tuple[Node, Statement] | None] = []
+        result: list[tuple[ir.Node, Statement] | None] = []
         for statement, wanted in zip(statements, (copy.read, copy.written), strict=True):
             if wanted is None:
                 result.append(None)
                 continue
             loops = self._copy_loops(copy, region, statement, wanted)
-            extents = tuple(map(IndexConstant, copy.padded_lengths))
+            extents = tuple(map(ir.IndexConstant, copy.padded_lengths))
             program = region.program
             extended = program.extended(program.body, [declared], [extents], [statement])
             alone = replace(region, program=extended)
@@ -172,17 +157,17 @@ class _SkewedCopies:
 
     def _copy_loops(
         self, copy: SkewedCopy, region: SkewRegion, statement: Statement, wanted: isl.Map
-    ) -> Node:
+    ) -> ir.Node:
         """Return the loops that copy elements there, or back."""
         is_back = statement.write.array == copy.skew.array.name
         counters = [
             self._fresh_counter(f"{statement.name}_{place}") for place in range(len(copy.origin))
         ]
 
-        def instance(subscripts: tuple[Index, ...]) -> Instance:
+        def instance(subscripts: tuple[ir.Index, ...]) -> ir.Instance:
             place = copy.copy_subscripts(subscripts)
             write, read = (subscripts, place) if is_back else (place, subscripts)
-            return Instance(statement.name, subscripts, write, (read,))
+            return ir.Instance(statement.name, subscripts, write, (read,))
 
         return scan_set(wanted, region.counter_values(), region.counters, counters, instance)
 
@@ -194,7 +179,7 @@ class _SkewedCopies:
         self.counters.add(result)
         return result
 
-    def _redirect_accesses(self, node: Node, made: Sequence[_DeclaredCopy]) -> Node:
+    def _redirect_accesses(self, node: ir.Node, made: Sequence[_DeclaredCopy]) -> ir.Node:
         """Return a region whose statements use the copies, and whose diagonals run in vectors."""
         copies = {copy.copy.skew.array.name: copy for copy in made}
         renamed: dict[str, str] = {}
@@ -215,16 +200,16 @@ class _SkewedCopies:
                     replace(statement, name=renamed[name], write=write, body=body)
                 )
 
-        def walk(part: Node) -> Node:
+        def walk(part: ir.Node) -> ir.Node:
             match part:
-                case Loop(annotation=DiagonalLoop(bits=bits)):
+                case ir.Loop(annotation=DiagonalLoop(bits=bits)):
                     return replace(part, body=walk(part.body), annotation=VectorLoop(bits, 1))
-                case Loop():
-                    return map_children(with_renamed_registers(part, renamed), walk)
-                case Instance(statement=name) if name in renamed:
+                case ir.Loop():
+                    return ir.map_children(with_renamed_registers(part, renamed), walk)
+                case ir.Instance(statement=name) if name in renamed:
                     statement = scop.statement(name)
 
-                    def place(array: str, subscripts: tuple[Index, ...]) -> tuple[Index, ...]:
+                    def place(array: str, subscripts: tuple[ir.Index, ...]) -> tuple[ir.Index, ...]:
                         own = copies.get(array)
                         return subscripts if own is None else own.copy.copy_subscripts(subscripts)
 
@@ -236,7 +221,7 @@ class _SkewedCopies:
                         reads=tuple(place(read.array, indices) for read, indices in reads),
                     )
                 case _:
-                    return map_children(part, walk)
+                    return ir.map_children(part, walk)
 
         return walk(node)
 

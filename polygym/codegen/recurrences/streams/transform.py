@@ -38,24 +38,7 @@ from math import prod
 
 from polygym.codegen.analysis.footprint import InstancePath, instances_with_paths
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, ParallelLoop, ScalarReplacement
-from polygym.codegen.loopir.index_arithmetic import (
-    coefficient,
-    depends_on,
-    evaluate_index,
-    strides_along,
-)
-from polygym.codegen.loopir.ir import (
-    Guard,
-    Index,
-    Instance,
-    Lanes,
-    Loop,
-    LoopProgram,
-    Node,
-    Prefetch,
-    instances_in,
-    loops_in,
-)
+from polygym.codegen.loopir import index_arithmetic, ir
 from polygym.codegen.loopir.nests import sequence_parts
 from polygym.codegen.loopir.pass_types import loop_pass
 from polygym.ir.expressions import Load, Update
@@ -66,11 +49,11 @@ from polygym.mapping.tuning_parameters import TUNING
 _MIN_ELEMENT_BYTES = 4  # narrower numbers are rounded as they are stored
 _STREAM_VECTOR_BYTES = (16, 32, 64)  # bytes that go past the caches at once
 
-StreamedAccess = tuple[str, tuple[Index, ...], Lanes | None]
-InstanceVisit = tuple[Instance, InstancePath]
+StreamedAccess = tuple[str, tuple[ir.Index, ...], ir.Lanes | None]
+InstanceVisit = tuple[ir.Instance, InstancePath]
 
 
-def apply_streams(program: LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) -> LoopProgram:
+def apply_streams(program: ir.LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) -> ir.LoopProgram:
     """Return a program that knows what goes past the caches, and what to ask for ahead.
 
     That matters for arrays of ``min_bytes`` bytes or more.
@@ -80,7 +63,7 @@ def apply_streams(program: LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) -> Lo
         return program
     past: set[str] = set()
     elsewhere: set[str] = set()
-    ahead: dict[tuple[str, int], Prefetch] = {}
+    ahead: dict[tuple[str, int], ir.Prefetch] = {}
     for nest in sequence_parts(program.body):
         visits = tuple(instances_with_paths(nest))
         own = (
@@ -111,7 +94,7 @@ class _LargeArray:
 class _StreamPlanner:
     """Looks at the nests of a program, one after the other."""
 
-    def __init__(self, program: LoopProgram, least: int) -> None:
+    def __init__(self, program: ir.LoopProgram, least: int) -> None:
         self.program, self.least = program, least
         self.sizes = dict(program.sizes or ())
         self.large = dict(self._large_arrays()) if program.sizes is not None else {}
@@ -123,13 +106,13 @@ class _StreamPlanner:
                 or not extents
             ):
                 continue
-            sizes = [evaluate_index(extent, self.sizes) for extent in extents]
+            sizes = [index_arithmetic.evaluate_index(extent, self.sizes) for extent in extents]
             if prod(sizes) * array.type.size >= self.least:
                 strides = tuple(prod(sizes[place + 1 :]) for place in range(len(sizes)))
                 yield array.name, _LargeArray(array, strides, prod(sizes))
 
     def nontemporal_statements(
-        self, nest: Node, visits: tuple[InstanceVisit, ...]
+        self, nest: ir.Node, visits: tuple[InstanceVisit, ...]
     ) -> Iterator[str]:
         """Yield the statements of a nest that write past the caches."""
         kept = _register_statements(nest)
@@ -147,7 +130,7 @@ class _StreamPlanner:
             if self._reads_only_own_values(nest, array):
                 yield from names
 
-    def _writes_vectors(self, instance: Instance) -> bool:
+    def _writes_vectors(self, instance: ir.Instance) -> bool:
         """Whether an instance writes neighbours in memory, in lanes or from a turned tile."""
         statement = self._statement(instance)
         if isinstance(statement.body, Update) or statement.write.gathered:
@@ -159,8 +142,8 @@ class _StreamPlanner:
         counter = instance.lanes.variable
         return (
             instance.lanes.width * size in _STREAM_VECTOR_BYTES
-            and coefficient(last, counter) == 1
-            and not any(depends_on(other, counter) for other in others)
+            and index_arithmetic.coefficient(last, counter) == 1
+            and not any(index_arithmetic.depends_on(other, counter) for other in others)
         )
 
     def _reads_tile(self, statement: Statement) -> bool:
@@ -171,15 +154,15 @@ class _StreamPlanner:
             self.program.scop.array(statement.body.access.array).storage_class is StorageClass.TILE
         )
 
-    def _reads_only_own_values(self, node: Node, array: str) -> bool:
+    def _reads_only_own_values(self, node: ir.Node, array: str) -> bool:
         """Whether every read of an array is of what stands before it in the same iteration.
 
         No loop and no condition stand between.
         """
         written: set[StreamedAccess] = set()
         for part in sequence_parts(node):
-            if not isinstance(part, Instance):
-                below = (part.body,) if isinstance(part, Loop) else _sequence_parts(part)
+            if not isinstance(part, ir.Instance):
+                below = (part.body,) if isinstance(part, ir.Loop) else _sequence_parts(part)
                 if not all(self._reads_only_own_values(one, array) for one in below):
                     return False
                 written.clear()
@@ -197,7 +180,7 @@ class _StreamPlanner:
 
     def prefetched_reads(
         self, visits: tuple[InstanceVisit, ...], past: set[str]
-    ) -> Iterator[Prefetch]:
+    ) -> Iterator[ir.Prefetch]:
         """Yield the reads of a nest of which lines are asked for ahead, each element's once.
 
         What the nest writes ``nontemporal_statements`` the caches it reads from registers.
@@ -224,8 +207,8 @@ class _StreamPlanner:
                     yield prefetch
 
     def _prefetch_loop(
-        self, instance: Instance, way: InstancePath, number: int, known: _LargeArray
-    ) -> Prefetch | None:
+        self, instance: ir.Instance, way: InstancePath, number: int, known: _LargeArray
+    ) -> ir.Prefetch | None:
         """Return along which loop the next piece of a read is asked for; None where it is not."""
         statement = self._statement(instance)
         read, size = instance.reads[number], known.array.type.size
@@ -245,14 +228,14 @@ class _StreamPlanner:
         else:
             place = len(way.loops) - 2
             counter = instance.lanes.variable
-            steps = [coefficient(subscript, counter) for subscript in read]
+            steps = [index_arithmetic.coefficient(subscript, counter) for subscript in read]
             if place < 0 or any(steps[:-1]) or steps[-1] != 1 or instance.lanes.active is not None:
                 return None
             inner, outer = way.loops[place + 1], way.loops[place]
-            if not depends_on(instance.lanes.base, inner.variable):
+            if not index_arithmetic.depends_on(instance.lanes.base, inner.variable):
                 return None
             bytes_ = size * _trip_count(inner, values) * inner.step
-            growth = strides_along(read, outer.variable)
+            growth = index_arithmetic.strides_along(read, outer.variable)
             if growth is None:
                 return None
             pairs = zip(growth, known.strides, strict=True)
@@ -263,7 +246,7 @@ class _StreamPlanner:
         if loop.annotation != SEQUENTIAL_LOOP or not bytes_:
             return None
         pieces = -(-TUNING.prefetch_bytes // bytes_)
-        return Prefetch(statement.name, number, loop.variable, pieces * loop.step)
+        return ir.Prefetch(statement.name, number, loop.variable, pieces * loop.step)
 
     def _is_touched_once(self, array: str, visits: list[InstanceVisit]) -> bool:
         """Whether instances touch more of an array than a cache has, each element about once."""
@@ -274,13 +257,13 @@ class _StreamPlanner:
             and count <= TUNING.max_touches * known.elements
         )
 
-    def _instance_elements(self, instance: Instance, way: InstancePath) -> int:
+    def _instance_elements(self, instance: ir.Instance, way: InstancePath) -> int:
         """Return about how many elements an instance writes."""
         values, lanes = self._midpoints(way), 1
         if instance.lanes is not None:
             lanes = instance.lanes.width
             if instance.lanes.active is not None:
-                lanes = min(lanes, evaluate_index(instance.lanes.active, values))
+                lanes = min(lanes, index_arithmetic.evaluate_index(instance.lanes.active, values))
         return max(0, lanes) * prod(_trip_count(loop, values) for loop in way.loops)
 
     def _midpoints(self, way: InstancePath) -> dict[str, int]:
@@ -288,15 +271,19 @@ class _StreamPlanner:
         values = dict(self.sizes)
         for loop in way.loops:
             half = _trip_count(loop, values) // 2
-            values[loop.variable] = evaluate_index(loop.lower, values) + half * loop.step
+            values[loop.variable] = (
+                index_arithmetic.evaluate_index(loop.lower, values) + half * loop.step
+            )
         return values
 
-    def _statement(self, instance: Instance) -> Statement:
+    def _statement(self, instance: ir.Instance) -> Statement:
         return self.program.scop.statement(instance.statement)
 
 
-def _trip_count(loop: Loop, values: Mapping[str, int]) -> int:
-    span = evaluate_index(loop.upper, values) - evaluate_index(loop.lower, values)
+def _trip_count(loop: ir.Loop, values: Mapping[str, int]) -> int:
+    span = index_arithmetic.evaluate_index(loop.upper, values) - index_arithmetic.evaluate_index(
+        loop.lower, values
+    )
     return max(0, span // loop.step + 1)
 
 
@@ -308,8 +295,8 @@ def _innermost_branching_loop(way: InstancePath) -> int:
     return place
 
 
-def _varies_with(loop: Loop, subscripts: tuple[Index, ...]) -> bool:
-    return any(depends_on(subscript, loop.variable) for subscript in subscripts)
+def _varies_with(loop: ir.Loop, subscripts: tuple[ir.Index, ...]) -> bool:
+    return any(index_arithmetic.depends_on(subscript, loop.variable) for subscript in subscripts)
 
 
 def _is_stored_exactly(array: Array) -> bool:
@@ -317,22 +304,22 @@ def _is_stored_exactly(array: Array) -> bool:
     return array.type.size >= _MIN_ELEMENT_BYTES
 
 
-def _sequence_parts(node: Node) -> tuple[Node, ...]:
-    assert isinstance(node, Guard)
+def _sequence_parts(node: ir.Node) -> tuple[ir.Node, ...]:
+    assert isinstance(node, ir.Guard)
     return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
 
 
-def _register_statements(nest: Node) -> frozenset[str]:
+def _register_statements(nest: ir.Node) -> frozenset[str]:
     """Return the statements whose elements loops keep in registers or in copies of their own."""
     result: set[str] = set()
-    for loop in loops_in(nest):
+    for loop in ir.loops_in(nest):
         match loop.annotation:
             case ScalarReplacement(statements):
                 result |= statements
             case ParallelLoop(_, sums, held):
                 result |= frozenset() if held is None else held.statements
                 if sums:
-                    result |= {instance.statement for instance in instances_in(loop)}
+                    result |= {instance.statement for instance in ir.instances_in(loop)}
             case _:
                 pass
     return frozenset(result)

@@ -22,13 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from polygym.codegen.tree.analysis import default_sizes
 from polygym.codegen.tree.analysis.access_strides import AccessStrides, StrideKind, shares_vectors
-from polygym.codegen.tree.analysis.default_sizes import (
-    RegisterBlock,
-    block_cycles,
-    reduction_block,
-    store_cycles,
-)
 from polygym.ir.scop import Statement
 from polygym.mapping.machine import Machine
 from polygym.mapping.tuning_parameters import TUNING
@@ -40,7 +35,7 @@ class VectorChoice:
 
     vector: int
     jammed: int | None
-    copies: RegisterBlock
+    copies: default_sizes.RegisterBlock
     cycles: float
 
 
@@ -109,11 +104,13 @@ class ReductionShape:
         is_long = is_tight and self.column > TUNING.level_1_bytes
         load = TUNING.level_2_cycles * self.vector_bytes / 32 if is_long else 0.0
         spare = TUNING.spare_registers if is_tight else 0
-        copies = reduction_block(
+        copies = default_sizes.reduction_block(
             rows, columns, width, machine, shared=shared, most=most, spare=spare, load=load
         )
-        one = self.terms * block_cycles(copies, rows, columns, width, shared=shared, load=load)
-        one += store_cycles(rows, columns, width, scattered=scattered)
+        one = self.terms * default_sizes.block_cycles(
+            copies, rows, columns, width, shared=shared, load=load
+        )
+        one += default_sizes.store_cycles(rows, columns, width, scattered=scattered)
         copying = sum(
             self.terms * TUNING.copy_cycles / self._reuse_count(read)
             for read in self.access_strides[vector].transposed_reads

@@ -45,22 +45,13 @@ from polygym.codegen.common.loop_annotation import (
     UnrollAndJam,
     VectorLoop,
 )
+from polygym.codegen.tree import ir as tree_ir
 from polygym.codegen.tree.analysis.access_strides import StrideKind
 from polygym.codegen.tree.analysis.planner_context import THREADED_LOOP_OPTIONS, PlannerContext
 from polygym.codegen.tree.inner_loops.reduction_choice import (
     ReductionChoice,
     ReductionNest,
     choose_reduction,
-)
-from polygym.codegen.tree.ir import (
-    Band,
-    BandMember,
-    Branch,
-    Leaf,
-    SequenceNode,
-    Tree,
-    loop_path,
-    restrict_member,
 )
 from polygym.codegen.tree.loop_context import LoopContext, order_groups
 
@@ -78,7 +69,7 @@ class NestedReduction:
     lengths: tuple[int, ...]
     sizes: tuple[int, ...]
     annotated_members: frozenset[int]
-    tree: Tree
+    tree: tree_ir.Tree
 
 
 @dataclass(frozen=True)
@@ -89,29 +80,29 @@ class _BandSplit:
     when one of the ``reduction_members`` does.
     """
 
-    band: Band
+    band: tree_ir.Band
     places: tuple[int, ...]
-    outer: tuple[BandMember, ...]
-    reduction_members: tuple[BandMember, ...]
+    outer: tuple[tree_ir.BandMember, ...]
+    reduction_members: tuple[tree_ir.BandMember, ...]
 
     @property
-    def free(self) -> tuple[BandMember, ...]:
+    def free(self) -> tuple[tree_ir.BandMember, ...]:
         """The independent members."""
         return tuple(self.band.members[place] for place in self.places)
 
     def loops(self, name: str) -> ReductionNest:
         """Return the loops of one statement; of its sum those that move in its iterators."""
         free, outer, inner = (
-            tuple(restrict_member(member, self.band.statements, (name,)) for member in part)
+            tuple(tree_ir.restrict_member(member, self.band.statements, (name,)) for member in part)
             for part in (self.free, self.outer, self.reduction_members)
         )
-        below = (*inner, *loop_path(self.band.child, name))
+        below = (*inner, *tree_ir.loop_path(self.band.child, name))
         summed = tuple(member for member in below if any(member.rows[0].iterators))
         return ReductionNest(name, free, outer, summed)
 
 
 def plan_nested_reduction(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> NestedReduction | None:
     """Return the points of a band with a sum over several loops below, arranged; None if unfit."""
     return context.memoized(
@@ -124,7 +115,7 @@ def plan_nested_reduction(
 
 
 def _plan_nested_reduction(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> NestedReduction | None:
     if context.sizes is None or not context.mapping.scalar_replacement or not context.has_vectors:
         return None
@@ -148,7 +139,8 @@ def _plan_nested_reduction(
     )
     tree = _shared_tree(split, chosen, sorted(busy), _inner_ranks(split, context))
     if not all(
-        context.has_requested_order(loop_path(tree, name), band, name) for name in band.statements
+        context.has_requested_order(tree_ir.loop_path(tree, name), band, name)
+        for name in band.statements
     ):
         return None
     return NestedReduction(split.places, reach, near, busy, tree)
@@ -161,7 +153,7 @@ def _inner_ranks(split: _BandSplit, context: PlannerContext) -> tuple[int, ...]:
 
 
 def _split_band(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> tuple[_BandSplit, tuple[tuple[str, ...], ...] | None]:
     """Tell the members of a band apart, and find an order for its statements inside of them."""
     places = tuple(place for place, member in enumerate(band.members) if member.coincident)
@@ -178,15 +170,19 @@ def _split_band(
 
 
 def _changes_written_element(
-    member: BandMember, band: Band, loop_context: LoopContext, context: PlannerContext
+    member: tree_ir.BandMember,
+    band: tree_ir.Band,
+    loop_context: LoopContext,
+    context: PlannerContext,
 ) -> bool:
     """Whether some statement writes another element when the member of its band advances."""
     for name in band.statements:
         own = [
-            restrict_member(band_member, band.statements, (name,)) for band_member in band.members
+            tree_ir.restrict_member(band_member, band.statements, (name,))
+            for band_member in band.members
         ]
         moves = context.access_strides(
-            (name,), loop_context.rows, [*own, *loop_path(band.child, name)]
+            (name,), loop_context.rows, [*own, *tree_ir.loop_path(band.child, name)]
         )
         if moves[band.members.index(member)][name].write is not StrideKind.ZERO:
             return True
@@ -208,7 +204,7 @@ def _statement_choices(
 
 def _shared_tree(
     split: _BandSplit, choices: Many[ReductionChoice], busy: Many[int], ranks: Many[int]
-) -> Band:
+) -> tree_ir.Band:
     """Return the loops that all statements share, and below them the branch of each.
 
     Of the free members without annotations those come last that need the same vectors again in
@@ -220,11 +216,11 @@ def _shared_tree(
     )
     common = tuple(free[place] for place in order if place not in busy)
     branches = tuple(
-        Branch((choice.loops.statement,), _statement_band(choice, busy, ranks))
+        tree_ir.Branch((choice.loops.statement,), _statement_band(choice, busy, ranks))
         for choice in choices
     )
-    below = branches[0].child if len(branches) == 1 else SequenceNode(branches)
-    return Band(statements, (*common, *split.outer), below)
+    below = branches[0].child if len(branches) == 1 else tree_ir.SequenceNode(branches)
+    return tree_ir.Band(statements, (*common, *split.outer), below)
 
 
 def _reloads_vectors(place: int, choices: Many[ReductionChoice]) -> bool:
@@ -232,7 +228,9 @@ def _reloads_vectors(place: int, choices: Many[ReductionChoice]) -> bool:
     return all(place in choice.reloading_members for choice in choices if choice.is_replaced)
 
 
-def _statement_band(choice: ReductionChoice, busy: Many[int], member_ranks: Many[int]) -> Band:
+def _statement_band(
+    choice: ReductionChoice, busy: Many[int], member_ranks: Many[int]
+) -> tree_ir.Band:
     """Return the loops of one statement below those that all of them share.
 
     Free members without an annotation come first, then the jammed one, then the one that runs in
@@ -247,8 +245,8 @@ def _statement_band(choice: ReductionChoice, busy: Many[int], member_ranks: Many
     members = tuple(
         replace(choice.loops.free_members[place], annotation=annotations[place]) for place in order
     )
-    below: Tree = Leaf()
+    below: tree_ir.Tree = tree_ir.Leaf()
     for member in reversed(choice.loops.reduction_members):
         held = replace(member, coincident=False, annotation=ScalarReplacement(frozenset(name)))
-        below = Band(name, (held,), below)
-    return Band(name, members, below)
+        below = tree_ir.Band(name, (held,), below)
+    return tree_ir.Band(name, members, below)

@@ -5,14 +5,7 @@ alone; for small sums of known sizes the block is chosen that takes the fewest c
 is left over (:mod:`polygym.codegen.tree.analysis.default_sizes`).
 """
 
-from polygym.codegen.common.loop_annotation import (
-    DiagonalLoop,
-    LaneRows,
-    LoopAnnotation,
-    ScalarReplacement,
-    UnrollAndJam,
-    VectorLoop,
-)
+from polygym.codegen.common import loop_annotation
 from polygym.codegen.recurrences.skewed_copies.analysis import skewed_arrays, skewed_vector_bits
 from polygym.codegen.recurrences.streams.analysis import exceeds_last_level_cache
 from polygym.codegen.tree.analysis.access_strides import StrideKind, shared_vectors, shares_vectors
@@ -116,16 +109,18 @@ def apply_requested(default: RegisterBlock, context: PlannerContext) -> Register
     )
 
 
-def annotations_of(group: StatementGroup, context: PlannerContext) -> dict[int, LoopAnnotation]:
+def annotations_of(
+    group: StatementGroup, context: PlannerContext
+) -> dict[int, loop_annotation.LoopAnnotation]:
     """Return what the members of a group are given to do, by their place."""
     chosen = group.roles
-    loop_annotations: dict[int, LoopAnnotation] = {}
+    loop_annotations: dict[int, loop_annotation.LoopAnnotation] = {}
     if group.has_recurrence_lanes and chosen.jammed is not None:
         number = choose_block(group, context)
         usual = 1 if _exceeds_cache(group, context) else TUNING.lane_vectors
         vectors = context.mapping.vector_copies or usual
         loop_annotations = {
-            chosen.jammed: LaneRows(context.vector_bits, vectors, number.unroll_jam)
+            chosen.jammed: loop_annotation.LaneRows(context.vector_bits, vectors, number.unroll_jam)
         }
     elif chosen.vector is not None or chosen.jammed is not None:
         number = choose_block(group, context)
@@ -133,23 +128,25 @@ def annotations_of(group: StatementGroup, context: PlannerContext) -> dict[int, 
             chosen.vector, chosen.jammed, number, context.vector_bits
         )
         if chosen.jammed in loop_annotations and skewed_arrays(group, context):
-            loop_annotations[chosen.jammed] = DiagonalLoop(
+            loop_annotations[chosen.jammed] = loop_annotation.DiagonalLoop(
                 skewed_vector_bits(context), number.unroll_jam
             )
     if chosen.reduction is not None and group.replaced_statements:
-        loop_annotations[chosen.reduction] = ScalarReplacement(group.replaced_statements)
+        loop_annotations[chosen.reduction] = loop_annotation.ScalarReplacement(
+            group.replaced_statements
+        )
     return loop_annotations
 
 
 def make_annotations(
     vector: int | None, jammed: int | None, copies: RegisterBlock, bits: int
-) -> dict[int, LoopAnnotation]:
+) -> dict[int, loop_annotation.LoopAnnotation]:
     """Return what the loop that runs in vectors and the jammed one are given to do."""
-    loop_annotations: dict[int, LoopAnnotation] = {}
+    loop_annotations: dict[int, loop_annotation.LoopAnnotation] = {}
     if vector is not None:
-        loop_annotations[vector] = VectorLoop(bits, copies.vector_copies)
+        loop_annotations[vector] = loop_annotation.VectorLoop(bits, copies.vector_copies)
     if jammed is not None and copies.unroll_jam > 1:
-        loop_annotations[jammed] = UnrollAndJam(copies.unroll_jam)
+        loop_annotations[jammed] = loop_annotation.UnrollAndJam(copies.unroll_jam)
     return loop_annotations
 
 

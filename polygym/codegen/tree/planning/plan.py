@@ -61,14 +61,7 @@ from polygym.codegen.tree.ir import (
     is_innermost,
 )
 from polygym.codegen.tree.loop_context import LoopContext
-from polygym.codegen.tree.planning.tile_sizes import (
-    early_term_sizes,
-    independent_tile_sizes,
-    outer_band_sizes,
-    partly_sunk_sizes,
-    point_band_sizes,
-    reduction_sizes,
-)
+from polygym.codegen.tree.planning import tile_sizes
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
 from polygym.codegen.tree.transforms.parallel_reductions import ReductionParallelizer
 from polygym.codegen.tree.transforms.parallelization import Parallelizer
@@ -232,7 +225,7 @@ class _TreePlanner:
         """Map a band below which there are no more loops."""
         arrangement, points = self._arrange(band, loop_context)
         if may_have_independent_tiles(band, loop_context, self.context):
-            sizes = independent_tile_sizes(band, tiled, loop_context, self.context)
+            sizes = tile_sizes.independent_tile_sizes(band, tiled, loop_context, self.context)
             tiles = self._tiles(band, sizes, loop_context)
             free = tiles.levels and find_independent_tiles(
                 band, tiles.levels[-1], loop_context, self.context
@@ -241,7 +234,7 @@ class _TreePlanner:
                 return tiles.around(
                     self._split_independent(points, band.statements, free, tiles.is_parallel)
                 )
-        sizes = point_band_sizes(band, arrangement, tiled, loop_context, self.context)
+        sizes = tile_sizes.point_band_sizes(band, arrangement, tiled, loop_context, self.context)
         tiles = self._tiles(band, sizes, loop_context)
         return tiles.around(self.parallelizer.parallelize_tree(points, parallel=tiles.is_parallel))
 
@@ -303,7 +296,7 @@ class _TreePlanner:
         Tiles beside each other may write parts of the same rows, of which processors fetch more
         than is asked for: so a thread gets tiles that follow each other.
         """
-        sizes = partly_sunk_sizes(band, tiled, loop_context, self.context)
+        sizes = tile_sizes.partly_sunk_sizes(band, tiled, loop_context, self.context)
         tiles = self._with_contiguous_chunks()._tiles(band, sizes, loop_context)
         members, parallel = self.parallelizer.parallelize_members(
             band.statements, band.members[: partly.staying_count], parallel=tiles.is_parallel
@@ -318,7 +311,7 @@ class _TreePlanner:
         """Tile the free members of a sum over several loops."""
         points = tuple(band.members[place] for place in found.places)
         before = tuple(tiled[place] for place in found.places)
-        sizes = reduction_sizes(found, self.mapping, parallel=loop_context.is_parallel)
+        sizes = tile_sizes.reduction_sizes(found, self.mapping, parallel=loop_context.is_parallel)
         sizes = _remaining_sizes(sizes, before)
         tiles = self._tiles(Band(band.statements, points, found.tree), sizes, loop_context)
         return tiles.around(
@@ -357,7 +350,9 @@ class _TreePlanner:
             arrangement = choose_arrangement(inside, below, self.context)
             if not arrangement.is_profitable:
                 return None
-            every = point_band_sizes(inside, arrangement, (*before, *rest), below, self.context)
+            every = tile_sizes.point_band_sizes(
+                inside, arrangement, (*before, *rest), below, self.context
+            )
             own = every[: len(points)]
             sizes = own if any(size > 1 for size in own) else sizes
         sizes = _remaining_sizes(sizes, before)
@@ -378,7 +373,7 @@ class _TreePlanner:
         )
         if terms is None:
             return None
-        sizes = early_term_sizes(band, tiled, loop_context, self.context)
+        sizes = tile_sizes.early_term_sizes(band, tiled, loop_context, self.context)
         tiles = self._tiles(band, sizes, loop_context)
         if (
             len({*sizes}) > 1
@@ -410,7 +405,7 @@ class _TreePlanner:
         """Map a band whose points stay above what is below."""
         tiles = self._tiles(
             band,
-            outer_band_sizes(band, tiled, loop_context, self.mapping, self.context.scop),
+            tile_sizes.outer_band_sizes(band, tiled, loop_context, self.mapping, self.context.scop),
             loop_context,
         )
         ordered = self.context.in_requested_order(band.statements, band.members)

@@ -5,19 +5,9 @@ around it: tiles would cut the same points once more.
 """
 
 from polygym.codegen.recurrences.skewed_copies.analysis import skewed_arrays
-from polygym.codegen.tree.analysis.default_sizes import (
-    default_tile_sizes,
-    enlarged_row_tiles,
-    larger_stencil_tiles,
-    outer_tile_sizes,
-    skewed_stencil_tiles,
-    whole_row_tiles,
-)
+from polygym.codegen.tree.analysis import default_sizes
 from polygym.codegen.tree.analysis.planner_context import THREADED_LOOP_OPTIONS, PlannerContext
-from polygym.codegen.tree.analysis.trip_counts import (
-    has_uniform_work,
-    inner_trip_count,
-)
+from polygym.codegen.tree.analysis.trip_counts import has_uniform_work, inner_trip_count
 from polygym.codegen.tree.inner_loops.arrangement import Arrangement, choose_arrangement
 from polygym.codegen.tree.inner_loops.nested_reduction import NestedReduction
 from polygym.codegen.tree.ir import Band
@@ -69,7 +59,7 @@ def _default_sizes(
         swept = _streamed_row_sizes(band, chosen.streamed_member, loop_context, context)
         if swept is not None:
             return swept
-    sizes = default_tile_sizes(
+    sizes = default_sizes.default_tile_sizes(
         members,
         context.access_strides(band.statements, loop_context.rows, members),
         roles,
@@ -85,13 +75,13 @@ def _default_sizes(
     elif skewed:
         sizes = _stencil_sizes(sizes, band, loop_context, context)
         bytes_ = sum(context.scop.array(name).type.size for name in skewed)
-        sizes = skewed_stencil_tiles(sizes, bytes_, context.machine)
+        sizes = default_sizes.skewed_stencil_tiles(sizes, bytes_, context.machine)
     if context.sizes is not None and roles.has_all_roles:
         names = band.statements
         found = context.trip_counts(names, members, loop_context)
         element = context.scop.widest_element(names)
         assert roles.jammed is not None
-        sizes = enlarged_row_tiles(
+        sizes = default_sizes.enlarged_row_tiles(
             sizes,
             roles,
             found[roles.jammed],
@@ -100,7 +90,9 @@ def _default_sizes(
                 context.scop, names, band.members[roles.jammed], context.sizes
             ),
         )
-        sizes = whole_row_tiles(sizes, roles, found, element, context.machine, mapping.threads)
+        sizes = default_sizes.whole_row_tiles(
+            sizes, roles, found, element, context.machine, mapping.threads
+        )
     return sizes
 
 
@@ -113,7 +105,7 @@ def _stencil_sizes(
     first, second, *_ = band.members
     names, parameters = band.statements, loop_context.parameters
     reach = inner_trip_count(context.scop, names, second, first, parameters, context.sizes)
-    return larger_stencil_tiles(sizes, reach, context.mapping.threads)
+    return default_sizes.larger_stencil_tiles(sizes, reach, context.mapping.threads)
 
 
 def _streamed_row_sizes(
@@ -208,7 +200,7 @@ def outer_band_sizes(
     if sizes is None:
         if loop_context.is_parallel or not mapping.is_parallel or not mapping.wavefront:
             return nothing
-        sizes = outer_tile_sizes(band.members)
+        sizes = default_sizes.outer_tile_sizes(band.members)
     sizes = _untiled_sizes(band, sizes, tiled, loop_context, scop)
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing
 
@@ -226,7 +218,8 @@ def partly_sunk_sizes(
         if any(member.coincident for member in band.members):
             return nothing
         sizes = tuple(
-            TUNING.sink_tile if size > 1 else 1 for size in outer_tile_sizes(band.members)
+            TUNING.sink_tile if size > 1 else 1
+            for size in default_sizes.outer_tile_sizes(band.members)
         )
     sizes = _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing

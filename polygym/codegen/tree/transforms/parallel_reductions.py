@@ -44,6 +44,7 @@ from polygym.codegen.common.loop_annotation import (
     SequentialLoop,
 )
 from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
+from polygym.codegen.tree import loop_context
 from polygym.codegen.tree.analysis.trip_counts import row_trip_count
 from polygym.codegen.tree.ir import (
     Band,
@@ -56,13 +57,6 @@ from polygym.codegen.tree.ir import (
     map_members,
     restrict_member,
     subtrees,
-)
-from polygym.codegen.tree.loop_context import (
-    are_never_carried,
-    are_weakly_ordered,
-    order_groups,
-    pairs_within,
-    unordered_pairs,
 )
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import Mapping, WorkSharing
@@ -93,7 +87,7 @@ class ReductionParallelizer:
             case SequenceNode():
                 return tree.with_children(
                     lambda branch: self.parallelize_tree(
-                        branch.child, pairs_within(pairs, branch.statements)
+                        branch.child, loop_context.pairs_within(pairs, branch.statements)
                     )
                 )
             case Band():
@@ -132,7 +126,7 @@ class ReductionParallelizer:
         turned = any(isinstance(member.annotation, LaneRows) for member in band.members)
         if not (others and rest) or turned:
             return None
-        order = order_groups([*((name,) for name in others), rest], pairs)
+        order = loop_context.order_groups([*((name,) for name in others), rest], pairs)
         if order is None:
             return None
         branches = tuple(Branch(group, _restrict_tree(band, group)) for group in order)
@@ -160,7 +154,7 @@ class ReductionParallelizer:
             if all(
                 ask([pair], band.statements, part.rows, self.parameters)
                 for part in member.terms
-                for ask in (are_weakly_ordered, are_never_carried)
+                for ask in (loop_context.are_weakly_ordered, loop_context.are_never_carried)
             ):
                 continue
             (array, *others) = pair.dependence.arrays
@@ -237,7 +231,7 @@ def _unordered_pairs(
     """Return the pairs that a loop leaves unordered; of tiles, and of their sums, it may be all."""
     if len(member.terms) > 1 or member.terms[0].size > 1:
         return pairs
-    return unordered_pairs(pairs, statements, member.rows, parameters)
+    return loop_context.unordered_pairs(pairs, statements, member.rows, parameters)
 
 
 def _restrict_tree(tree: Tree, remaining: tuple[str, ...]) -> Tree:

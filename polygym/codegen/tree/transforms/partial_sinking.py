@@ -21,15 +21,9 @@ that would not, and all that would still do; and where the mapping asks for no o
 
 from dataclasses import dataclass
 
+from polygym.codegen.tree import ir as tree_ir
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.inner_loops.arrangement import choose_arrangement
-from polygym.codegen.tree.ir import (
-    Band,
-    Leaf,
-    SequenceNode,
-    Tree,
-    is_innermost,
-)
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.transforms.sinking import sink_points
 
@@ -42,15 +36,15 @@ class PartlySunk:
     """
 
     staying_count: int
-    sunk_band: Band
+    sunk_band: tree_ir.Band
     loop_context: LoopContext
 
 
 def sink_partly(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> PartlySunk | None:
     """Return how some members of a band stay and the others sink; None where that is no gain."""
-    if not isinstance(band.child, SequenceNode):
+    if not isinstance(band.child, tree_ir.SequenceNode):
         return None
     return context.memoized(
         "sink partly", band, loop_context, lambda own: _sunk_partly(band, loop_context, own)
@@ -58,7 +52,7 @@ def sink_partly(
 
 
 def _sunk_partly(
-    band: Band, loop_context: LoopContext, context: PlannerContext
+    band: tree_ir.Band, loop_context: LoopContext, context: PlannerContext
 ) -> PartlySunk | None:
     if not context.has_vectors:
         return None
@@ -69,7 +63,9 @@ def _sunk_partly(
     for staying in range(1, len(band.members)):
         outer, inner = band.members[:staying], band.members[staying:]
         below = loop_context.inside_members(outer, band.statements)
-        rest = Band(band.statements, below.with_coincidence(inner, band.statements), band.child)
+        rest = tree_ir.Band(
+            band.statements, below.with_coincidence(inner, band.statements), band.child
+        )
         if (
             sink_points(rest, below) is not None
             and _vectorized_statements(rest, below, context) > before
@@ -79,13 +75,13 @@ def _sunk_partly(
 
 
 def _vectorized_statements(
-    tree: Tree, loop_context: LoopContext, context: PlannerContext
+    tree: tree_ir.Tree, loop_context: LoopContext, context: PlannerContext
 ) -> frozenset[str]:
     """Return the statements that would run in vectors, if everything sinks that may."""
     match tree:
-        case Leaf():
+        case tree_ir.Leaf():
             return frozenset()
-        case SequenceNode(branches):
+        case tree_ir.SequenceNode(branches):
             parts = [
                 _vectorized_statements(
                     branch.child, loop_context.for_branch(branch.statements), context
@@ -93,11 +89,11 @@ def _vectorized_statements(
                 for branch in branches
             ]
             return frozenset().union(*parts)
-        case Band() if is_innermost(tree):
+        case tree_ir.Band() if tree_ir.is_innermost(tree):
             groups = choose_arrangement(tree, loop_context, context).groups
             names = [group.statements for group in groups if group.has_vectors]
             return frozenset().union(*names)
-        case Band(statements, members, child):
+        case tree_ir.Band(statements, members, child):
             if (sunk := sink_points(tree, loop_context)) is None:
                 return _vectorized_statements(
                     child, loop_context.inside_members(members, statements), context

@@ -33,13 +33,7 @@ loop around orders, so wherever it runs among the others, no pair is reversed.
 
 from dataclasses import dataclass
 
-from polygym.codegen.tree.ir import (
-    Band,
-    BandMember,
-    Branch,
-    SequenceNode,
-    restrict_member,
-)
+from polygym.codegen.tree.ir import Band, BandMember, Branch, SequenceNode, restrict_member
 from polygym.codegen.tree.loop_context import LoopContext, are_weakly_ordered
 
 
