@@ -11,10 +11,11 @@ from polygym.codegen.generation import loop_generation
 from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, Node, count_instances
 from polygym.codegen.pipeline import lower
 from polygym.codegen.tree.build import build_tree
-from polygym.codegen.validate import execution as check_by_running
+from polygym.codegen.validate import execution
 from polygym.codegen.validate.order import WrongLoopsError, check_legal_order
 from polygym.errors import LimitError
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
+from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
@@ -64,7 +65,7 @@ def test_loops_for_all_sizes_take_their_place(mapping: Mapping) -> None:
     program = lower(legal, mapping, sizes)
     assert program.sizes is None
     assert count_instances(program.body) == len(legal.scop.statements)
-    check_by_running.check_by_execution(program.body, build_tree(legal), legal, sizes)
+    execution.check_by_execution(program.body, build_tree(legal), legal, sizes)
 
 
 # A legal schedule of heat-3d; when isl may split its loops, there is no end to them.
@@ -137,9 +138,9 @@ def sampled(name: str, body_of: Callable[[Node], Iterator[Node]]) -> int:
     tree = build_tree(legal)
     body = loop_generation.generate_loops(tree, legal, sizes).body
     count = 0
-    with patch.object(check_by_running, "_MOST_INSTANCES", 0):
+    with patch.object(execution, "TUNING", replace(TUNING, max_checked_instances=0)):
         for node in body_of(body):
-            check_by_running.check_by_execution(node, tree, legal, sizes)
+            execution.check_by_execution(node, tree, legal, sizes)
             count += 1
     return count
 
