@@ -135,11 +135,11 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _larger_caches() -> None:
     """Keep all Scops and dependences of a worker: thousands of tests ask for the same programs."""
-    from polygym.frontend.c.source import parse_cache
+    from polygym.frontend.c.source import parser
     from polygym.poly import dependences
     from polygym.poly.spaces import farkas
 
-    parse_cache._MAX_TOKENS *= 16
+    parser._MAX_TOKENS *= 16
     for module, name in ((dependences, "_dependences"), (farkas, "_conditions")):
         setattr(module, name, lru_cache(maxsize=1024)(getattr(module, name).__wrapped__))
 

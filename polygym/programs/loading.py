@@ -30,14 +30,7 @@ from polygym.frontend.c.source.region_selection import RegionSelection, parse_se
 from polygym.ir.gathers import computed_subscripts
 from polygym.ir.scop import Scop
 from polygym.poly.evaluation import context_holds, nearest_admissible
-from polygym.programs.comprehensions import (
-    comprehension_hint,
-    comprehension_initial_data,
-    default_values,
-    index_ranges,
-    is_comprehension,
-    load_comprehension,
-)
+from polygym.programs import comprehensions
 from polygym.programs.generate import is_generated, source_of_name
 from polygym.programs.initial_data import initial_data_program
 from polygym.programs.isl_text import condition_text
@@ -117,7 +110,7 @@ def c_text_after(
     Raises:
         InputError: The program is no C.
     """
-    if is_comprehension(target):
+    if comprehensions.is_comprehension(target):
         raise InputError(f"{row.name}: expected a program in C, found {target}")
     kernel = None if is_generated(target) else _kernel(target)
     if kernel is not None:
@@ -154,15 +147,15 @@ def _expect_c(target: str, function: str | None) -> None:
     given = parse_selection(function)
     names = [name for name, _ in (*given.array_sizes, *given.parameter_values)]
     names += ["a library"] if given.library else []
-    if names and (is_comprehension(target) or is_generated(target)):
+    if names and (comprehensions.is_comprehension(target) or is_generated(target)):
         raise InputError(
             f"{target}: its arrays have their sizes; none are given for {names[0]} beside it"
         )
 
 
 def _load_scop(target: str, function: str | None, parameters: Mapping[str, int]) -> Scop:
-    if is_comprehension(target):
-        return load_comprehension(target, function, parameters)
+    if comprehensions.is_comprehension(target):
+        return comprehensions.load_comprehension(target, function, parameters)
     if is_generated(target):
         return _generated(target, function)
     kernel = _kernel(target)
@@ -190,7 +183,7 @@ def is_path(target: str) -> bool:
 
 def _kernel(target: str) -> polybench.PolybenchKernel | None:
     """Return the kernel of that name; a path or an existing file is never one."""
-    if is_path(target) or is_comprehension(target) or is_generated(target):
+    if is_path(target) or comprehensions.is_comprehension(target) or is_generated(target):
         return None
     try:
         return polybench.kernel(target)
@@ -205,7 +198,7 @@ def _kernel(target: str) -> polybench.PolybenchKernel | None:
         why = error.args[0]
         raise InputError(
             f"{target}: expected the name of a kernel or the path of a file; "
-            f"{comprehension_hint(target) or why}"
+            f"{comprehensions.comprehension_hint(target) or why}"
         ) from None
 
 
@@ -230,11 +223,11 @@ def _find(
     target: str, function: str | None, dataset: Dataset, parameters: Mapping[str, int]
 ) -> tuple[Scop, Scop, dict[str, int], tuple[ProgramOutput, ...]]:
     """Return the Scop, its initial data, its usual sizes beside those given, and its outputs."""
-    if is_comprehension(target):
-        scop = load_comprehension(target, function, parameters)
+    if comprehensions.is_comprehension(target):
+        scop = comprehensions.load_comprehension(target, function, parameters)
         outputs = tuple(ProgramOutput(array.name) for array in scop.arrays if array.live_out)
-        initial = comprehension_initial_data(scop)
-        known = default_values(target)
+        initial = comprehensions.comprehension_initial_data(scop)
+        known = comprehensions.default_values(target)
         return scop, initial, _fitting_sizes(scop, initial, dataset, known, parameters), outputs
     if is_generated(target):
         scop = _generated(target, function)
@@ -302,7 +295,9 @@ def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
         sizes = tuple(size for size in parse_selection(function).array_sizes if size[0] in bare)
         return parse_file(path, function=str(RegionSelection(beside, sizes)))
     try:
-        return initial_data_program(scop, index_ranges(scop) if computed_subscripts(scop) else None)
+        return initial_data_program(
+            scop, comprehensions.index_ranges(scop) if computed_subscripts(scop) else None
+        )
     except SourceError as error:
         raise InputError(_unfillable_array_message(scop, path, beside, error)) from None
 

@@ -11,11 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polygym.autoschedule.schedule_choice import resolved_schedule_within
-from polygym.codegen.llvm.core.binary_interface import (
-    BROKEN_ASSUMPTION_TEXTS,
-    FIRST_OUT_OF_RANGE,
-    OUT_OF_MEMORY,
-)
+from polygym.codegen.llvm.core import binary_interface
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.foreign import calls
@@ -186,13 +182,12 @@ class CompiledKernel:
 
     def raise_error(self, code: int) -> NoReturn:
         """Say what went wrong in a call that returned something else than 0."""
-        if code == OUT_OF_MEMORY:
+        if code == binary_interface.OUT_OF_MEMORY:
             raise MemoryError("the comprehension could not allocate memory for its copies")
-        if code in BROKEN_ASSUMPTION_TEXTS:
-            raise InternalError(
-                f"the comprehension's code stopped itself: {BROKEN_ASSUMPTION_TEXTS[code]}"
-            )
-        raise OutOfRangeError(self._complaints[code - FIRST_OUT_OF_RANGE])
+        if code in binary_interface.BROKEN_ASSUMPTION_TEXTS:
+            reason = binary_interface.BROKEN_ASSUMPTION_TEXTS[code]
+            raise InternalError(f"the comprehension's code stopped itself: {reason}")
+        raise OutOfRangeError(self._complaints[code - binary_interface.FIRST_OUT_OF_RANGE])
 
     @staticmethod
     def _result(

@@ -16,7 +16,7 @@ from polygym.errors import InternalError, LimitError
 from polygym.frontend import tc
 from polygym.frontend.c import parse_text
 from polygym.frontend.c.scop import translation
-from polygym.frontend.c.source import parse_cache
+from polygym.frontend.c.source import parser
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly import distance, innermost, isl_values
@@ -252,7 +252,7 @@ def test_c_is_read_or_refused_under_every_bound(monkeypatch: pytest.MonkeyPatch)
     refused = 0
     for operations in range(10, 12_000, 130):
         monkeypatch.setattr(translation, "_MAX_OPERATIONS", operations)
-        parse_cache._cached_texts.clear()
+        parser._cached_texts.clear()
         try:
             assert parse_text(STRIDED) == right
         except LimitError:

@@ -3,7 +3,7 @@
 Every region that stands in no function gets one, named after the file. It is read twice for that:
 first to see which names nothing declares and what they are used as
 (:mod:`~polygym.frontend.c.implicit_declarations`), then, with endless arrays, to see which elements
-are touched (:mod:`~polygym.frontend.c.memory.extent_inference`). Where an access needs
+are touched (:mod:`~polygym.frontend.c.memory.unsized_arrays`). Where an access needs
 more than that, such as ``n <= 100``, an assertion states it. What comes out is C that any compiler
 takes, and is read like any other.
 """
@@ -21,8 +21,7 @@ from polygym.frontend.c.implicit_declarations import (
     function_head,
     undeclared_names,
 )
-from polygym.frontend.c.memory.extent_inference import inferred_sizes
-from polygym.frontend.c.memory.unsized_arrays import check_rank
+from polygym.frontend.c.memory.unsized_arrays import check_rank, inferred_sizes
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.symbols import resolve_names
 from polygym.frontend.c.source.enclosing_functions import (
@@ -32,8 +31,13 @@ from polygym.frontend.c.source.enclosing_functions import (
     with_original_locations,
 )
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.parse_cache import cached_result, preprocess_cached
-from polygym.frontend.c.source.parser import choose_region, find_regions, parse
+from polygym.frontend.c.source.parser import (
+    cached_result,
+    choose_region,
+    find_regions,
+    parse,
+    preprocess_cached,
+)
 from polygym.frontend.c.source.preprocessor import normalize_newlines, preprocess
 from polygym.frontend.c.source.region_selection import RegionSelection
 

@@ -17,11 +17,15 @@ from polygym.frontend.c.memory.unsized_arrays import unsized_arguments
 from polygym.frontend.c.passes import Pass, RegionState
 from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
 from polygym.frontend.c.source.literals import builtin_literal
-from polygym.frontend.c.source.parse_cache import cached_result, parse_cached
-from polygym.frontend.c.source.parser import choose_region, find_regions
+from polygym.frontend.c.source.parser import (
+    cached_result,
+    choose_region,
+    find_regions,
+    parse_cached,
+)
 from polygym.frontend.c.source.preprocessor import decode
 from polygym.frontend.c.source.region_selection import parse_selection
-from polygym.frontend.c.source.syntax_tree import arguments_of, walk
+from polygym.frontend.c.source.syntax import arguments_of, walk
 from polygym.ir.scop import Scop
 
 

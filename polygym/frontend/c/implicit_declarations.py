@@ -22,13 +22,9 @@ from pycparser import c_ast
 from polygym.frontend.c.desugar.inlining import SAME_SIZE_CHECK
 from polygym.frontend.c.memory.unsized_arrays import UNBOUNDED_SIZE
 from polygym.frontend.c.sema.symbols import ResolvedNames
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.standard_headers import header_hint
-from polygym.frontend.c.source.syntax_tree import (
-    base_and_subscripts,
-    contains,
-    walk,
-)
 
 _INTEGER_OPERATORS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 _CONDITIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||"})
@@ -174,7 +170,7 @@ class _UseCollector:
 
     def _element(self, node: Any, *, affects_control: bool) -> UndeclaredName | None:
         """Read ``name[e]…[e]``."""
-        node, subscripts = base_and_subscripts(node)
+        node, subscripts = syntax.base_and_subscripts(node)
         for subscript in subscripts:
             self.read(subscript, affects_control=True)
         if isinstance(node, c_ast.ID):
@@ -225,7 +221,7 @@ class _UseCollector:
                     for value in name.values:
                         self.read(value, affects_control=True)
                 elif name.rank == 0 and name.values and all(map(self._is_whole, name.values)):
-                    name.is_integer |= contains(name.values, c_ast.ID)
+                    name.is_integer |= syntax.contains(name.values, c_ast.ID)
 
     def _is_whole(self, node: Any) -> bool:
         """Whether an expression is made of integers alone."""
@@ -255,5 +251,5 @@ def _is_integer_condition(condition: Any) -> bool:
     return all(
         isinstance(node, c_ast.ID | c_ast.BinaryOp | c_ast.UnaryOp)
         or (isinstance(node, c_ast.Constant) and node.type == "int")
-        for node in walk(condition)
+        for node in syntax.walk(condition)
     )

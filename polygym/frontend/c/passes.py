@@ -26,22 +26,18 @@ from polygym.frontend.c.desugar.normal_form import desugar_region
 from polygym.frontend.c.desugar.struct_members import with_member_arrays
 from polygym.frontend.c.loops.induction import with_induction_polynomials
 from polygym.frontend.c.loops.trip_counts import with_trip_counts
-from polygym.frontend.c.memory.delinearization import with_delinearized_arrays
-from polygym.frontend.c.memory.inner_subscripts import with_delinearized_subscripts
+from polygym.frontend.c.memory.delinearization import (
+    with_delinearized_arrays,
+    with_delinearized_subscripts,
+)
 from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
 from polygym.frontend.c.memory.unsized_arrays import parse_expression, with_inferred_sizes
 from polygym.frontend.c.scop.assumptions import value_assumptions
 from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.source import parser
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.parse_cache import parse_cached
-from polygym.frontend.c.source.parser import (
-    ScopRegion,
-    choose_region,
-    find_regions,
-    with_statements,
-)
 from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection
-from polygym.frontend.c.source.syntax_tree import names_in
+from polygym.frontend.c.source.syntax import names_in
 from polygym.ir.scop import Scop
 
 
@@ -98,10 +94,10 @@ class RegionState:
     given_sizes: ArraySizes
     variant: Variant = DEFAULT_VARIANT
     tree: Any = None
-    region: ScopRegion = field(init=False)
+    region: parser.ScopRegion = field(init=False)
     sizes: ArraySizes = field(init=False)
     pointer_indices: frozenset[str] = frozenset()
-    induction_region: ScopRegion | None = None
+    induction_region: parser.ScopRegion | None = None
     has_induction: bool = False
     has_row_ranges: bool = False
 
@@ -119,7 +115,7 @@ class RegionState:
             if row.name == "delinearize" and variant.follow_induction and is_unused:
                 return self.run(replace(variant, follow_induction=False), last)
 
-    def translation(self, region: ScopRegion) -> Translation:
+    def translation(self, region: parser.ScopRegion) -> Translation:
         """Return the translation of a region of the file."""
         return Translation(self.source, self.tree, region, self.file)
 
@@ -170,15 +166,15 @@ class Pass:
 
 
 def _parse(state: RegionState) -> None:
-    state.tree = parse_cached(state.source)
-    regions = find_regions(state.tree, state.source)
-    region = choose_region(regions, state.selection.region_name, state.file)
+    state.tree = parser.parse_cached(state.source)
+    regions = parser.find_regions(state.tree, state.source)
+    region = parser.choose_region(regions, state.selection.region_name, state.file)
     stated = value_assumptions(state.selection.parameter_values, region.begin)
-    state.region = with_statements(region, [*stated, *region.items])
+    state.region = parser.with_statements(region, [*stated, *region.items])
 
 
 def _rewriting(
-    rewrite: Callable[[Any, ScopRegion, SourceMap], ScopRegion],
+    rewrite: Callable[[Any, parser.ScopRegion, SourceMap], parser.ScopRegion],
 ) -> Callable[[RegionState], None]:
     """Return the function of a pass that only rewrites the region."""
 

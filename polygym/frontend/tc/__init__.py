@@ -8,7 +8,7 @@ A text is refused with a :class:`~polygym.errors.SourceError` that shows where a
 but an :class:`~polygym.errors.InputError` leaves this package.
 """
 
-from polygym.frontend.tc.inference.literals import hint_for_output
+from polygym.frontend.tc.inference.lowering_state import hint_for_output
 from polygym.frontend.tc.lowering.definitions import lower_definition
 from polygym.frontend.tc.parsing.definitions import parse_definitions
 from polygym.frontend.tc.semantics.name_resolution import check_initialized, required_constants

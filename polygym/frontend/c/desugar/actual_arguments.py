@@ -11,7 +11,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.syntax_tree import (
+from polygym.frontend.c.source.syntax import (
     as_long,
     base_and_subscripts,
     cast_node,

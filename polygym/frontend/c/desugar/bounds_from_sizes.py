@@ -17,14 +17,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.syntax_tree import (
-    base_and_subscripts,
-    copy_tree,
-    integer_node,
-    names_in,
-    statements_of,
-    walk,
-)
+from polygym.frontend.c.source import syntax
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,15 +30,15 @@ class CounterRange:
 
     def end_node(self, like: Any) -> Any:
         """Return the first value that is too large."""
-        return _sum(copy_tree(self.size), -self.offset, like)
+        return _sum(syntax.copy_tree(self.size), -self.offset, like)
 
     def last_node(self, like: Any) -> Any:
         """Return the largest value."""
-        return _sum(copy_tree(self.size), -self.offset - 1, like)
+        return _sum(syntax.copy_tree(self.size), -self.offset - 1, like)
 
     def first_node(self, like: Any) -> Any:
         """Return the least value."""
-        return integer_node(self.minimum, like)
+        return syntax.integer_node(self.minimum, like)
 
 
 def counter_range(
@@ -56,8 +49,8 @@ def counter_range(
     ``sizes`` has the sizes of arrays by their names, None for one that is not declared; those that
     are taken consist of names that ``is_fixed``.
     """
-    for node in _accessed_elements(statements_of(body)):
-        base, subscripts = base_and_subscripts(node)
+    for node in _accessed_elements(syntax.statements_of(body)):
+        base, subscripts = syntax.base_and_subscripts(node)
         if not isinstance(base, c_ast.ID):
             continue
         for subscript, size in zip(subscripts, sizes(base.name), strict=False):
@@ -125,14 +118,14 @@ def _offset(node: Any, counter: str) -> int | None:
 
 def _is_affine_size(size: Any, is_fixed: Callable[[str], bool]) -> bool:
     """Whether a size is an affine expression of names that mean the same at the loop."""
-    for node in walk(size):
+    for node in syntax.walk(size):
         if isinstance(node, c_ast.BinaryOp):
-            is_product = node.op == "*" and all(map(names_in, (node.left, node.right)))
+            is_product = node.op == "*" and all(map(syntax.names_in, (node.left, node.right)))
             if is_product or node.op not in ("+", "-", "*"):
                 return False
         elif not isinstance(node, c_ast.ID | c_ast.Constant):
             return False
-    return all(map(is_fixed, names_in(size)))
+    return all(map(is_fixed, syntax.names_in(size)))
 
 
 def _sum(node: Any, number: int, like: Any) -> Any:
@@ -140,4 +133,4 @@ def _sum(node: Any, number: int, like: Any) -> Any:
     if number == 0:
         return node
     operator = "+" if number > 0 else "-"
-    return c_ast.BinaryOp(operator, node, integer_node(abs(number), like), like.coord)
+    return c_ast.BinaryOp(operator, node, syntax.integer_node(abs(number), like), like.coord)

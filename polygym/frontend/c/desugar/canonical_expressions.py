@@ -12,32 +12,24 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.errors import SourceError
-from polygym.frontend.c.sema.conditions import COMPARISONS
+from polygym.frontend.c.sema.affine_expressions import COMPARISONS
 from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import integer_value
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import (
-    acts,
-    arguments_of,
-    base_and_subscripts,
-    copy_tree,
-    functions_of,
-    typedefs_of,
-    walk,
-)
 
 _POINTER_BYTES = 8
 
 
 def with_canonical_expressions(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region with numbers for sizes; the functions in the tree are changed, too."""
-    types = Declarations(typedefs_of(tree), source)
+    types = Declarations(syntax.typedefs_of(tree), source)
     outside = [decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name]
     marks = (region.begin, region.end)
-    for function in functions_of(tree).values():
-        arguments = arguments_of(function)
-        inside = [decl for decl in walk(function.body, c_ast.Decl) if decl.name]
+    for function in syntax.functions_of(tree).values():
+        arguments = syntax.arguments_of(function)
+        inside = [decl for decl in syntax.walk(function.body, c_ast.Decl) if decl.name]
         names = [argument.name for argument in (*arguments, *inside)]
         declared = {decl.name: decl for decl in (*outside, *arguments, *inside)}
         declared = {name: decl for name, decl in declared.items() if names.count(name) < 2}
@@ -70,7 +62,9 @@ def _canonicalized(
             case c_ast.BinaryOp(op="&" | "|") if _is_truth_value(part.left) and _is_truth_value(
                 part.right
             ):
-                left, right = (copy_tree(one, replacement) for one in (part.left, part.right))
+                left, right = (
+                    syntax.copy_tree(one, replacement) for one in (part.left, part.right)
+                )
                 return c_ast.BinaryOp(part.op * 2, left, right, part.coord)
             case c_ast.ArrayRef(name=c_ast.ID(name=index), subscript=c_ast.ID(name=array)):
                 if _is_numeric(declared.get(index)) and isinstance(
@@ -78,10 +72,10 @@ def _canonicalized(
                 ):
                     return c_ast.ArrayRef(part.subscript, part.name, part.coord)
             case c_ast.FuncCall(name=c_ast.ID(name="__builtin_expect")) if part.args:
-                return copy_tree(part.args.exprs[0], replacement)
+                return syntax.copy_tree(part.args.exprs[0], replacement)
         return None
 
-    return copy_tree(body, replacement)
+    return syntax.copy_tree(body, replacement)
 
 
 def _is_numeric(declared: Any) -> bool:
@@ -96,7 +90,7 @@ def _is_truth_value(node: Any) -> bool:
         return False
     if node.op in ("&", "|", "&&", "||"):
         return _is_truth_value(node.left) and _is_truth_value(node.right)
-    return node.op in COMPARISONS and not acts(node)
+    return node.op in COMPARISONS and not syntax.acts(node)
 
 
 def _size(
@@ -105,7 +99,7 @@ def _size(
     """Return the bytes of a type or of what an expression names, None if they are not known."""
     if isinstance(node, c_ast.Typename):
         return _size_of_type(node.type, node, types)
-    base, subscripts = base_and_subscripts(node)
+    base, subscripts = syntax.base_and_subscripts(node)
     if not isinstance(base, c_ast.ID) or base.name not in declared:
         return None
     kind = declared[base.name].type

@@ -26,24 +26,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.bounds_from_sizes import CounterRange, counter_range
-from polygym.frontend.c.source.syntax_tree import (
-    array_type,
-    base_and_subscripts,
-    block_with,
-    cast_node,
-    conjunction,
-    conjuncts,
-    contains,
-    copy_tree,
-    counter_of,
-    declaration,
-    declared_names,
-    modified_roots,
-    names_in,
-    read_outside_loops,
-    start_of,
-    walk,
-)
+from polygym.frontend.c.source import syntax
 
 _UPWARDS = {"<": ">", "<=": ">="}
 _DOWNWARDS = {">": "<", ">=": "<="}
@@ -76,57 +59,63 @@ class DataBoundsRewriter:
 
     def apply(self, items: list[Any]) -> list[Any]:
         """Return the region's statements with other bounds."""
-        loops = list(walk(items, c_ast.For))
+        loops = list(syntax.walk(items, c_ast.For))
         if not any(map(_reads_memory, loops)):
             return items
-        self._inner = declared_names(items)
+        self._inner = syntax.declared_names(items)
         self._changed = _modified(items) | self._inner
         for loop in loops:
             self._with_parameters(loop, self._changed)
         self._data = _data_dependent_names(items)
-        self._exposed = set(read_outside_loops(self._function.body, _name, counter_of))
-        return [copy_tree(item, self._loop) for item in items]
+        self._exposed = set(
+            syntax.read_outside_loops(self._function.body, _name, syntax.counter_of)
+        )
+        return [syntax.copy_tree(item, self._loop) for item in items]
 
     def _with_parameters(self, loop: Any, changed: Collection[str]) -> None:
         """Let a loop's header have parameters for what the region does not change."""
 
         def replacement(node: Any) -> Any:
             """Return a parameter for what is read from memory."""
-            base, subscripts = base_and_subscripts(node)
+            base, subscripts = syntax.base_and_subscripts(node)
             if not subscripts or not isinstance(base, c_ast.ID) or base.name in inside:
                 return None
-            if not names_in(node).isdisjoint(changed) or contains(node, c_ast.FuncCall):
+            if not syntax.names_in(node).isdisjoint(changed) or syntax.contains(
+                node, c_ast.FuncCall
+            ):
                 return None
             kind = _element(self._declared.get(base.name), len(subscripts))
             where = repr((base.name, *map(_key, subscripts)))
             return None if kind is None else self._parameter(where, node, base.name, kind)
 
         inside = {one.name for one in getattr(loop.init, "decls", None) or ()}
-        inside |= {counter} if (counter := counter_of(loop)) else set()
+        inside |= {counter} if (counter := syntax.counter_of(loop)) else set()
         for part in ("init", "cond", "next"):
-            setattr(loop, part, copy_tree(getattr(loop, part), replacement))
+            setattr(loop, part, syntax.copy_tree(getattr(loop, part), replacement))
 
     def _parameter(self, where: str, node: Any, name: str, kind: Any) -> Any:
         """Return the variable that has a value from memory; ``where`` says which element it is."""
         if where not in self._parameters:
             new = self._fresh(name)
             self._parameters[where] = new
-            block = block_with(self._function.body, self._begin)
+            block = syntax.block_with(self._function.body, self._begin)
             place = next(i for i, item in enumerate(block) if item is self._begin)
-            block.insert(place, declaration(new, kind, copy_tree(node), node))
+            block.insert(place, syntax.declaration(new, kind, syntax.copy_tree(node), node))
         return c_ast.ID(self._parameters[where], node.coord)
 
     def _loop(self, node: Any) -> Any:
         """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
         if not isinstance(node, c_ast.For) or node.cond is None:
             return None
-        counter, start = counter_of(node), start_of(node)
+        counter, start = syntax.counter_of(node), syntax.start_of(node)
         if counter is None or start is None or _direction(node) is None:
             return None
         starts_on_data = self._is_data_dependent(start)
-        if not starts_on_data and not any(map(self._is_data_dependent, conjuncts(node.cond))):
+        if not starts_on_data and not any(
+            map(self._is_data_dependent, syntax.conjuncts(node.cond))
+        ):
             return None
-        changes = _modified(node.stmt) | declared_names(node.stmt)
+        changes = _modified(node.stmt) | syntax.declared_names(node.stmt)
         is_exposed = not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
         if counter in changes or is_exposed:
             return None
@@ -136,20 +125,20 @@ class DataBoundsRewriter:
             if started is None:
                 return None
             loop, asked = started
-        parts = list(conjuncts(loop.cond))
+        parts = list(syntax.conjuncts(loop.cond))
         ends = [part for part in parts if self._stays_false(part, loop, counter, changes)]
         rest = [part for part in parts if part not in ends]
         if not rest:
             rest = [one for one in (self._end(loop, counter),) if one is not None]
         if not (asked or ends) or not rest:
             return None
-        body = copy_tree(loop.stmt, self._loop)
-        inside = c_ast.If(conjunction([*asked, *ends]), body, None, loop.stmt.coord)
-        return c_ast.For(loop.init, conjunction(rest), loop.next, inside, loop.coord)
+        body = syntax.copy_tree(loop.stmt, self._loop)
+        inside = c_ast.If(syntax.conjunction([*asked, *ends]), body, None, loop.stmt.coord)
+        return c_ast.For(loop.init, syntax.conjunction(rest), loop.next, inside, loop.coord)
 
     def _is_data_dependent(self, node: Any) -> bool:
         """Whether an expression reads an element, or a scalar that got its value from one."""
-        return _reads_memory(node) or not names_in(node).isdisjoint(self._data)
+        return _reads_memory(node) or not syntax.names_in(node).isdisjoint(self._data)
 
     def _started(
         self, loop: Any, counter: str, start: Any, changes: Collection[str]
@@ -163,13 +152,13 @@ class DataBoundsRewriter:
             return None
         upwards = _direction(loop) is _UPWARDS
         first = span.first_node(start) if upwards else span.last_node(start)
-        init = copy_tree(loop.init)
+        init = syntax.copy_tree(loop.init)
         if isinstance(init, c_ast.DeclList):
             init.decls[0].init = first
         else:
             init.rvalue = first
         place = c_ast.ID(counter, start.coord)
-        value = cast_node(start, kind, start)
+        value = syntax.cast_node(start, kind, start)
         asked = c_ast.BinaryOp(">=" if upwards else "<=", place, value, start.coord)
         return c_ast.For(init, loop.cond, loop.next, loop.stmt, loop.coord), [asked]
 
@@ -190,7 +179,7 @@ class DataBoundsRewriter:
             """Return the sizes of an array, as far as they are known."""
             if name in self._inner:
                 return []
-            declared, _ = array_type(getattr(self._declared.get(name), "type", None))
+            declared, _ = syntax.array_type(getattr(self._declared.get(name), "type", None))
             return list(self._given.get(name, declared))
 
         return counter_range(counter, loop.stmt, sizes, lambda name: name not in self._changed)
@@ -220,37 +209,39 @@ class DataBoundsRewriter:
         """Whether an expression surely has no unsigned type."""
         return all(
             (types := self._types(name)) and not any(map(_may_be_unsigned, types))
-            for name in names_in(bound)
+            for name in syntax.names_in(bound)
         ) and not any(
             isinstance(constant, c_ast.Cast | c_ast.StructRef)
             or (isinstance(constant, c_ast.UnaryOp) and constant.op == "sizeof")
             or (isinstance(constant, c_ast.Constant) and not constant.value.isdigit())
-            for constant in walk(bound)
+            for constant in syntax.walk(bound)
         )
 
     def _is_never_negative(self, loop: Any, counter: str | None) -> bool:
         """Whether a counter starts from, or stays above, a number that is not negative."""
         if _direction(loop) is _UPWARDS:
-            return _is_nonnegative_literal(start_of(loop))
+            return _is_nonnegative_literal(syntax.start_of(loop))
         return any(
             isinstance(binary_op, c_ast.BinaryOp)
             and binary_op.op in _DOWNWARDS
             and isinstance(binary_op.left, c_ast.ID)
             and binary_op.left.name == counter
             and _is_nonnegative_literal(binary_op.right)
-            for binary_op in conjuncts(loop.cond)
+            for binary_op in syntax.conjuncts(loop.cond)
         )
 
     def _types(self, name: str) -> list[Any]:
         """Return the types of all variables of a name."""
-        own = [decl.type for decl in walk(self._function, c_ast.Decl) if decl.name == name]
+        own = [decl.type for decl in syntax.walk(self._function, c_ast.Decl) if decl.name == name]
         outside = self._declared.get(name)
         return own if outside is None else [*own, outside.type]
 
 
 def _is_fixed(node: Any, counter: str | None, changes: Collection[str]) -> bool:
     """Whether an expression has one value for all of a loop that changes some names."""
-    return names_in(node).isdisjoint({counter, *changes}) and not contains(node, c_ast.FuncCall)
+    return syntax.names_in(node).isdisjoint({counter, *changes}) and not syntax.contains(
+        node, c_ast.FuncCall
+    )
 
 
 def _is_nonnegative_literal(node: Any) -> bool:
@@ -260,7 +251,7 @@ def _is_nonnegative_literal(node: Any) -> bool:
 
 def _may_be_unsigned(kind: Any) -> bool:
     """Whether elements of a type may be unsigned."""
-    words = getattr(getattr(array_type(kind)[1], "type", None), "names", ["unknown"])
+    words = getattr(getattr(syntax.array_type(kind)[1], "type", None), "names", ["unknown"])
     return not set(words) <= _SIGNED_TYPES
 
 
@@ -269,15 +260,17 @@ def _reads_memory(node: Any) -> bool:
     if isinstance(node, c_ast.For):
         # What stands in it may have been read before.
         headers = [part for part in (node.init, node.next) if part is not None]
-        return _reads_memory(headers) or (node.cond is not None and contains(node.cond, c_ast.ID))
-    return contains(node, c_ast.ArrayRef) or any(
-        unary.op == "*" for unary in walk(node, c_ast.UnaryOp)
+        return _reads_memory(headers) or (
+            node.cond is not None and syntax.contains(node.cond, c_ast.ID)
+        )
+    return syntax.contains(node, c_ast.ArrayRef) or any(
+        unary.op == "*" for unary in syntax.walk(node, c_ast.UnaryOp)
     )
 
 
 def _modified(node: Any) -> set[str]:
     """Return the names that a statement, or several, change."""
-    return names_in(list(modified_roots(node)))
+    return syntax.names_in(list(syntax.modified_roots(node)))
 
 
 def _data_dependent_names(items: list[Any]) -> set[str]:
@@ -285,7 +278,7 @@ def _data_dependent_names(items: list[Any]) -> set[str]:
     result: set[str] = set()
     assigned = [
         (name, value)
-        for node in walk(items, c_ast.Assignment, c_ast.Decl)
+        for node in syntax.walk(items, c_ast.Assignment, c_ast.Decl)
         for name, value in _assigned(node)
         if value is not None
     ]
@@ -295,7 +288,7 @@ def _data_dependent_names(items: list[Any]) -> set[str]:
         result |= {
             name
             for name, value in assigned
-            if _reads_memory(value) or not names_in(value).isdisjoint(result)
+            if _reads_memory(value) or not syntax.names_in(value).isdisjoint(result)
         }
     return result
 
@@ -322,7 +315,7 @@ def _type_of(loop: Any, counter: str, function: Any, declared: Mapping[str, Any]
     if isinstance(loop.init, c_ast.DeclList):
         kind = loop.init.decls[0].type
     else:
-        own = [decl for decl in walk(function, c_ast.Decl) if decl.name == counter]
+        own = [decl for decl in syntax.walk(function, c_ast.Decl) if decl.name == counter]
         outside = [declared[counter]] if not own and counter in declared else []
         if len(decls := [*own, *outside]) != 1:
             return None

@@ -1,7 +1,7 @@
 """Calls of the user's own functions in a region: their bodies, put in where they are called.
 
 A function whose body is one expression needs nothing here
-(:mod:`polygym.frontend.c.sema.functions` reads the expression in place of the call), and
+(:mod:`polygym.frontend.c.sema.declarations` reads the expression in place of the call), and
 one that returns in the branches of ``if`` is made into such a one: ``if (c) return a; return b;``
 is ``return c ? (T)a : (T)b;``, T its type. Any other becomes a block. Arguments are variables of
 the block, the names of the function get a number, arrays are the caller's own::
@@ -33,25 +33,8 @@ from polygym.frontend.c.desugar.actual_arguments import (
 )
 from polygym.frontend.c.desugar.jumps import assignment_of_return, ends_in_return, without_jumps
 from polygym.frontend.c.sema.functions import argument_count_message
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.syntax_tree import (
-    acts,
-    arguments_of,
-    base_and_subscripts,
-    cast_node,
-    copy_tree,
-    declaration,
-    declared_names,
-    functions_of,
-    is_static_constant,
-    modified_roots,
-    operands_of,
-    renamed_declaration,
-    statements_of,
-    type_node,
-    walk,
-    with_operands,
-)
 
 # A call that says, for the reader of expressions, that two sizes must be equal.
 SAME_SIZE_CHECK = "__polygym_same_size"
@@ -67,7 +50,7 @@ class CallInliner:
         """Keep the functions of the file; ``used_names`` are all names that stand in it."""
         self._source = source
         self._spelled = used_names
-        self._functions = functions_of(tree)
+        self._functions = syntax.functions_of(tree)
         self._typedefs = {node.name: node for node in tree.ext if isinstance(node, c_ast.Typedef)}
         self._global = {
             node.name: node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
@@ -78,7 +61,9 @@ class CallInliner:
         self._stack: list[str] = []
         self._single: dict[str, Any] = {}
         for name, function in self._functions.items():
-            expression = returned_expression(statements_of(function.body), function.decl.type.type)
+            expression = returned_expression(
+                syntax.statements_of(function.body), function.decl.type.type
+            )
             if expression is not None:
                 self._single[name] = expression
                 last = c_ast.Return(expression, function.body.coord)
@@ -110,7 +95,7 @@ class CallInliner:
     def is_pure(self, call: Any) -> bool:
         """Whether a node calls a function that only computes a value, without further calls."""
         expression = self._single.get(getattr(call.name, "name", ""))
-        return expression is not None and not acts(expression)
+        return expression is not None and not syntax.acts(expression)
 
     @contextmanager
     def recursion_guard(self, call: Any) -> Iterator[None]:
@@ -138,7 +123,7 @@ class CallInliner:
         arrays: dict[str, ActualArgument] = {}
         for argument, operand in zip(arguments, operands, strict=True):
             if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
-                values[argument.name] = cast_node(operand, argument.type, call)
+                values[argument.name] = syntax.cast_node(operand, argument.type, call)
                 continue
             given, _ = self._actual_argument(operand, call, argument.name, is_kept=True)
             arrays[argument.name] = given
@@ -148,13 +133,13 @@ class CallInliner:
                     operand, f"the argument {argument.name} has more than one dimension"
                 )
         self._refuse_captures(call, function, dict.fromkeys(values, ""), arrays, declared)
-        body = copy_tree(self._single[name], renaming({}, arrays, values))
-        return cast_node(body, function.decl.type.type, call)
+        body = syntax.copy_tree(self._single[name], renaming({}, arrays, values))
+        return syntax.cast_node(body, function.decl.type.type, call)
 
     def _arguments(self, call: Any) -> tuple[list[Any], list[Any]]:
         """Return the arguments that a function declares, and those that a call has."""
         name = call.name.name
-        arguments, operands = arguments_of(self._functions[name]), operands_of(call)
+        arguments, operands = syntax.arguments_of(self._functions[name]), syntax.operands_of(call)
         if len(arguments) != len(operands):
             raise self._source.error(
                 call, argument_count_message(name, len(arguments), len(operands))
@@ -176,16 +161,16 @@ class CallInliner:
     def has_side_effects(self, call: Any, visited: tuple[str, ...] = ()) -> bool:
         """Whether a function changes anything but its own variables; ``visited`` are looked at."""
         function, visited = self._functions[call.name.name], (*visited, call.name.name)
-        own = declared_names(function)
-        for decl in walk(function.decl, c_ast.Decl):
+        own = syntax.declared_names(function)
+        for decl in syntax.walk(function.decl, c_ast.Decl):
             if not isinstance(decl.type, c_ast.TypeDecl):
                 own.discard(decl.name)
-        for base in modified_roots(function.body):
+        for base in syntax.modified_roots(function.body):
             if not isinstance(base, c_ast.ID) or base.name not in own:
                 return True
         return any(
             self.has_side_effects(inner, visited)
-            for inner in filter(self.is_call, walk(function.body))
+            for inner in filter(self.is_call, syntax.walk(function.body))
             if inner.name.name not in visited
         )
 
@@ -213,16 +198,16 @@ class CallInliner:
         for argument, operand in zip(arguments, operands, strict=True):
             if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
                 own[argument.name] = self.fresh_name(argument.name)
-                items.append(declaration(own[argument.name], argument.type, operand, call))
+                items.append(syntax.declaration(own[argument.name], argument.type, operand, call))
             else:
                 arrays[argument.name], bound = self._actual_argument(operand, call, argument.name)
                 items += bound
                 checks.append((argument, operand, arrays[argument.name]))
-        for node in walk(function.body, c_ast.Decl):
+        for node in syntax.walk(function.body, c_ast.Decl):
             if node.name and node.name not in own:
                 if "static" not in node.storage:
                     own[node.name] = self.fresh_name(node.name)
-                elif is_static_constant(node):
+                elif syntax.is_static_constant(node):
                     own[node.name] = self._file_scope_name(node, function)
                 else:
                     raise self._source.error(
@@ -239,7 +224,7 @@ class CallInliner:
         """Return under which name a static constant of a function stands before it."""
         if id(node) not in self._constants:
             name = self.fresh_name(node.name)
-            self._global[name] = renamed_declaration(node, name)
+            self._global[name] = syntax.renamed_declaration(node, name)
             self._file.insert(self._file.index(function), self._global[name])
             self._constants[id(node)] = name
         return self._constants[id(node)]
@@ -271,7 +256,7 @@ class CallInliner:
             node, offset = found
         elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
             node, is_address = node.expr, True
-        base, subscripts = base_and_subscripts(node)
+        base, subscripts = syntax.base_and_subscripts(node)
         if not isinstance(base, c_ast.ID) or (isinstance(node, c_ast.UnaryOp) and not is_address):
             raise self._source.error(
                 operand, f"the argument {name} is no array whose elements can be told"
@@ -285,7 +270,9 @@ class CallInliner:
             if isinstance(subscript, c_ast.Constant) or is_kept:
                 return subscript
             new = self.fresh_name("at")
-            items.append(declaration(new, type_node("long", call), subscript, subscript))
+            items.append(
+                syntax.declaration(new, syntax.type_node("long", call), subscript, subscript)
+            )
             return c_ast.ID(new, subscript.coord)
 
         before = tuple(bound(subscript) for subscript in subscripts)
@@ -305,7 +292,7 @@ class CallInliner:
 
         A declaration that is seen there and stands at file scope is not among ``declared``.
         """
-        for node in walk(function.body, c_ast.ID):
+        for node in syntax.walk(function.body, c_ast.ID):
             name = node.name
             if name in own or name in arrays or name not in declared:
                 continue
@@ -334,7 +321,7 @@ class CallInliner:
         check = c_ast.FuncCall(c_ast.ID(SAME_SIZE_CHECK, place.coord), None, place.coord)
         if given is None:
             if len(wanted) > 1:
-                yield with_operands(check, [c_ast.ID(actual.name, call.coord)])
+                yield syntax.with_operands(check, [c_ast.ID(actual.name, call.coord)])
             return
         found = declared_sizes(self.resolved(given.type), self.resolved)[
             len(actual.leading_subscripts) :
@@ -356,8 +343,10 @@ class CallInliner:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has a dimension of unknown size"
                 )
-            wanted_size = copy_tree(one, renaming(own, {}))
-            yield with_operands(check, [wanted_size, copy_tree(other), c_ast.ID(actual.name)])
+            wanted_size = syntax.copy_tree(one, renaming(own, {}))
+            yield syntax.with_operands(
+                check, [wanted_size, syntax.copy_tree(other), c_ast.ID(actual.name)]
+            )
 
     def _body(
         self,
@@ -368,11 +357,11 @@ class CallInliner:
         call: Any,
     ) -> list[Any]:
         """Return the statements of a function with other names, its last return an assignment."""
-        body = statements_of(copy_tree(function.body, _nothing_for_constant))
+        body = syntax.statements_of(syntax.copy_tree(function.body, _nothing_for_constant))
         if ends_in_return(body) or result is None:
             body = without_jumps(body, partial(assignment_of_return, result))
             result = result if body and isinstance(body[-1], c_ast.Return) else None
-        items: list[Any] = copy_tree(body, renaming(own, arrays))
+        items: list[Any] = syntax.copy_tree(body, renaming(own, arrays))
         last = items[-1] if items and isinstance(items[-1], c_ast.Return) else None
         if last is not None:
             items = items[:-1]
@@ -383,7 +372,7 @@ class CallInliner:
             raise self._source.error(
                 call, f"{function.decl.name} does not end with a return of its value"
             )
-        for node in walk(items, c_ast.Return):
+        for node in syntax.walk(items, c_ast.Return):
             raise self._source.error(
                 node,
                 "return is only understood at the end of a function that is called in the region",
@@ -394,4 +383,4 @@ class CallInliner:
 
 def _nothing_for_constant(node: Any) -> Any:
     """Return an empty statement for a static constant, None for other nodes."""
-    return c_ast.EmptyStatement(node.coord) if is_static_constant(node) else None
+    return c_ast.EmptyStatement(node.coord) if syntax.is_static_constant(node) else None

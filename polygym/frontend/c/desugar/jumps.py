@@ -23,16 +23,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.syntax_tree import (
-    acts,
-    contains,
-    copy_tree,
-    declared_names,
-    is_modification,
-    names_in,
-    statements_of,
-    walk,
-)
+from polygym.frontend.c.source import syntax
 
 _MAX_STATEMENTS = 500
 
@@ -49,7 +40,7 @@ def without_jumps(items: Sequence[Any], on_return: Callable[[Any], list[Any]] | 
     Where they are those of a function, ``on_return`` returns what stands for a ``return``.
     """
     leaves = [c_ast.Goto, c_ast.Continue, *([] if on_return is None else [c_ast.Return])]
-    if not contains(items, *leaves):
+    if not syntax.contains(items, *leaves):
         return list(items)
     number = count()
     try:
@@ -74,29 +65,29 @@ def _without_continue(node: Any, number: Iterator[int]) -> Any:
                 case c_ast.For():
                     return _without_continue(part, number)
                 case c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
-                    return copy_tree(part)  # where it is refused
+                    return syntax.copy_tree(part)  # where it is refused
                 case _:
                     return None
 
-        body = copy_tree(one.stmt, jump)
-        if any(goto.name == name for goto in walk(body, c_ast.Goto)):
+        body = syntax.copy_tree(one.stmt, jump)
+        if any(goto.name == name for goto in syntax.walk(body, c_ast.Goto)):
             end = c_ast.Label(name, c_ast.EmptyStatement(one.coord), one.coord)
-            body = c_ast.Compound([*statements_of(body), end], one.coord)
+            body = c_ast.Compound([*syntax.statements_of(body), end], one.coord)
         return c_ast.For(one.init, one.cond, one.next, body, one.coord)
 
-    return copy_tree(node, replacement) if contains(node, c_ast.Continue) else node
+    return syntax.copy_tree(node, replacement) if syntax.contains(node, c_ast.Continue) else node
 
 
 def _without_inner_jumps(node: Any) -> Any:
     """Return a statement whose inner blocks jump to no label of their own."""
 
     def replacement(one: Any) -> Any:
-        if not isinstance(one, c_ast.Compound) or not contains(one, c_ast.Goto):
+        if not isinstance(one, c_ast.Compound) or not syntax.contains(one, c_ast.Goto):
             return None
-        inner = [_without_inner_jumps(part) for part in statements_of(one)]
+        inner = [_without_inner_jumps(part) for part in syntax.statements_of(one)]
         return c_ast.Compound(_JumpEliminator(inner, None, is_inner=True).statements(), one.coord)
 
-    return copy_tree(node, replacement)
+    return syntax.copy_tree(node, replacement)
 
 
 class _JumpEliminator:
@@ -119,7 +110,7 @@ class _JumpEliminator:
             while isinstance(label, c_ast.Label):
                 self._labels[label.name] = place
                 label = label.stmt
-        self._targets = {goto.name for goto in walk(items, c_ast.Goto)}
+        self._targets = {goto.name for goto in syntax.walk(items, c_ast.Goto)}
         self._count = count()
         self._seen: set[int] = set()
 
@@ -154,14 +145,16 @@ class _JumpEliminator:
         if next(self._count) > _MAX_STATEMENTS:
             raise _UnsupportedJump
         if id(item) in self._seen:
-            return copy_tree(item, lambda one: copy_tree(one.stmt) if _is_label(one) else None)
+            return syntax.copy_tree(
+                item, lambda one: syntax.copy_tree(one.stmt) if _is_label(one) else None
+            )
         self._seen.add(id(item))
         return item
 
     def _exits(self, item: Any) -> set[Any]:
         """Return where a statement may jump to in this block."""
         result: set[Any] = set()
-        for jump in walk(item, c_ast.Goto, c_ast.Return):
+        for jump in syntax.walk(item, c_ast.Goto, c_ast.Return):
             if isinstance(jump, c_ast.Return):
                 result |= {_END} if self._returning is not None else set()
             elif jump.name in self._labels or not self._is_inner:
@@ -189,7 +182,7 @@ class _JumpEliminator:
                 seen = [*self._items[:place], *self._items[place + 1 :]]
             else:
                 continue
-            if declared_names(item) & names_in(seen):
+            if syntax.declared_names(item) & syntax.names_in(seen):
                 raise _UnsupportedJump
 
     def _branched(self, item: Any, rest: Callable[[], list[Any]], join: int) -> list[Any]:
@@ -200,10 +193,12 @@ class _JumpEliminator:
             case c_ast.Return() if self._returning is not None:
                 return self._returning(item)
             case c_ast.Compound():
-                return self._sequence(statements_of(item), rest, join)
+                return self._sequence(syntax.statements_of(item), rest, join)
             case c_ast.If():
                 ways = [
-                    c_ast.Compound(self._sequence(statements_of(way), rest, join), item.coord)
+                    c_ast.Compound(
+                        self._sequence(syntax.statements_of(way), rest, join), item.coord
+                    )
                     for way in (item.iftrue, item.iffalse)
                 ]
                 return [c_ast.If(item.cond, *ways, item.coord)]
@@ -229,10 +224,10 @@ def ends_in_return(items: Sequence[Any]) -> bool:
         case c_ast.Return():
             return True
         case c_ast.Compound():
-            return ends_in_return(statements_of(last))
+            return ends_in_return(syntax.statements_of(last))
         case c_ast.If():
-            return ends_in_return(statements_of(last.iftrue)) and ends_in_return(
-                statements_of(last.iffalse)
+            return ends_in_return(syntax.statements_of(last.iftrue)) and ends_in_return(
+                syntax.statements_of(last.iffalse)
             )
         case _:
             return False
@@ -245,9 +240,9 @@ def assignment_of_return(result: str | None, node: Any) -> list[Any]:
         return []
     if result is not None:
         return [c_ast.Assignment("=", c_ast.ID(result, node.coord), value, node.coord)]
-    if is_modification(value) or isinstance(value, c_ast.FuncCall):
+    if syntax.is_modification(value) or isinstance(value, c_ast.FuncCall):
         return [value]
-    return [node] if acts(value) else []
+    return [node] if syntax.acts(value) else []
 
 
 def _is_label(node: Any) -> bool:

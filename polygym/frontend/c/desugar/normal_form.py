@@ -21,38 +21,16 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.desugar import side_effects
 from polygym.frontend.c.desugar.data_bounds import DataBoundsRewriter
 from polygym.frontend.c.desugar.inlining import CallInliner
 from polygym.frontend.c.desugar.jumps import without_jumps
-from polygym.frontend.c.desugar.loop_headers import (
-    has_dependent_parts,
-    header_parts,
-    initialized_name,
-    normalize_countdown,
-)
-from polygym.frontend.c.desugar.side_effects import SideEffectExtractor, has_side_effect
 from polygym.frontend.c.desugar.switches import switch_as_branches
 from polygym.frontend.c.sema.accesses import c_text
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.initializers import initializing_statements
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
-from polygym.frontend.c.source.syntax_tree import (
-    acts,
-    contains,
-    copy_tree,
-    declaration,
-    declarations_before,
-    is_modification,
-    is_static_constant,
-    is_zero,
-    modified_name,
-    modified_roots,
-    names_in,
-    operands_of,
-    statements_of,
-    walk,
-    with_operands,
-)
 
 _Scope = dict[str, Any]
 _NO_SIZES: Mapping[str, Sequence[Any]] = {}
@@ -73,7 +51,7 @@ def desugar_region(
     """
     spelled = {token.text for token in source.tokens}
     calls = CallInliner(tree, source, spelled)
-    scope = declarations_before(region.function, region.begin)
+    scope = syntax.declarations_before(region.function, region.begin)
     outside = {decl.name: decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name}
     bounds = DataBoundsRewriter(
         region.function, region.begin, outside | scope, calls.fresh_name, array_sizes
@@ -85,7 +63,7 @@ def desugar_region(
 
 def _with_subscripts(item: Any) -> Any:
     """Return a statement with ``a[i]`` for ``*(a + i)``, which C takes to be the same."""
-    if not any(binary.op == "+" for binary in walk(item, c_ast.BinaryOp)):
+    if not any(binary.op == "+" for binary in syntax.walk(item, c_ast.BinaryOp)):
         return item
 
     def replacement(node: Any) -> Any:
@@ -93,12 +71,14 @@ def _with_subscripts(item: Any) -> Any:
         is_sum = isinstance(node, c_ast.UnaryOp) and node.op == "*"
         if not is_sum or not isinstance(node.expr, c_ast.BinaryOp) or node.expr.op != "+":
             return None
-        left, right = (copy_tree(one, replacement) for one in (node.expr.left, node.expr.right))
+        left, right = (
+            syntax.copy_tree(one, replacement) for one in (node.expr.left, node.expr.right)
+        )
         if not isinstance(left, c_ast.ID | c_ast.ArrayRef):
             return None
         return c_ast.ArrayRef(left, right, node.coord)
 
-    return copy_tree(item, replacement)
+    return syntax.copy_tree(item, replacement)
 
 
 class _Desugarer:
@@ -123,7 +103,9 @@ class _Desugarer:
             case c_ast.If():
                 return self._if(node, scope)
             case c_ast.For():
-                return self._for(normalize_countdown(node, scope, self._calls.resolved), scope)
+                return self._for(
+                    side_effects.normalize_countdown(node, scope, self._calls.resolved), scope
+                )
             case c_ast.ExprList():
                 return self.statements(node.exprs, scope)
             case c_ast.DeclList():
@@ -134,21 +116,21 @@ class _Desugarer:
                 return self._assigned(node, scope)
             case c_ast.FuncCall():
                 return self._called(node, scope)
-            case c_ast.TernaryOp() if acts([node.iftrue, node.iffalse]):
+            case c_ast.TernaryOp() if syntax.acts([node.iftrue, node.iffalse]):
                 branch = c_ast.If(node.cond, node.iftrue, node.iffalse, node.coord)
                 return self._if(branch, scope)
             case c_ast.DoWhile() if _is_single_iteration(node):
                 return self._statement(node.stmt, scope)
             case c_ast.Switch():
-                lift = SideEffectExtractor(self, scope, node.cond)
+                lift = side_effects.SideEffectExtractor(self, scope, node.cond)
                 asked = lift.read(node.cond)
                 branches = switch_as_branches(
                     node, asked, lift.after, self._source, self._calls.fresh_name
                 )
                 return [*lift.before, *self.statements(branches, scope)]
             case c_ast.Cast() if c_text(node.to_type) == "void":
-                return self._statement(node.expr, scope) if acts(node.expr) else []
-            case c_ast.BinaryOp(op="&&" | "||") if acts(node.right):
+                return self._statement(node.expr, scope) if syntax.acts(node.expr) else []
+            case c_ast.BinaryOp(op="&&" | "||") if syntax.acts(node.right):
                 is_and = node.op == "&&"
                 asked = node.left if is_and else c_ast.UnaryOp("!", node.left, node.coord)
                 return self._if(c_ast.If(asked, node.right, None, node.coord), scope)
@@ -175,7 +157,7 @@ class _Desugarer:
 
     def _if(self, node: Any, scope: _Scope) -> list[Any]:
         """Take what a condition changes out of it."""
-        lift = SideEffectExtractor(self, scope, node.cond)
+        lift = side_effects.SideEffectExtractor(self, scope, node.cond)
         condition = lift.read(node.cond)
         then = self._block(node.iftrue, scope, lift.after)
         otherwise = self._block(node.iffalse, scope, lift.after)
@@ -187,40 +169,40 @@ class _Desugarer:
         """Return a branch or a body, with some statements in front."""
         if node is None:
             return None
-        result = [*map(copy_tree, first), *self._statement(node, dict(scope))]
+        result = [*map(syntax.copy_tree, first), *self._statement(node, dict(scope))]
         return result[0] if len(result) == 1 else c_ast.Compound(result, node.coord)
 
     def _for(self, node: Any, scope: _Scope) -> list[Any]:
         """Give a loop one counter."""
         scope = dict(scope)
-        inits = header_parts(node.init)
-        steps = header_parts(node.next)
+        inits = side_effects.header_parts(node.init)
+        steps = side_effects.header_parts(node.next)
         body = node.stmt
         counter = self._counter(node, steps)
         if not steps and counter is not None:
-            *rest, last = statements_of(body)
+            *rest, last = syntax.statements_of(body)
             steps, body = [last], c_ast.Compound(rest, body.coord)
         if counter is None:
             return [self._simple_for(node, scope)]
-        mine = [init for init in inits if initialized_name(init) == counter]
-        others = [init for init in inits if initialized_name(init) != counter]
-        if len(mine) == 1 and has_dependent_parts(mine[0], others):
+        mine = [init for init in inits if side_effects.initialized_name(init) == counter]
+        others = [init for init in inits if side_effects.initialized_name(init) != counter]
+        if len(mine) == 1 and side_effects.has_dependent_parts(mine[0], others):
             mine, others = [], inits  # all in their order, and the loop starts where it stands
-        own = [step for step in steps if modified_name(step) == counter]
-        after = [step for step in steps if modified_name(step) != counter]
+        own = [step for step in steps if syntax.modified_name(step) == counter]
+        after = [step for step in steps if syntax.modified_name(step) != counter]
         if len(mine) > 1 or len(own) != 1:
             return [self._simple_for(node, scope)]
-        if after and contains(body, c_ast.Continue):
+        if after and syntax.contains(body, c_ast.Continue):
             raise self._source.error(node, "a loop that steps several counters has a continue")
         before = self.statements(others, scope)
         init = mine[0] if mine else None
         if init is None:
-            name = next(name for name in walk(own[0], c_ast.ID) if name.name == counter)
-            init = c_ast.Assignment("=", copy_tree(name), copy_tree(name), name.coord)
+            name = next(name for name in syntax.walk(own[0], c_ast.ID) if name.name == counter)
+            init = c_ast.Assignment("=", syntax.copy_tree(name), syntax.copy_tree(name), name.coord)
         elif isinstance(init, c_ast.Decl):
             scope[init.name] = init
         init, first = self._start(init, scope)
-        lift = SideEffectExtractor(self, scope, node.cond)
+        lift = side_effects.SideEffectExtractor(self, scope, node.cond)
         condition = None if node.cond is None else lift.read(node.cond)
         if lift.before or lift.after:
             raise self._source.error(
@@ -239,12 +221,12 @@ class _Desugarer:
         value = init.init if isinstance(init, c_ast.Decl) else init.rvalue
         if value is None:
             return c_ast.DeclList([init], init.coord), []
-        lift = SideEffectExtractor(self, scope, value)
+        lift = side_effects.SideEffectExtractor(self, scope, value)
         new = lift.read(value)
         if lift.after:
             raise self._source.error(value, "++ inside an expression is a side effect")
         if isinstance(init, c_ast.Decl):
-            init = copy_tree(init)
+            init = syntax.copy_tree(init)
             init.init = new
             return c_ast.DeclList([init], init.coord), lift.before
         return c_ast.Assignment("=", init.lvalue, new, init.coord), lift.before
@@ -260,28 +242,28 @@ class _Desugarer:
         """Return the one variable that a loop changes and asks about."""
         if node.cond is None:
             return None
-        asked = names_in(node.cond)
+        asked = syntax.names_in(node.cond)
         if not steps:
-            steps = statements_of(node.stmt)[-1:]
-            if not steps or not is_modification(steps[0]):
+            steps = syntax.statements_of(node.stmt)[-1:]
+            if not steps or not syntax.is_modification(steps[0]):
                 return None
-            roots = modified_roots(node.stmt)
+            roots = syntax.modified_roots(node.stmt)
             changed = [root.name for root in roots if isinstance(root, c_ast.ID)]
-            if changed.count(modified_name(steps[0])) != 1:
+            if changed.count(syntax.modified_name(steps[0])) != 1:
                 return None
-        stepped = [name for name in map(modified_name, steps) if name in asked]
-        starts = map(initialized_name, header_parts(node.init))
+        stepped = [name for name in map(syntax.modified_name, steps) if name in asked]
+        starts = map(side_effects.initialized_name, side_effects.header_parts(node.init))
         started = [name for name in starts if name in stepped]
         choice = started if len(stepped) > 1 and len(started) == 1 else stepped
-        operators = {binary.op for binary in walk(node.cond, c_ast.BinaryOp)}
+        operators = {binary.op for binary in syntax.walk(node.cond, c_ast.BinaryOp)}
         if operators.isdisjoint({"&&", "||"}):
             choice = choice[:1]  # one counts, the other's value is known by it
         return choice[0] if len(choice) == 1 else None
 
     def _declared(self, node: Any, scope: _Scope) -> list[Any]:
         """Take what an initialiser changes or calls out of it; a constant may be set each time."""
-        if is_static_constant(node):
-            node = copy_tree(node)
+        if syntax.is_static_constant(node):
+            node = syntax.copy_tree(node)
             node.storage = [one for one in node.storage if one != "static"]
         if node.name:
             scope[node.name] = node
@@ -289,14 +271,14 @@ class _Desugarer:
             return self._listed(node)
         if node.init is None:
             return [node]
-        lift = SideEffectExtractor(self, scope, node.init)
+        lift = side_effects.SideEffectExtractor(self, scope, node.init)
         value = lift.read(node.init)
         if not lift.before and not lift.after:
-            new = copy_tree(node)
+            new = syntax.copy_tree(node)
             new.init = value
             scope[node.name] = new
             return [new]
-        bare = declaration(node.name, node.type, None, node)
+        bare = syntax.declaration(node.name, node.type, None, node)
         scope[node.name] = bare
         target = c_ast.ID(node.name, node.coord)
         assigned = c_ast.Assignment("=", target, value, node.coord)
@@ -304,14 +286,14 @@ class _Desugarer:
 
     def _listed(self, node: Any) -> list[Any]:
         """Assign the elements of an array that an initialiser lists."""
-        if any(has_side_effect(expr, self._calls) for expr in node.init.exprs):
+        if any(side_effects.has_side_effect(expr, self._calls) for expr in node.init.exprs):
             return [node]
         result = initializing_statements(node, self._calls.fresh_name)
         return [node] if result is None else result
 
     def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
         """Take an assignment apart."""
-        lift = SideEffectExtractor(self, scope, node)
+        lift = side_effects.SideEffectExtractor(self, scope, node)
         if isinstance(node, c_ast.UnaryOp):
             target = lift.read_target(node.expr)
             return [*lift.before, c_ast.UnaryOp(node.op, target, node.coord), *lift.after]
@@ -327,8 +309,10 @@ class _Desugarer:
         is_pure = self._calls.is_pure(node)
         if not is_pure and not self._calls.is_call(node):
             return [node]
-        lift = SideEffectExtractor(self, scope, node)
-        call = with_operands(node, [lift.read(operand) for operand in operands_of(node)])
+        lift = side_effects.SideEffectExtractor(self, scope, node)
+        call = syntax.with_operands(
+            node, [lift.read(operand) for operand in syntax.operands_of(node)]
+        )
         # The value of a pure function is not used; its arguments may have effects.
         blocks = [] if is_pure else [self.inlined_block(call, None, scope)]
         return [*lift.before, *blocks, *lift.after]
@@ -352,4 +336,4 @@ class _Desugarer:
 
 def _is_single_iteration(node: Any) -> bool:
     """Whether a loop is ``do { … } while (0)``, which macros are made of."""
-    return is_zero(node.cond) and not contains(node.stmt, c_ast.Break, c_ast.Continue)
+    return syntax.is_zero(node.cond) and not syntax.contains(node.stmt, c_ast.Break, c_ast.Continue)

@@ -17,17 +17,9 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import (
-    block_with,
-    contains,
-    copy_tree,
-    element_node,
-    type_named,
-    typedefs_of,
-    walk,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,14 +33,14 @@ class _Member:
 
 def with_member_arrays(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region without members of structures; its function in the tree is changed, too."""
-    if not contains(region.items, c_ast.StructRef):
+    if not syntax.contains(region.items, c_ast.StructRef):
         return region
     return _StructFlattener(tree, region, source).region()
 
 
 def used_structures(tree: Any, region: ScopRegion, source: SourceMap) -> tuple[str, ...]:
     """Return the names of the structures of which a region uses members."""
-    members = map(_member, walk(region.items, c_ast.StructRef))
+    members = map(_member, syntax.walk(region.items, c_ast.StructRef))
     used = {member.base.name for member in members if member is not None}
     rewriter = _StructFlattener(tree, region, source)
     return tuple(name for name in rewriter.declarations(region.function) if name in used)
@@ -59,10 +51,10 @@ class _StructFlattener:
 
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap) -> None:
         self._tree, self._region, self._source = tree, region, source
-        self._typedefs = typedefs_of(tree)
+        self._typedefs = syntax.typedefs_of(tree)
         self._structures = {
             struct.name: struct
-            for struct in walk(tree, c_ast.Struct)
+            for struct in syntax.walk(tree, c_ast.Struct)
             if struct.name and struct.decls
         }
         self._spelled = {token.text for token in source.tokens}
@@ -83,7 +75,7 @@ class _StructFlattener:
                 arguments.params[place : place + 1] = new
                 continue
             at_file_scope = any(base is node for node in self._tree.ext)
-            block = self._tree.ext if at_file_scope else block_with(function.body, base)
+            block = self._tree.ext if at_file_scope else syntax.block_with(function.body, base)
             place = block.index(base)
             block[place + 1 : place + 1] = new
         return self._region.reread()
@@ -91,7 +83,7 @@ class _StructFlattener:
     def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
         result: dict[str, list[Any]] = {}
-        local = list(walk(function, c_ast.Decl))
+        local = list(syntax.walk(function, c_ast.Decl))
         names = [decl.name for decl in local]
         outside = [node for node in self._tree.ext if isinstance(node, c_ast.Decl)]
         for decl in (*local, *(decl for decl in outside if decl.name not in names)):
@@ -145,9 +137,11 @@ class _StructFlattener:
             name = self._name(member, known[member.base.name])
             if name is None:
                 return None
-            return element_node(name, [self._replaced(s, known) for s in member.subscripts], part)
+            return syntax.element_node(
+                name, [self._replaced(s, known) for s in member.subscripts], part
+            )
 
-        return copy_tree(node, replacement)
+        return syntax.copy_tree(node, replacement)
 
     def _name(self, member: _Member, declaration: Any) -> str | None:
         """Return the name of a member, declared; None where it is no member of a structure."""
@@ -178,12 +172,12 @@ class _StructFlattener:
             name += "_"
         self._spelled.add(name)
         self._names[key] = name
-        kind = type_named(named.type, name)
+        kind = syntax.type_named(named.type, name)
         for size in reversed(sizes):
             if size is None:
                 kind = c_ast.PtrDecl([], kind, declaration.coord)
             else:
-                kind = c_ast.ArrayDecl(kind, copy_tree(size), [], declaration.coord)
+                kind = c_ast.ArrayDecl(kind, syntax.copy_tree(size), [], declaration.coord)
         storage = declaration.storage
         new = c_ast.Decl(name, [], [], storage, [], kind, None, None, declaration.coord)
         self._new.setdefault(member.base.name, []).append(new)

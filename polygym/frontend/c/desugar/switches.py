@@ -19,16 +19,8 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.syntax_tree import (
-    copy_tree,
-    declaration,
-    modified_roots,
-    names_in,
-    statements_of,
-    type_node,
-    walk,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,14 +47,19 @@ def switch_as_branches(
     parts = _cases(node, source)
     cases = [label for part in parts for label in part.labels if label is not None]
     before: list[Any] = []
-    tests = [c_ast.BinaryOp("==", copy_tree(value), copy_tree(case), case.coord) for case in cases]
+    tests = [
+        c_ast.BinaryOp("==", syntax.copy_tree(value), syntax.copy_tree(case), case.coord)
+        for case in cases
+    ]
     statements = [statement for part in parts for statement in part.statements]
     # Calls may change what they are given.
-    given = [call.args for call in walk(statements, c_ast.FuncCall) if call.args]
-    if after or names_in(value) & names_in([*modified_roots(statements), *given]):
+    given = [call.args for call in syntax.walk(statements, c_ast.FuncCall) if call.args]
+    if after or syntax.names_in(value) & syntax.names_in(
+        [*syntax.modified_roots(statements), *given]
+    ):
         names = [fresh("case") for _ in tests]
         before = [
-            declaration(name, type_node("int", node), test, node)
+            syntax.declaration(name, syntax.type_node("int", node), test, node)
             for name, test in zip(names, tests, strict=True)
         ]
         tests = [c_ast.ID(name, node.coord) for name in names]
@@ -78,7 +75,7 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
     """Return the parts of a switch; labels without a statement of their own join the next."""
     cases: list[_Case] = []
     labels: list[Any] = []
-    items = statements_of(node.stmt)
+    items = syntax.statements_of(node.stmt)
     for place, item in enumerate(items):
         if not isinstance(item, c_ast.Case | c_ast.Default):
             raise source.error(
@@ -91,7 +88,7 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
         is_left = bool(statements) and isinstance(statements[-1], c_ast.Break)
         kept = statements[:-1] if is_left else statements
         if len(kept) == 1 and isinstance(kept[0], c_ast.Compound):
-            inner = statements_of(kept[0])
+            inner = syntax.statements_of(kept[0])
             if inner and isinstance(inner[-1], c_ast.Break):  # case 1: { …; break; }
                 kept, is_left = [c_ast.Compound(inner[:-1], kept[0].coord)], True
         for compound in kept:
@@ -103,7 +100,7 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
 
 def _label(node: Any, source: SourceMap) -> Any:
     """Return the constant of a case, unless it may be wider than what it is compared with."""
-    for constant in walk(node, c_ast.Constant):
+    for constant in syntax.walk(node, c_ast.Constant):
         if constant.value.lower().rstrip("u").endswith("l"):
             raise source.error(constant, "a case of a long constant is not understood")
     return node
@@ -170,9 +167,9 @@ def _any(labels: Sequence[Any], tests: dict[int, Any], node: Any) -> Any:
 
 
 def _either(conditions: Sequence[Any], node: Any) -> Any:
-    result = copy_tree(conditions[0])
+    result = syntax.copy_tree(conditions[0])
     for condition in conditions[1:]:
-        result = c_ast.BinaryOp("||", result, copy_tree(condition), node.coord)
+        result = c_ast.BinaryOp("||", result, syntax.copy_tree(condition), node.coord)
     return result
 
 

@@ -33,19 +33,9 @@ from polygym.frontend.c.loops.polynomials import (
 )
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.scop.assumptions import assumption_statement
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
-from polygym.frontend.c.source.syntax_tree import (
-    as_long,
-    assigned_value,
-    contains,
-    contains_node,
-    copy_tree,
-    integer_node,
-    modified_name,
-    modified_names,
-    walk,
-)
 
 _MAX_DEPTH = 7
 
@@ -68,7 +58,7 @@ def with_induction_polynomials(tree: Any, region: ScopRegion, source: SourceMap)
         return region
     walker.known, walker.written = known, walker.products
     items = [walker.statement(item) for item in region.items]
-    zero = integer_node(0, region.begin)
+    zero = syntax.integer_node(0, region.begin)
     conditions = [
         c_ast.BinaryOp(">=", polynomial.to_node(region.begin), zero, region.begin.coord)
         for polynomial in walker.needed.values()
@@ -81,7 +71,7 @@ def _induction_candidates(region: ScopRegion, once: SingleAssignments) -> frozen
     result = {name for item in region.items for name in _modified_in_loops(item, inside=False)}
     addresses = {
         unary.expr.name
-        for unary in walk(region.function.body, c_ast.UnaryOp)
+        for unary in syntax.walk(region.function.body, c_ast.UnaryOp)
         if unary.op == "&" and isinstance(unary.expr, c_ast.ID)
     }
     return frozenset(name for name in result - addresses if once.holds_exact_sums(name))
@@ -92,7 +82,7 @@ def _modified_in_loops(node: Any, *, inside: bool) -> Iterator[str]:
     if isinstance(node, c_ast.For):
         yield from _modified_in_loops(node.stmt, inside=True)
         return
-    name = node.name if isinstance(node, c_ast.Decl) else modified_name(node)
+    name = node.name if isinstance(node, c_ast.Decl) else syntax.modified_name(node)
     if inside and name:
         yield name
     for _, child in node.children():
@@ -130,7 +120,7 @@ class _InductionAnalysis:
         if node is None:
             return set()
         if id(node) not in self.changes:
-            self.changes[id(node)] = node, modified_names(node)
+            self.changes[id(node)] = node, syntax.modified_names(node)
         return self.changes[id(node)][1]
 
     def before(self, block: Any) -> None:
@@ -139,16 +129,16 @@ class _InductionAnalysis:
         for item in getattr(block, "block_items", None) or ():
             if item is begin:
                 return
-            if contains_node(item, begin):
+            if syntax.contains_node(item, begin):
                 self._forget(self._modified(item))
-                for block in walk(item, c_ast.Compound):
+                for block in syntax.walk(item, c_ast.Compound):
                     if any(inner is begin for inner in block.block_items or ()):
                         self.before(block)
                 return
             self.is_trial += 1
             self.statement(item)
             self.is_trial -= 1
-            if contains(item, c_ast.FuncCall):
+            if syntax.contains(item, c_ast.FuncCall):
                 self._forget(set(self.known) - self.once.own)
 
     def statement(self, node: Any) -> Any:
@@ -171,7 +161,7 @@ class _InductionAnalysis:
                 return None
             case _:
                 self._forget(self._modified(node))
-                return copy_tree(node)
+                return syntax.copy_tree(node)
 
     def _block(self, node: Any) -> Any:
         """Follow a block, whose own variables end with it."""
@@ -205,11 +195,11 @@ class _InductionAnalysis:
 
     def _set(self, node: Any) -> Any:
         """Follow a declaration or an assignment."""
-        target = node.name if isinstance(node, c_ast.Decl) else modified_name(node)
+        target = node.name if isinstance(node, c_ast.Decl) else syntax.modified_name(node)
         new = self._substituted(node, is_place=False)
         value = None
         if target in self.followed and len(self._modified(node)) == 1:
-            assigned = assigned_value(node)
+            assigned = syntax.assigned_value(node)
             if assigned is not None and self.once.can_hold(target, assigned):
                 value = self._value(assigned)
         self._forget(self._modified(node))
@@ -261,7 +251,7 @@ class _InductionAnalysis:
         self.known = {**kept, **starts}
         body = self.statement(node.stmt)
         self.loops, self.known = outside, {**kept, **ends}
-        return c_ast.For(start, end, copy_tree(node.next), body, node.coord)
+        return c_ast.For(start, end, syntax.copy_tree(node.next), body, node.coord)
 
     def _header(self, node: Any) -> PolynomialHeader | None:
         """Return a loop's header, if its body changes nothing of it."""
@@ -324,16 +314,16 @@ class _InductionAnalysis:
         def replacement(one: Any) -> Any:
             if isinstance(one, c_ast.ArrayRef) and not is_place:
                 return c_ast.ArrayRef(
-                    copy_tree(one.name, replacement),
+                    syntax.copy_tree(one.name, replacement),
                     self._substituted(one.subscript, is_place=True),
                     one.coord,
                 )
             if is_place and isinstance(one, c_ast.Assignment):
-                right = copy_tree(one.rvalue, replacement)
-                return c_ast.Assignment(one.op, copy_tree(one.lvalue), right, one.coord)
+                right = syntax.copy_tree(one.rvalue, replacement)
+                return c_ast.Assignment(one.op, syntax.copy_tree(one.lvalue), right, one.coord)
             return self._polynomial(one) if is_place and isinstance(one, c_ast.ID) else None
 
-        return copy_tree(node, replacement)
+        return syntax.copy_tree(node, replacement)
 
     def _polynomial(self, node: Any) -> Any:
         """Return what stands for a name in a subscript, None for itself."""
@@ -347,7 +337,7 @@ class _InductionAnalysis:
         for polynomial in value.nonnegative:
             self.needed[str(sorted(polynomial.terms.items()))] = polynomial
         # Sums and products of `long` unknowns stay `long`.
-        nodes = {text: as_long(unknown, node) for text, unknown in value.value.nodes.items()}
+        nodes = {text: syntax.as_long(unknown, node) for text, unknown in value.value.nodes.items()}
         return Polynomial(value.value.terms, nodes).to_node(node)
 
     def _forget(self, names: set[str]) -> None:

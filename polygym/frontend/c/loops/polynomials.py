@@ -23,18 +23,8 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import parse_literal
-from polygym.frontend.c.source.syntax_tree import (
-    MIRRORED,
-    acts,
-    contains,
-    copy_tree,
-    counter_of,
-    integer_node,
-    names_in,
-    start_of,
-    walk,
-)
 from polygym.ir.expressions import IntegerLiteral
 
 Monomial = tuple[str, ...]
@@ -60,7 +50,7 @@ class Polynomial:
     @property
     def names(self) -> frozenset[str]:
         """The names that the unknowns have in them."""
-        return frozenset(names_in([self.nodes[text] for text in self.unknowns]))
+        return frozenset(syntax.names_in([self.nodes[text] for text in self.unknowns]))
 
     @property
     def constant(self) -> int | None:
@@ -163,15 +153,15 @@ class Polynomial:
         whole: Any = None
         ordered = sorted(self.terms.items(), key=lambda item: (not item[0], item[1] < 0))
         for term, value in ordered:
-            part = None if abs(value) == 1 and term else integer_node(abs(value), like)
+            part = None if abs(value) == 1 and term else syntax.integer_node(abs(value), like)
             for one in term:
-                factor = copy_tree(self.nodes[one])
+                factor = syntax.copy_tree(self.nodes[one])
                 part = factor if part is None else c_ast.BinaryOp("*", part, factor, like.coord)
             if whole is None:
                 whole = part if value > 0 else c_ast.UnaryOp("-", part, like.coord)
             else:
                 whole = c_ast.BinaryOp("+" if value > 0 else "-", whole, part, like.coord)
-        return integer_node(0, like) if whole is None else whole
+        return syntax.integer_node(0, like) if whole is None else whole
 
     def equals(self, other: Polynomial) -> bool:
         """Whether two are equal."""
@@ -256,10 +246,10 @@ def _signed_constant(node: Any) -> int | None:
 
 def _unknown(node: Any, is_exact: Callable[[str], bool]) -> Polynomial | None:
     """Return what is no sum or product as an unknown."""
-    if acts(node) or contains(node, c_ast.StructRef, c_ast.Cast):
+    if syntax.acts(node) or syntax.contains(node, c_ast.StructRef, c_ast.Cast):
         return None
-    is_plain = all(constant.value.isdigit() for constant in walk(node, c_ast.Constant))
-    if not is_plain or not all(map(is_exact, names_in(node))):
+    is_plain = all(constant.value.isdigit() for constant in syntax.walk(node, c_ast.Constant))
+    if not is_plain or not all(map(is_exact, syntax.names_in(node))):
         return None
     text = str(CGenerator().visit(node))
     return Polynomial({(text,): 1}, {text: node})
@@ -303,7 +293,7 @@ def read_header(
     loop: Any, once: SingleAssignments, read: Callable[[Any], Polynomial | None]
 ) -> PolynomialHeader | None:
     """Return the header of a loop, None for one that does not count so."""
-    counter, start = counter_of(loop), start_of(loop)
+    counter, start = syntax.counter_of(loop), syntax.start_of(loop)
     if counter is None or start is None or not once.is_exact(counter):
         return None
     step, upwards = _step(loop.next, counter)
@@ -313,7 +303,7 @@ def read_header(
     first, by, last = (read(one) for one in (start, step, end))
     if first is None or by is None or last is None:
         return None
-    names = first.names | by.names | last.names | names_in([start, step, end])
+    names = first.names | by.names | last.names | syntax.names_in([start, step, end])
     if once.is_int(counter) and not all(map(once.is_int, names)):
         return None
     distance = last.plus(first, -1) if upwards else first.plus(last, -1)
@@ -359,7 +349,7 @@ def _step(node: Any, counter: str) -> tuple[Any, bool]:
         case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--", expr=c_ast.ID(name=name)) if (
             name == counter
         ):
-            return integer_node(1, node), node.op.endswith("++")
+            return syntax.integer_node(1, node), node.op.endswith("++")
         case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ID(name=name)) if name == counter:
             return node.rvalue, node.op == "+="
         case c_ast.Assignment(
@@ -374,10 +364,10 @@ def _step(node: Any, counter: str) -> tuple[Any, bool]:
 
 def _end(condition: Any, counter: str) -> tuple[Any, str]:
     """Return what a loop's counter is compared with, and how."""
-    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in MIRRORED:
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in syntax.MIRRORED:
         return None, ""
     if isinstance(condition.left, c_ast.ID) and condition.left.name == counter:
         return condition.right, condition.op
     if isinstance(condition.right, c_ast.ID) and condition.right.name == counter:
-        return condition.left, MIRRORED[condition.op]
+        return condition.left, syntax.MIRRORED[condition.op]
     return None, ""

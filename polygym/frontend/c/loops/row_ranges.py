@@ -20,13 +20,8 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.loops.polynomials import (
-    Polynomial,
-    PolynomialHeader,
-    constant_polynomial,
-    unknown_polynomial,
-)
-from polygym.frontend.c.source.syntax_tree import conjunction, copy_tree, for_loop, integer_node
+from polygym.frontend.c.loops import polynomials
+from polygym.frontend.c.source.syntax import conjunction, copy_tree, for_loop, integer_node
 
 _MAX_DIVISOR = 8
 
@@ -40,21 +35,21 @@ class _RowPosition:
 
     row: Any
     element: Any
-    nonnegative: tuple[Polynomial, ...]
-    row_of: Polynomial | None
+    nonnegative: tuple[polynomials.Polynomial, ...]
+    row_of: polynomials.Polynomial | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowRange:
     """A range of elements in rows of a width, forwards or backwards."""
 
-    width: Polynomial
+    width: polynomials.Polynomial
     first: _RowPosition
     limit: _RowPosition
     is_increasing: bool
 
     @property
-    def nonnegative(self) -> tuple[Polynomial, ...]:
+    def nonnegative(self) -> tuple[polynomials.Polynomial, ...]:
         """What must not be negative."""
         return (self.width, *self.first.nonnegative, *self.limit.nonnegative)
 
@@ -67,10 +62,10 @@ class RowRange:
         distance = rows[1].plus(rows[0], -1).constant
         return distance == 0 or (distance == 1 and self.limit.element is None)
 
-    def counter_value(self, row: str, element: str, like: Any) -> Polynomial:
+    def counter_value(self, row: str, element: str, like: Any) -> polynomials.Polynomial:
         """Return the counter of the loop over all, by those of the two loops."""
-        inner = unknown_polynomial(element, like.coord)
-        return unknown_polynomial(row, like.coord).times(self.width).plus(inner)
+        inner = polynomials.unknown_polynomial(element, like.coord)
+        return polynomials.unknown_polynomial(row, like.coord).times(self.width).plus(inner)
 
     def loops(self, row: str, element: str, type_name: str, body: Any, like: Any) -> Any:
         """Return the two loops, with the statement inside under its condition."""
@@ -106,17 +101,17 @@ class RowRange:
 
 
 def row_range(
-    header: PolynomialHeader,
-    width: Polynomial,
+    header: polynomials.PolynomialHeader,
+    width: polynomials.Polynomial,
     fixed: frozenset[str],
-    read: Callable[[Any], Polynomial | None],
+    read: Callable[[Any], polynomials.Polynomial | None],
     like: Any,
 ) -> RowRange | None:
     """Return a loop's range in rows of a width, None where it is none.
 
     ``fixed`` are the names of parameters, ``read`` returns an expression as a polynomial.
     """
-    polynomial = constant_polynomial(1)
+    polynomial = polynomials.constant_polynomial(1)
     if header.is_increasing:
         low, high = header.first, header.first.plus(header.distance)
     else:
@@ -131,10 +126,10 @@ def row_range(
 
 
 def _row_position(
-    value: Polynomial,
-    width: Polynomial,
+    value: polynomials.Polynomial,
+    width: polynomials.Polynomial,
     fixed: frozenset[str],
-    read: Callable[[Any], Polynomial | None],
+    read: Callable[[Any], polynomials.Polynomial | None],
     like: Any,
 ) -> _RowPosition | None:
     """Return where an element is, None where that is no affine place."""
@@ -146,7 +141,7 @@ def _row_position(
         return None
     row, element = divided
     if element.terms and all(factor < 0 for factor in element.terms.values()):
-        row, element = row.plus(constant_polynomial(1), -1), element.plus(width)
+        row, element = row.plus(polynomials.constant_polynomial(1), -1), element.plus(width)
     if not element.terms:
         return _RowPosition(row.to_node(like), None, (), row)
     if not element.names <= fixed:
@@ -159,10 +154,10 @@ def _row_position(
 
 
 def _quotient_position(
-    value: Polynomial,
-    width: Polynomial,
+    value: polynomials.Polynomial,
+    width: polynomials.Polynomial,
     fixed: frozenset[str],
-    read: Callable[[Any], Polynomial | None],
+    read: Callable[[Any], polynomials.Polynomial | None],
     like: Any,
 ) -> _RowPosition | None:
     """Return where an end n w / c is, None for others."""
@@ -185,7 +180,7 @@ def _quotient_position(
     rest = c_ast.BinaryOp("%", rows.to_node(like), by_node, like.coord)
     element: Any = integer_node(0, like)
     for left in range(1, divisor):
-        some = width.times(constant_polynomial(left)).to_node(like)
+        some = width.times(polynomials.constant_polynomial(left)).to_node(like)
         case = c_ast.BinaryOp("/", some, by_node, like.coord)
         is_it = c_ast.BinaryOp("==", copy_tree(rest), integer_node(left, like), like.coord)
         element = c_ast.TernaryOp(is_it, case, element, like.coord)

@@ -15,22 +15,8 @@ from pycparser import c_ast
 from polygym.errors import SourceError
 from polygym.frontend.c.desugar.actual_arguments import substitution
 from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.syntax_tree import (
-    acts,
-    arguments_of,
-    array_type,
-    contains,
-    copy_tree,
-    functions_of,
-    is_modification,
-    modified_roots,
-    names_in,
-    operands_of,
-    statements_of,
-    typedefs_of,
-    walk,
-)
 from polygym.ir.types import ScalarType
 
 # What is computed with these has the value of an integer, or C gives it none; 2^64 elements are
@@ -46,15 +32,15 @@ class SingleAssignments:
 
     def __init__(self, tree: Any, function: Any, source: SourceMap) -> None:
         """Look at a function whose statements are plain."""
-        self._declarations = Declarations(typedefs_of(tree), source)
+        self._declarations = Declarations(syntax.typedefs_of(tree), source)
         outside = [node for node in tree.ext if isinstance(node, c_ast.Decl)]
-        own = [*arguments_of(function), *walk(function.body, c_ast.Decl)]
+        own = [*syntax.arguments_of(function), *syntax.walk(function.body, c_ast.Decl)]
         self._declared: dict[str, list[Any]] = {}
         for decl in (*outside, *own):
             if decl.name:
                 self._declared.setdefault(decl.name, []).append(decl)
         self.own = {decl.name for decl in own if decl.name}
-        self._functions = functions_of(tree)
+        self._functions = syntax.functions_of(tree)
         self._types: dict[str, ScalarType | None] = {}
         self._values: dict[str, Any] = {}
         self._mentions: dict[str, list[int]] = {}
@@ -70,7 +56,7 @@ class SingleAssignments:
         """
         numbers: dict[int, int] = {}
         twice: set[int] = set()
-        for number, decl in enumerate(walk(body)):
+        for number, decl in enumerate(syntax.walk(body)):
             if id(decl) in numbers:
                 twice.add(id(decl))  # one node in two places: where is it?
             numbers[id(decl)] = number
@@ -78,15 +64,15 @@ class SingleAssignments:
                 self._mentions.setdefault(decl.name, []).append(number)
             elif isinstance(decl, c_ast.Decl) and decl.name:
                 self._declares.setdefault(decl.name, []).append(number)
-            elif is_modification(decl):
-                (base, *_) = modified_roots(decl)
+            elif syntax.is_modification(decl):
+                (base, *_) = syntax.modified_roots(decl)
                 if isinstance(base, c_ast.ID):
                     self._changes.setdefault(base.name, []).append(number)
-        for block in walk(body, c_ast.Compound):
+        for block in syntax.walk(body, c_ast.Compound):
             items = block.block_items or []
             if not any(_assignment_of(item)[0] for item in items) or twice & set(map(id, items)):
                 continue
-            last = numbers[id(items[-1])] + sum(1 for _ in walk(items[-1]))
+            last = numbers[id(items[-1])] + sum(1 for _ in syntax.walk(items[-1]))
             starts = [*(numbers[id(item)] for item in items[1:]), last]
             for item, start in zip(items, starts, strict=True):
                 name, value = _assignment_of(item)
@@ -136,7 +122,7 @@ class SingleAssignments:
     def _type(self, name: str) -> ScalarType | None:
         """Return the type of a variable or of an array's elements, None where it is not sure."""
         if name not in self._types:
-            kinds = [array_type(decl.type)[1] for decl in self._declared.get(name, ())]
+            kinds = [syntax.array_type(decl.type)[1] for decl in self._declared.get(name, ())]
             types = set(map(self._scalar, kinds))
             self._types[name] = types.pop() if len(types) == 1 else None
         return self._types[name]
@@ -149,12 +135,12 @@ class SingleAssignments:
 
     def _holds(self, scalar: ScalarType | None, value: Any) -> bool:
         """Whether a variable of a type surely holds what an expression computes."""
-        kinds = set(map(self._type, names_in(value)))
-        if acts(value):
+        kinds = set(map(self._type, syntax.names_in(value)))
+        if syntax.acts(value):
             return False
         if scalar in (ScalarType.LONG, ScalarType.UNSIGNED_LONG):
             return kinds <= _EXACT
-        return scalar is ScalarType.INT and kinds <= _INT and not contains(value, c_ast.Cast)
+        return scalar is ScalarType.INT and kinds <= _INT and not syntax.contains(value, c_ast.Cast)
 
     def _value(self, name: str) -> Any:
         """Return what a variable stands for, None if that is not one expression."""
@@ -177,17 +163,17 @@ class SingleAssignments:
             return None
         stays = not any(
             _count_between(places.get(other, []), start, end)
-            for other in names_in(value)
+            for other in syntax.names_in(value)
             for places in (self._changes, self._declares)
         )
         return value if stays and self._holds(self._type(name), value) else None
 
     def _returned(self, call: Any, function: Any) -> Any:
         """Return what a function of integers returns, with the arguments in it."""
-        items = statements_of(function.body)
+        items = syntax.statements_of(function.body)
         if len(items) != 1 or not isinstance(items[0], c_ast.Return):
             return None
-        given, operands = function.decl.type.args, operands_of(call)
+        given, operands = function.decl.type.args, syntax.operands_of(call)
         arguments = [one for one in (given.params if given else ()) if hasattr(one, "name")]
         values: dict[str, Any] = {}
         for argument, operand in zip(arguments, operands, strict=False):
@@ -199,13 +185,13 @@ class SingleAssignments:
         whole = self._scalar(function.decl.type.type)
         is_wide = whole in (ScalarType.LONG, ScalarType.UNSIGNED_LONG)
         is_same = whole is ScalarType.INT and kinds <= _INT
-        if len(values) != len(operands) or not names_in(expression) <= set(values):
+        if len(values) != len(operands) or not syntax.names_in(expression) <= set(values):
             return None
         if not (is_wide or is_same) or not kinds <= _EXACT:
             return None
-        if contains(expression, c_ast.Cast, c_ast.FuncCall):
+        if syntax.contains(expression, c_ast.Cast, c_ast.FuncCall):
             return None
-        return copy_tree(expression, substitution(values))
+        return syntax.copy_tree(expression, substitution(values))
 
 
 def _assignment_of(item: Any) -> tuple[str | None, Any]:

@@ -31,22 +31,9 @@ from polygym.frontend.c.loops.polynomials import (
 from polygym.frontend.c.loops.row_ranges import row_range
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.scop.assumptions import assumption_statement
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
-from polygym.frontend.c.source.syntax_tree import (
-    arguments_of,
-    contains,
-    copy_tree,
-    counter_of,
-    declaration,
-    declared_names,
-    integer_node,
-    modified_names,
-    names_in,
-    read_outside_loops,
-    type_node,
-    walk,
-)
 
 _MAX_DEPTH = 4
 
@@ -59,14 +46,14 @@ def with_trip_counts(
     Affine loops through several rows are parted by rows if they are to be ``in_row_ranges``;
     whether there are any is returned, too.
     """
-    loops = walk(region.items, c_ast.For)
+    loops = syntax.walk(region.items, c_ast.For)
     headers = [part for loop in loops for part in (loop.init, loop.cond, loop.next) if part]
-    if not contains(headers, c_ast.ID):
+    if not syntax.contains(headers, c_ast.ID):
         return region, False
     has_windows = False
     for _ in range(_MAX_DEPTH):  # what is counted now may stand in the headers inside
         rewriter = _TripCountRewriter(tree, region, source, in_row_ranges=in_row_ranges)
-        items = [copy_tree(item, rewriter.replacement) for item in region.items]
+        items = [syntax.copy_tree(item, rewriter.replacement) for item in region.items]
         has_windows |= rewriter.has_windows
         if not rewriter.has_changed:
             break
@@ -82,8 +69,10 @@ class _TripCountRewriter:
     ) -> None:
         self._once = SingleAssignments(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
-        self._spelled |= declared_names(region.function)
-        self._exposed = set(read_outside_loops(region.function.body, _name, counter_of))
+        self._spelled |= syntax.declared_names(region.function)
+        self._exposed = set(
+            syntax.read_outside_loops(region.function.body, _name, syntax.counter_of)
+        )
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
         self._of_rows = self._flat_arrays(region)
@@ -110,10 +99,10 @@ class _TripCountRewriter:
         """Return the arrays with products in their subscripts."""
         result = {
             decl.name
-            for decl in walk(region.function, c_ast.Decl)
+            for decl in syntax.walk(region.function, c_ast.Decl)
             if self._is_product(getattr(decl.type, "dim", None))
         }
-        for node in walk(region.items, c_ast.ArrayRef):
+        for node in syntax.walk(region.items, c_ast.ArrayRef):
             if isinstance(node.name, c_ast.ID) and self._is_product(node.subscript):
                 result.add(node.name.name)
         return result
@@ -131,9 +120,9 @@ class _TripCountRewriter:
 
     def _header(self, loop: Any, factors: list[Polynomial]) -> PolynomialHeader | None:
         """Return the header of a loop that is to be rewritten, None for another."""
-        if not isinstance(loop.init, c_ast.DeclList) and counter_of(loop) in self._exposed:
+        if not isinstance(loop.init, c_ast.DeclList) and syntax.counter_of(loop) in self._exposed:
             return None
-        is_flat = not names_in(loop.stmt).isdisjoint(self._flat)
+        is_flat = not syntax.names_in(loop.stmt).isdisjoint(self._flat)
 
         def can_stay(header: PolynomialHeader, factors: list[Polynomial]) -> bool:
             return header.is_affine and not is_flat and not self._divides(header, factors)
@@ -147,9 +136,9 @@ class _TripCountRewriter:
         if header is None or can_stay(header, factors):
             return None
         names = header.first.names | header.distance.names | header.step.names
-        fixed = names | names_in([loop.init, loop.cond, loop.next]) | {header.counter}
+        fixed = names | syntax.names_in([loop.init, loop.cond, loop.next]) | {header.counter}
         is_one = header.counter not in names
-        return header if is_one and not modified_names(loop.stmt) & fixed else None
+        return header if is_one and not syntax.modified_names(loop.stmt) & fixed else None
 
     def _counted(self, header: PolynomialHeader, factors: list[Polynomial], loop: Any) -> Any:
         """Return the loops that count iterations, None if there are none."""
@@ -175,7 +164,9 @@ class _TripCountRewriter:
         trips = divided[0].plus(divided[1])
         if not trips.is_linear:
             return None
-        positive = c_ast.BinaryOp(">", header.step.to_node(loop), integer_node(0, loop), loop.coord)
+        positive = c_ast.BinaryOp(
+            ">", header.step.to_node(loop), syntax.integer_node(0, loop), loop.coord
+        )
         inside = self._loops(header, [(trips, 1, header.step)], loop)
         return c_ast.If(positive, inside, None, loop.coord)
 
@@ -191,7 +182,7 @@ class _TripCountRewriter:
 
     def _is_linear_traversal(self, counter: str, body: Any) -> bool:
         """Whether a counter walks through an array of rows from element to element."""
-        for node in walk(body, c_ast.ArrayRef):
+        for node in syntax.walk(body, c_ast.ArrayRef):
             if isinstance(node.name, c_ast.ID) and node.name.name in self._of_rows:
                 place = self._read(node.subscript, [])
                 alone = () if place is None else (t for t in place.terms if counter in t)
@@ -222,8 +213,8 @@ class _TripCountRewriter:
                 continue
             row, element = self._fresh_name(header.counter), self._fresh_name(header.counter)
             value = result.counter_value(row, element, loop).to_node(loop)
-            body: Any = copy_tree(loop.stmt, self.replacement)
-            body = copy_tree(body, substitution({header.counter: value}))
+            body: Any = syntax.copy_tree(loop.stmt, self.replacement)
+            body = syntax.copy_tree(body, substitution({header.counter: value}))
             for polynomial in result.nonnegative:
                 self._assume(polynomial, loop)
             return result.loops(row, element, self._once.type_name(header.counter), body, loop)
@@ -267,15 +258,19 @@ class _TripCountRewriter:
             counters.append(self._fresh_name(header.counter))
             trip = unknown_polynomial(counters[-1], like.coord)
             value = value.plus(each.times(trip), 1 if header.is_increasing else -1)
-        body: Any = copy_tree(loop.stmt, self.replacement)
-        body = copy_tree(body, substitution({header.counter: value.to_node(like)}))
+        body: Any = syntax.copy_tree(loop.stmt, self.replacement)
+        body = syntax.copy_tree(body, substitution({header.counter: value.to_node(like)}))
         word = self._once.type_name(header.counter)
         for counter, (size, by, _) in reversed(list(zip(counters, parts, strict=True))):
-            zero = integer_node(0, like)
-            start = c_ast.DeclList([declaration(counter, type_node(word, like), zero, like)])
+            zero = syntax.integer_node(0, like)
+            start = c_ast.DeclList(
+                [syntax.declaration(counter, syntax.type_node(word, like), zero, like)]
+            )
             place = c_ast.ID(counter, like.coord)
             end = c_ast.BinaryOp("<", place, size.to_node(like), loop.cond.coord)
-            step = c_ast.Assignment("+=", copy_tree(place), integer_node(by, like), like.coord)
+            step = c_ast.Assignment(
+                "+=", syntax.copy_tree(place), syntax.integer_node(by, like), like.coord
+            )
             start.coord = like.coord
             body = c_ast.For(start, end, step, body, like.coord)
         for size, _, _ in parts[1:]:
@@ -284,7 +279,9 @@ class _TripCountRewriter:
 
     def _assume(self, size: Polynomial, like: Any) -> None:
         """State that a size is not negative, in front of the region."""
-        condition = c_ast.BinaryOp(">=", size.to_node(like), integer_node(0, like), like.coord)
+        condition = c_ast.BinaryOp(
+            ">=", size.to_node(like), syntax.integer_node(0, like), like.coord
+        )
         self.assumed.append(assumption_statement(condition))
 
     def _fresh_name(self, name: str) -> str:
@@ -297,13 +294,13 @@ class _TripCountRewriter:
 
 def _pointer_arguments(function: Any) -> set[str]:
     """Return the arguments of a function that are pointers, whose sizes are in arguments, too."""
-    arguments = arguments_of(function)
+    arguments = syntax.arguments_of(function)
     return {decl.name for decl in arguments if isinstance(decl.type, c_ast.PtrDecl)}
 
 
 def _fixed_names(region: ScopRegion) -> frozenset[str]:
     """Return the names of a region's function that the region neither changes nor declares."""
-    return frozenset(names_in(region.function) - modified_names(region.items))
+    return frozenset(syntax.names_in(region.function) - syntax.modified_names(region.items))
 
 
 def _name(identifier: Any) -> str:

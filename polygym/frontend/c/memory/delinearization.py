@@ -13,6 +13,19 @@ array is declared as one of rows::
 Rows may consist of rows, with the divisors of the first quotients. An array for which it is not
 so stays as it is: its subscripts are computed, or refused. Names that stand for expressions
 (:mod:`polygym.frontend.c.loops.single_assignment`) are put in.
+
+Subscripts that go on in later rows: ``A[0][i * m + j]`` of rows of m elements is ``A[i][j]``.
+
+That is where a pointer leads that walks through an array of several dimensions, whose rows lie one
+behind the other, as is what :mod:`polygym.frontend.c.memory.pointer_induction` makes of it::
+
+    double *p = &A[0][0];           long p_row = 0, p_at = 0;
+    for (t = 0; t < n * m; t++)     for (i …) for (j …)
+      p[t] = 0;                       A[p_row][p_at + (i * m + j)] = 0;    A[p_row + i][p_at + j]
+
+Only what multiplies by a parameter is divided, because nothing else is made of such a subscript;
+and, if asked for, where such a pointer walks through rows of a constant size: with e = p_at + t it
+is ``A[p_row + e / 8][e % 8]``. Whether the rest is in its row is asked as for every subscript.
 """
 
 from collections import Counter
@@ -30,16 +43,75 @@ from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.memory.row_containment import RowElement, is_delinearizable
 from polygym.frontend.c.memory.unsized_arrays import parse_expression, region_accesses
 from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
 from polygym.frontend.c.source.region_selection import ArraySizes
-from polygym.frontend.c.source.syntax_tree import (
-    copy_tree,
-    integer_node,
-    modified_names,
-    multiplies,
-    walk,
-)
+
+
+def with_delinearized_subscripts(
+    tree: Any, region: ScopRegion, source: SourceMap, pointer_indices: frozenset[str] = frozenset()
+) -> ScopRegion:
+    """Return a region whose products in subscripts of inner dimensions are rows, where they are.
+
+    Where a subscript has one of the integers ``pointer_indices``, it is divided by rows of constant
+    sizes.
+    """
+    inner = [
+        node.subscript for node in syntax.walk(region.items, c_ast.ArrayRef) if _is_inner(node)
+    ]
+    if not pointer_indices and not syntax.multiplies(inner):
+        return region
+    once = SingleAssignments(tree, region.function, source)
+    moving = syntax.modified_names(region.items)
+
+    def read(node: Any) -> Polynomial | None:
+        return read_polynomial(node, once.is_exact, once.definition)
+
+    def replacement(node: Any) -> Any:
+        """Return an element in the row in which it is, None for what stays."""
+        if not _is_inner(node):
+            return None
+        base, subscripts = syntax.base_and_subscripts(node)
+        sizes = _inner_sizes(once.declaration(base.name)) if isinstance(base, c_ast.ID) else []
+        if len(subscripts) != len(sizes) + 1:
+            return None
+        widths = [read(size) for size in sizes]
+        subscripts = [syntax.copy_tree(subscript, replacement) for subscript in subscripts]
+        for place in range(len(sizes), 0, -1):
+            width, whole = widths[place - 1], read(subscripts[place])
+            if pointer_indices & syntax.names_in(subscripts[place]):
+                if width is not None and width.constant is not None:
+                    size = width.to_node(node)
+                    rows = c_ast.BinaryOp("/", subscripts[place], size, node.coord)
+                    before = subscripts[place - 1]
+                    subscripts[place - 1] = c_ast.BinaryOp("+", before, rows, node.coord)
+                    rest = syntax.copy_tree(subscripts[place]), syntax.copy_tree(size)
+                    subscripts[place] = c_ast.BinaryOp("%", *rest, node.coord)
+                    continue
+            if width is None or whole is None or whole.is_linear or width.names & moving:
+                continue
+            divided = whole.divided(width)
+            if divided is not None and divided[1].is_linear:
+                rows, rest = (one.to_node(node) for one in divided)
+                before = subscripts[place - 1]
+                subscripts[place - 1] = c_ast.BinaryOp("+", before, rows, node.coord)
+                subscripts[place] = rest
+        return syntax.element_node(base.name, subscripts, node)
+
+    return with_statements(region, [syntax.copy_tree(item, replacement) for item in region.items])
+
+
+def _is_inner(node: Any) -> bool:
+    """Whether a node is an element or a row of a row."""
+    return isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ArrayRef)
+
+
+def _inner_sizes(declared: Any) -> list[Any]:
+    """Return the sizes of an array's dimensions but the first; none where one is not declared."""
+    sizes, kind = syntax.array_type(getattr(declared, "type", None))
+    return sizes[1:] if isinstance(kind, c_ast.TypeDecl) and None not in sizes[1:] else []
+
 
 _MAX_DIMENSIONS = 6
 _MAX_STRIDES = 12
@@ -75,7 +147,7 @@ class _DelinearizedArray:
 
     def element(self, old: Any) -> Any:
         """Return the element of a row for an element of the array."""
-        new: Any = copy_tree(old.name)
+        new: Any = syntax.copy_tree(old.name)
         for _ in range(len(self.strides) + 1):
             new = c_ast.ArrayRef(new, None, old.coord)
         subscripts = self.splits[0].subscripts[self.keys.index(id(old))]
@@ -105,7 +177,7 @@ def with_delinearized_arrays(
 
     The function of the region is changed, too; ``translate`` reads a region.
     """
-    if not multiplies(region.items):  # most regions do not come any further
+    if not syntax.multiplies(region.items):  # most regions do not come any further
         return region, sizes
     arrays = _DelinearizationSearch(tree, region, source, sizes).delinearizable()
     while arrays:
@@ -133,7 +205,7 @@ class _DelinearizationSearch:
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap, given: ArraySizes) -> None:
         self._once = SingleAssignments(tree, region.function, source)
         self._region, self._given = region, given
-        self._moving = modified_names(region.items)
+        self._moving = syntax.modified_names(region.items)
 
     def delinearizable(self) -> dict[str, _DelinearizedArray]:
         """Return the arrays."""
@@ -141,8 +213,8 @@ class _DelinearizationSearch:
 
     def _names(self) -> Iterator[str]:
         """Yield the arrays of one dimension that the region uses with subscripts alone."""
-        mentions = Counter(node.name for node in walk(self._region.items, c_ast.ID))
-        used = Counter(filter(None, map(_array, walk(self._region.items, c_ast.ArrayRef))))
+        mentions = Counter(node.name for node in syntax.walk(self._region.items, c_ast.ID))
+        used = Counter(filter(None, map(_array, syntax.walk(self._region.items, c_ast.ArrayRef))))
         for name, count in used.items():
             declared: Any = self._once.declaration(name)
             kind: Any = getattr(declared, "type", None)
@@ -154,7 +226,7 @@ class _DelinearizationSearch:
         """Return an array with its rows, None if it has none."""
         factors: list[Polynomial] = []
         read: dict[int, Polynomial] = {}
-        for node in walk(self._region.items, c_ast.ArrayRef):
+        for node in syntax.walk(self._region.items, c_ast.ArrayRef):
             if _array(node) == name:
                 subscript = self._read(node.subscript, factors)
                 if subscript is None:
@@ -244,20 +316,22 @@ def _rewritten(
     def replacement(node: Any) -> Any:
         """Return the element of a row for one of the array, and its declaration in the region."""
         if isinstance(node, c_ast.Decl) and node.name in arrays:
-            new = copy_tree(node)
+            new = syntax.copy_tree(node)
             new.type = arrays[node.name].declared_type()
             return new
         flat = arrays.get(_array(node))
         return None if flat is None else flat.element(node)
 
-    items = tuple(copy_tree(item, replacement) for item in region.items)
+    items = tuple(syntax.copy_tree(item, replacement) for item in region.items)
     new = with_statements(region, items)
-    mine = set(map(id, walk(items)))
-    before = [node for node in walk(region.function.body, c_ast.ArrayRef) if id(node) not in mine]
+    mine = set(map(id, syntax.walk(items)))
+    before = [
+        node for node in syntax.walk(region.function.body, c_ast.ArrayRef) if id(node) not in mine
+    ]
     outside = [(node, node.name) for node in before if _array(node) in arrays]
     for node, name in outside:
         for _ in arrays[name.name].strides:
-            node.name = c_ast.ArrayRef(node.name, integer_node(0, node), node.coord)
+            node.name = c_ast.ArrayRef(node.name, syntax.integer_node(0, node), node.coord)
     for flat in arrays.values():
         flat.declared.type = flat.declared_type()
     return new, outside

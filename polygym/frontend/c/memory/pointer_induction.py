@@ -18,18 +18,10 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.memory.points_to import (
-    array_and_subscripts,
-    first_element_address,
-    is_name,
-    is_pointer_type,
-    pointer_and_offset,
-    pointer_and_subscripts,
-    pointer_rank,
-)
+from polygym.frontend.c.memory import points_to
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import (
+from polygym.frontend.c.source.syntax import (
     arguments_of,
     as_long,
     copy_tree,
@@ -100,7 +92,9 @@ class _PointerRewriter:
         self._once = {name for name in both if both.count(name) == 1}
         self._everything = {one.name: one for one in (*outside, *arguments, *inside)}
         self.ranks = {
-            name: rank for name, one in self._everything.items() if (rank := pointer_rank(one.type))
+            name: rank
+            for name, one in self._everything.items()
+            if (rank := points_to.pointer_rank(one.type))
         }
         # One name may stand in several blocks, as long as it is that of a pointer in all of them.
         self._same: dict[str, list[Any]] = {}
@@ -109,7 +103,7 @@ class _PointerRewriter:
         self._declared = {
             name: same[0]
             for name, same in self._same.items()
-            if all(not one.storage and is_pointer_type(one.type) for one in same)
+            if all(not one.storage and points_to.is_pointer_type(one.type) for one in same)
             and (len(same) == 1 or same[0] not in arguments)
         }
         self._arguments = {argument.name for argument in arguments}
@@ -165,7 +159,7 @@ class _PointerRewriter:
         """Whether a pointer is set, or steps, beside where it is declared."""
         own = self._declared[name].init
         return any(target is not own for target in self._assigned_targets(name)) or any(
-            isinstance(unary_op, c_ast.UnaryOp) and is_name(unary_op.expr, name)
+            isinstance(unary_op, c_ast.UnaryOp) and points_to.is_name(unary_op.expr, name)
             for unary_op in self._changes
         )
 
@@ -194,21 +188,21 @@ class _PointerRewriter:
     def _target(self, node: Any) -> _PointerTarget | None:
         """Return where an expression points; None if that is no array here."""
         if isinstance(node, c_ast.Cast) and getattr(node.expr, "name", None) in self.ranks:
-            node = first_element_address(node, self._everything[node.expr.name])
-        place = None if node is None else pointer_and_offset(node, self._is_place)
+            node = points_to.first_element_address(node, self._everything[node.expr.name])
+        place = None if node is None else points_to.pointer_and_offset(node, self._is_place)
         if place is None:
             return None
         base, terms = place
         is_address = isinstance(base, c_ast.UnaryOp)  # &A[i][j]
-        name, rows = array_and_subscripts(base.expr if is_address else base)
+        name, rows = points_to.array_and_subscripts(base.expr if is_address else base)
         terms = [rows.pop(), *terms] if is_address else terms
         return _PointerTarget(name, tuple(rows), self._total(terms, node))
 
     def _is_place(self, node: Any) -> bool:
         """Whether a node is an array, a pointer, one of its rows, or the address of an element."""
         if isinstance(node, c_ast.UnaryOp) and node.op == "&":
-            return bool(array_and_subscripts(node.expr)[1])
-        name, subscripts = array_and_subscripts(node)
+            return bool(points_to.array_and_subscripts(node.expr)[1])
+        name, subscripts = points_to.array_and_subscripts(node)
         return len(subscripts) < self.ranks.get(name, 0)
 
     def _replacement(self, node: Any) -> Any:
@@ -228,7 +222,7 @@ class _PointerRewriter:
             case c_ast.UnaryOp(op="*"):
                 return self._element(node.expr, [integer_node(0, node)], node)
             case c_ast.ArrayRef():
-                root, subscripts = pointer_and_subscripts(node)
+                root, subscripts = points_to.pointer_and_subscripts(node)
                 return self._element(root, subscripts, node)
             case c_ast.StructRef(type="->"):
                 result = self._element(node.name, [integer_node(0, node)], node)
@@ -263,11 +257,11 @@ class _PointerRewriter:
     def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
         """Return the element at subscripts of a pointer, None for one that stays as it is."""
         step = pointer if isinstance(pointer, c_ast.UnaryOp) and is_modification(pointer) else None
-        place = pointer_and_offset(pointer if step is None else step.expr, self._is_place)
+        place = points_to.pointer_and_offset(pointer if step is None else step.expr, self._is_place)
         if place is None:
             return None
         base, terms = place
-        name, own = array_and_subscripts(base)
+        name, own = points_to.array_and_subscripts(base)
         is_plain = not terms and not own
         if name not in self._walkers and (not name or is_plain or step is not None):
             return None
@@ -289,7 +283,7 @@ class _PointerRewriter:
 
     def _operand(self, node: Any) -> Any:
         """Return an argument of a call: a pointer becomes the array and what is added to it."""
-        place = pointer_and_offset(node, self._names)
+        place = points_to.pointer_and_offset(node, self._names)
         if place is None:
             return copy_tree(node, self._replacement)
         base, terms = place
@@ -315,7 +309,7 @@ class _PointerRewriter:
                 values = [*(self._own(row, node) for row in other.row_names), *values]
         parts = []
         for integer, value in zip(integers, values, strict=True):
-            if is_name(value, integer):
+            if points_to.is_name(value, integer):
                 continue
             if is_new:
                 parts.append(self._integer(integer, value, node))

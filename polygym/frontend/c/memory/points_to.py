@@ -5,7 +5,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.syntax_tree import array_type, as_long, element_node, integer_node
+from polygym.frontend.c.source.syntax import array_type, as_long, element_node, integer_node
 
 
 def pointer_and_offset(

@@ -18,7 +18,7 @@ from polygym.frontend.c.scop.bounds_check import excluded_by_lower_bounds
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.accesses import SourceAccess
 from polygym.frontend.c.sema.bindings import ExpressionEnvironment
-from polygym.frontend.c.source.syntax_tree import copy_tree
+from polygym.frontend.c.source.syntax import copy_tree
 
 _SHIFTS = (0, 1, -1, 2, -2)
 

@@ -20,18 +20,9 @@ from polygym.frontend.c.sema.accesses import (
     iterators_to_dimensions,
 )
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.frontend.c.sema.integer_arithmetic import has_modulus
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
-from polygym.frontend.c.sema.wraparound import has_modulus
-from polygym.ir.expressions import (
-    Access,
-    Conditional,
-    Expression,
-    Gather,
-    Load,
-    ParameterValue,
-    Update,
-    map_operands,
-)
+from polygym.ir import expressions as ir
 from polygym.ir.scop import Array, InitialValue, Parameter, Statement, StorageClass
 from polygym.poly.isl_values import isl_c_text, isl_text
 
@@ -47,7 +38,7 @@ class AssemblyInputs:
     accesses: Sequence[SourceAccess]
     sizes: Mapping[Symbol, Sequence[Any]]
     context: Any
-    value: Callable[[Any, ExpressionEnvironment], Expression]
+    value: Callable[[Any, ExpressionEnvironment], ir.Expression]
 
     @property
     def space(self) -> Any:
@@ -225,26 +216,30 @@ class _StatementFinisher:
         self._statement = statement
         self._space = space
         self._parameters = {
-            assembly.bindings.name(symbol): ParameterValue(assembly.bindings.name(symbol), scalar)
+            assembly.bindings.name(symbol): ir.ParameterValue(
+                assembly.bindings.name(symbol), scalar
+            )
             for symbol, scalar in assembly.bindings.parameters.items()
         }
 
-    def body(self, draft: StatementDraft) -> Expression:
+    def body(self, draft: StatementDraft) -> ir.Expression:
         """Return what a statement stores: an update, where it may store nothing, or anywhere."""
         value = self.expression(draft.value)
         condition = None if draft.condition is None else self.expression(draft.condition)
         if self._source_access(draft.write).computed_dimensions:
             subscripts = self._subscripts(draft.write, draft.subscripts)
-            return Update(self.access(draft.write), condition, subscripts, value)
+            return ir.Update(self.access(draft.write), condition, subscripts, value)
         if condition is None:
             return value
         assert draft.old_value is not None
-        return Conditional(condition, value, self.expression(draft.old_value), value.type)
+        return ir.Conditional(condition, value, self.expression(draft.old_value), value.type)
 
-    def _source_access(self, access: Access) -> SourceAccess:
+    def _source_access(self, access: ir.Access) -> SourceAccess:
         return self._assembly.accesses[int(access.relation.removeprefix("#"))]
 
-    def _subscripts(self, access: Access, computed: Sequence[Expression]) -> tuple[Expression, ...]:
+    def _subscripts(
+        self, access: ir.Access, computed: Sequence[ir.Expression]
+    ) -> tuple[ir.Expression, ...]:
         """Return the subscripts that are computed, those that are affine among them."""
         touch, left = self._source_access(access), iter(computed)
         result = []
@@ -255,7 +250,7 @@ class _StatementFinisher:
                 result.append(self._runtime_subscript(touch, dimension))
         return tuple(self.expression(one) for one in result)
 
-    def _runtime_subscript(self, source_access: SourceAccess, dimension: int) -> Expression:
+    def _runtime_subscript(self, source_access: SourceAccess, dimension: int) -> ir.Expression:
         """Return the value of an affine subscript, which needs nothing but parameters."""
         bindings, known = self._assembly.bindings, len(self._assembly.accesses)
         node = access_subscripts(source_access.node, bindings)[1][dimension]
@@ -267,7 +262,7 @@ class _StatementFinisher:
             )
         return value
 
-    def access(self, access: Access) -> Access:
+    def access(self, access: ir.Access) -> ir.Access:
         """Replace the mark of an access by its relation."""
         touch = self._without_wraparound(self._source_access(access))
         result = access_relation(
@@ -278,7 +273,7 @@ class _StatementFinisher:
             self._assembly.sizes[touch.symbol],
         )
         result = self._assembly.over_parameters(result).align_params(self._space)
-        return Access(access.array, isl_text(result), access.text, touch.computed_dimensions)
+        return ir.Access(access.array, isl_text(result), access.text, touch.computed_dimensions)
 
     def _without_wraparound(self, source_access: SourceAccess) -> SourceAccess:
         """Return an access without what wraps around for no parameters that may be given."""
@@ -294,18 +289,18 @@ class _StatementFinisher:
         )
         return replace(source_access, subscripts=short)
 
-    def expression(self, expression: Expression) -> Expression:
+    def expression(self, expression: ir.Expression) -> ir.Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""
         match expression:
-            case Load(access=access, type=scalar):
+            case ir.Load(access=access, type=scalar):
                 if access.array in self._parameters:
                     return self._parameters[access.array]
                 if self._source_access(access).computed_dimensions:
-                    return Gather(self.access(access), self._subscripts(access, ()), scalar)
-                return Load(self.access(access), scalar)
-            case Gather(access=access, subscripts=subscripts, type=scalar):
-                return Gather(self.access(access), self._subscripts(access, subscripts), scalar)
-            case Update():
+                    return ir.Gather(self.access(access), self._subscripts(access, ()), scalar)
+                return ir.Load(self.access(access), scalar)
+            case ir.Gather(access=access, subscripts=subscripts, type=scalar):
+                return ir.Gather(self.access(access), self._subscripts(access, subscripts), scalar)
+            case ir.Update():
                 raise AssertionError("an update is made when all else is known")
             case _:
-                return map_operands(expression, self.expression)
+                return ir.map_operands(expression, self.expression)

@@ -15,13 +15,8 @@ from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
 from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import (
-    conjuncts,
-    contains_node,
-    integer_node,
-    operands_of,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +59,7 @@ def value_assumptions(values: Sequence[tuple[str, int]], location_node: Any) -> 
     """Return the statements that say what values some parameters have, at a node's place."""
     conditions = []
     for name, value in values:
-        sides = c_ast.ID(name, location_node.coord), integer_node(value, location_node)
+        sides = c_ast.ID(name, location_node.coord), syntax.integer_node(value, location_node)
         conditions.append(c_ast.BinaryOp("==", *sides, location_node.coord))
     return list(map(assumption_statement, conditions))
 
@@ -74,7 +69,7 @@ def _is_assumption(node: Any) -> bool:
     return (
         isinstance(node, c_ast.FuncCall)
         and getattr(node.name, "name", "") in ASSUMPTION_FUNCTIONS
-        and len(operands_of(node)) == 1
+        and len(syntax.operands_of(node)) == 1
     )
 
 
@@ -84,7 +79,9 @@ def _argument(node: Any) -> Any:
 
 
 def _assumption(node: Any, affine: AffineReader, environment: ExpressionEnvironment) -> Assumption:
-    parts = tuple((affine.condition(part, environment), c_text(part)) for part in conjuncts(node))
+    parts = tuple(
+        (affine.condition(part, environment), c_text(part)) for part in syntax.conjuncts(node)
+    )
     whole = parts[0][0]
     for condition, _ in parts[1:]:
         whole = whole.intersect(condition).coalesce()
@@ -96,7 +93,7 @@ def _before(block: Any, begin: Any) -> Iterator[Any]:
     for item in getattr(block, "block_items", None) or ():
         if item is begin:
             return
-        if contains_node(item, begin):
+        if syntax.contains_node(item, begin):
             yield from _inside(item, begin)
             return
         if _is_assumption(item):
@@ -109,5 +106,5 @@ def _inside(node: Any, begin: Any) -> Iterator[Any]:
         yield from _before(node, begin)
         return
     for _, child in node.children():
-        if contains_node(child, begin):
+        if syntax.contains_node(child, begin):
             yield from _inside(child, begin)

@@ -29,7 +29,7 @@ from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.sema.diagnostics import unsupported_statement
 from polygym.frontend.c.sema.expressions import DataCondition, ExpressionReader
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
-from polygym.frontend.c.source.syntax_tree import is_modification, modified_roots, walk
+from polygym.frontend.c.source.syntax import is_modification, modified_roots, walk
 from polygym.ir.expressions import Access, Expression, IntegerLiteral, Load
 
 ASSUMPTION_FUNCTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})

@@ -23,18 +23,17 @@ from pycparser import c_ast
 from polygym.errors import SourceError, UnknownValueError
 from polygym.frontend.c.sema.accesses import iterators_to_dimensions
 from polygym.frontend.c.sema.affine import AffineReader
+from polygym.frontend.c.sema.affine_expressions import nonnegative_set
 from polygym.frontend.c.sema.bindings import (
     Bindings,
     ExpressionEnvironment,
     LazyValue,
     LoopIterator,
 )
-from polygym.frontend.c.sema.conditions import nonnegative_set
-from polygym.frontend.c.sema.division import constant_on_domain
+from polygym.frontend.c.sema.integer_arithmetic import constant_on_domain, is_representable
 from polygym.frontend.c.sema.symbols import Symbol
-from polygym.frontend.c.sema.wraparound import is_representable
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.syntax_tree import MIRRORED, walk
+from polygym.frontend.c.source.syntax import MIRRORED, walk
 from polygym.ir.types import ScalarType
 from polygym.poly.isl_values import to_int
 

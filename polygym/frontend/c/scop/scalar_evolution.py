@@ -13,11 +13,15 @@ import islpy as isl
 
 from polygym.frontend.c.scop.loop_domains import AffineLoop
 from polygym.frontend.c.sema.accesses import iterators_to_dimensions
+from polygym.frontend.c.sema.affine_expressions import merge_pieces
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
-from polygym.frontend.c.sema.conditions import merge_pieces
-from polygym.frontend.c.sema.division import constant_of_function
+from polygym.frontend.c.sema.integer_arithmetic import (
+    constant_of_function,
+    is_representable,
+    values_of_type,
+    wrapped_value,
+)
 from polygym.frontend.c.sema.symbols import Symbol
-from polygym.frontend.c.sema.wraparound import is_representable, values_of_type, wrapped_value
 from polygym.ir.types import ScalarType
 
 MAX_PIECES = 12

@@ -7,6 +7,7 @@ import islpy as isl
 from pycparser.c_generator import CGenerator
 
 from polygym.errors import LimitError, PolygymError, SourceError
+from polygym.frontend.c.scop import live_in
 from polygym.frontend.c.scop.assembly import (
     AssemblyInputs,
     make_arrays,
@@ -16,21 +17,23 @@ from polygym.frontend.c.scop.assembly import (
 from polygym.frontend.c.scop.assumptions import Assumption, read_assumptions
 from polygym.frontend.c.scop.bounds_check import Extents, check_bounds, min_elements
 from polygym.frontend.c.scop.extraction import StatementDraft, StatementExtractor
-from polygym.frontend.c.scop.initial_constants import initial_constants_of
-from polygym.frontend.c.scop.live_in import live_in_variables, with_live_in, without_dead_outputs
 from polygym.frontend.c.scop.value_tracking import ValueTracker
 from polygym.frontend.c.sema.accesses import SourceAccess, c_text
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
 from polygym.frontend.c.sema.declarations import Declarations
-from polygym.frontend.c.sema.division import constant_of_function
 from polygym.frontend.c.sema.expressions import ExpressionReader
 from polygym.frontend.c.sema.functions import ExpressionInliner
+from polygym.frontend.c.sema.integer_arithmetic import (
+    LARGE_VALUE,
+    constant_of_function,
+    values_of_type,
+    wrapped_domain,
+)
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
-from polygym.frontend.c.sema.wraparound import LARGE_VALUE, values_of_type, wrapped_domain
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import arguments_of
+from polygym.frontend.c.source.syntax import arguments_of
 from polygym.ir.scop import InitialValue, Scop
 from polygym.ir.types import ScalarType
 from polygym.ir.verifier import verify
@@ -223,7 +226,7 @@ class Translation:
         )
         statements = make_statements(assembly, drafts)
         parameters = assembly.parameters()
-        initial = initial_constants_of(touched, sizes, self.bindings, self.expressions)
+        initial = live_in.initial_constants_of(touched, sizes, self.bindings, self.expressions)
         initial |= self._assigned_before(s for s in touched if s not in initial)
         arrays = make_arrays(assembly, touched, written, sizes, initial)
         arguments = self._arguments(touched)
@@ -241,7 +244,7 @@ class Translation:
             unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
         )
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
-        symbols = live_in_variables(
+        symbols = live_in.live_in_variables(
             scop, drafts, self.expressions.touches, lost, assembly.sizes, self.bindings
         )
         unseen = [
@@ -251,8 +254,8 @@ class Translation:
             and symbol not in symbols
             and not self.names.is_used_around(symbol)
         ]
-        scop = with_live_in(
-            without_dead_outputs(scop, unseen), list(map(self.bindings.name, symbols))
+        scop = live_in.with_live_in(
+            live_in.without_dead_outputs(scop, unseen), list(map(self.bindings.name, symbols))
         )
         return verify(scop)
 

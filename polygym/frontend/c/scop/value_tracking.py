@@ -27,25 +27,12 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.errors import SourceError
+from polygym.frontend.c.scop import scalar_evolution
 from polygym.frontend.c.scop.loop_domains import AffineLoop, read_loop
-from polygym.frontend.c.scop.scalar_evolution import (
-    MAX_PIECES,
-    ScalarEvolution,
-    exit_value,
-    within_piece_limit,
-)
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, UseKind
-from polygym.frontend.c.source.syntax_tree import (
-    assigned_value,
-    contains,
-    contains_node,
-    is_modification,
-    read_outside_loops,
-    target_of,
-    walk,
-)
+from polygym.frontend.c.source import syntax
 
 
 class ValueTracker:
@@ -71,7 +58,7 @@ class ValueTracker:
         read = {
             symbol
             for item in items
-            for symbol in read_outside_loops(item, self._names.symbol_of, self._counter)
+            for symbol in syntax.read_outside_loops(item, self._names.symbol_of, self._counter)
         }
         self._exposed = set(filter(self._names.iterates_in_region, read))
         self._tracked.clear()
@@ -122,7 +109,7 @@ class ValueTracker:
         environment = self.environment_with_values(environment).with_role(
             f"the value of {symbol.name}"
         )
-        expression = assigned_value(node)
+        expression = syntax.assigned_value(node)
         if expression is None:
             self.invalidate([symbol])
             return
@@ -133,7 +120,7 @@ class ValueTracker:
             result = self._bindings.read_if_possible(
                 self._affine.expression, expression, environment
             )
-            if result is None or result.n_piece() > MAX_PIECES:
+            if result is None or result.n_piece() > scalar_evolution.MAX_PIECES:
                 return None
             return self._affine.converted_on_assignment(result, expression, scalar, environment)
 
@@ -182,13 +169,15 @@ class ValueTracker:
 
     def _changed_anew(self, node: Any) -> list[Symbol]:
         """Return the followed variables that a statement changes."""
-        symbols = dict.fromkeys(map(self._changed_symbol, walk(node)))
+        symbols = dict.fromkeys(map(self._changed_symbol, syntax.walk(node)))
         return [symbol for symbol in symbols if symbol is not None and self.is_tracked(symbol)]
 
     def _changed_symbol(self, node: Any) -> Symbol | None:
         """Return the variable that a node changes or declares."""
         target = node if isinstance(node, c_ast.Decl) else None
-        return self._names.symbol_of(target_of(node) if is_modification(node) else target)
+        return self._names.symbol_of(
+            syntax.target_of(node) if syntax.is_modification(node) else target
+        )
 
     def loop_carried(self, node: Any) -> Collection[Symbol]:
         """Return the followed variables that a loop's body changes."""
@@ -205,18 +194,18 @@ class ValueTracker:
         """Know what is known at the start of a loop's body; return what is known behind it."""
         before = self.known
         changed = [symbol for symbol in self.modified_in(node.stmt) if symbol is not loop.symbol]
-        declared = set(map(id, walk(node.stmt, c_ast.Decl)))
+        declared = set(map(id, syntax.walk(node.stmt, c_ast.Decl)))
         carried = [symbol for symbol in changed if id(symbol.declaration) not in declared]
         kept = {s: v for s, v in before.items() if s not in changed and s is not loop.symbol}
         after = dict(kept)
         starts: dict[Symbol, LazyValue] = {}
         if carried:
-            solved = ScalarEvolution(self, node, loop, carried, before)
+            solved = scalar_evolution.ScalarEvolution(self, node, loop, carried, before)
             for symbol in carried:
                 starts[symbol] = LazyValue(partial(solved.start, symbol))
                 after[symbol] = LazyValue(partial(solved.end, symbol))
         if self.is_tracked(loop.symbol):
-            after[loop.symbol] = LazyValue(partial(exit_value, loop))
+            after[loop.symbol] = LazyValue(partial(scalar_evolution.exit_value, loop))
         self.known = {**kept, **starts}
         return after
 
@@ -291,16 +280,16 @@ class ValueTracker:
         for item in getattr(body, "block_items", None) or ():
             if item is begin:
                 return
-            if not contains_node(item, begin):
+            if not syntax.contains_node(item, begin):
                 self.apply_effect(item, environment)
-                if contains(item, c_ast.FuncCall):
+                if syntax.contains(item, c_ast.FuncCall):
                     outside = [s for s in self.known if s.scope is DeclarationScope.FILE]
                     self.invalidate(outside)
                 continue
             if isinstance(item, c_ast.For | c_ast.While | c_ast.DoWhile):
                 self.invalidate(self.modified_in(item))
             for block in _blocks(item):
-                if contains_node(block, begin):
+                if syntax.contains_node(block, begin):
                     self.enter_function(block, begin, environment)
             return
 
@@ -316,7 +305,9 @@ def _joined(condition: Any, then: LazyValue, otherwise: LazyValue) -> LazyValue:
         if first is None or second is None:
             return None
         one = first.intersect_domain(condition)
-        return within_piece_limit(one.union_add(second.intersect_domain(condition.complement())))
+        return scalar_evolution.within_piece_limit(
+            one.union_add(second.intersect_domain(condition.complement()))
+        )
 
     return LazyValue(compute)
 

@@ -21,7 +21,7 @@ from polygym.frontend.c.sema.bindings import (
     VariableBinding,
 )
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
-from polygym.frontend.c.source.syntax_tree import base_and_subscripts, is_zero
+from polygym.frontend.c.source.syntax import base_and_subscripts, is_zero
 from polygym.ir.types import ScalarType
 
 

@@ -18,7 +18,8 @@ import islpy as isl
 from pycparser import c_ast
 
 from polygym.errors import LimitError, SourceError
-from polygym.frontend.c.sema import division, wraparound
+from polygym.frontend.c.sema import integer_arithmetic
+from polygym.frontend.c.sema.affine_expressions import COMPARISONS, merge_pieces, read_condition
 from polygym.frontend.c.sema.bindings import (
     AliasBinding,
     Bindings,
@@ -28,7 +29,6 @@ from polygym.frontend.c.sema.bindings import (
     LoopIterator,
     VariableBinding,
 )
-from polygym.frontend.c.sema.conditions import COMPARISONS, merge_pieces, read_condition
 from polygym.frontend.c.sema.diagnostics import replacement_hint
 from polygym.frontend.c.sema.functions import ExpressionInliner
 from polygym.frontend.c.source.literals import parse_literal
@@ -53,7 +53,7 @@ class AffineReader:
         self._zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)))
         # The node is kept with its number: an identity is only good while the object lives.
         self.is_narrow = any(
-            token.text in wraparound.NARROW_TYPE_NAMES
+            token.text in integer_arithmetic.NARROW_TYPE_NAMES
             or (token.text[0].isdigit() and ("u" in token.text.lower() or len(token.text) > 9))
             for token in self._source.tokens
         )
@@ -95,7 +95,7 @@ class AffineReader:
         """Return what a variable of a type holds after a value has been assigned to it."""
         if not self.is_narrow:
             return value
-        return wraparound.converted_value(
+        return integer_arithmetic.converted_value(
             value, self.kind(node, environment), scalar, environment.domain
         )
 
@@ -115,9 +115,11 @@ class AffineReader:
 
     def _held(self, value: Any, scalar: ScalarType, environment: ExpressionEnvironment) -> Any:
         """Return what an unsigned type, in which a value is computed, holds of it."""
-        if not scalar.is_integer or wraparound.is_representable(value, scalar, environment.domain):
+        if not scalar.is_integer or integer_arithmetic.is_representable(
+            value, scalar, environment.domain
+        ):
             return value
-        return wraparound.wrapped_value(value, scalar)
+        return integer_arithmetic.wrapped_value(value, scalar)
 
     def _sum(self, node: Any, kind: ScalarType, environment: ExpressionEnvironment) -> Any:
         """Return a value before it is what its type holds: ``y + d`` is less than y for d = -1.
@@ -146,8 +148,8 @@ class AffineReader:
         both = common_type(*kinds)
         domain = environment.domain
         return (
-            wraparound.converted_value(first, kinds[0], both, domain),
-            wraparound.converted_value(second, kinds[1], both, domain),
+            integer_arithmetic.converted_value(first, kinds[0], both, domain),
+            integer_arithmetic.converted_value(second, kinds[1], both, domain),
         )
 
     def kind(self, node: Any, environment: ExpressionEnvironment) -> ScalarType:
@@ -230,7 +232,7 @@ class AffineReader:
                 if not self.is_narrow:
                     return value
                 kind = self.kind(node.expr, environment)
-                return wraparound.converted_value(value, kind, scalar, environment.domain)
+                return integer_arithmetic.converted_value(value, kind, scalar, environment.domain)
             case c_ast.FuncCall():
                 return self._call(node, environment)
             case c_ast.ArrayRef():
@@ -322,18 +324,20 @@ class AffineReader:
                 return left.sub(right)
             case "*":
                 for factor, other in ((right, left), (left, right)):
-                    if (value := division.constant_of_function(factor)) is not None:
+                    if (value := integer_arithmetic.constant_of_function(factor)) is not None:
                         return other.scale_val(value)
                 for factor, other in ((right, left), (left, right)):
                     if (
-                        value := division.constant_on_domain(factor, environment.domain)
+                        value := integer_arithmetic.constant_on_domain(factor, environment.domain)
                     ) is not None:
                         return other.scale_val(value)
                 raise self._refuse(node, environment, "multiplies two values that are not constant")
             case "/" | "%":
                 return self._divide(node, left, right, environment)
             case "<<" | ">>" | "&":
-                if isinstance(result := division.shift_or_mask(node.op, left, right), str):
+                if isinstance(
+                    result := integer_arithmetic.shift_or_mask(node.op, left, right), str
+                ):
                     raise self._refuse(node, environment, result)
                 return result
             case _:
@@ -341,15 +345,15 @@ class AffineReader:
 
     def _divide(self, node: Any, left: Any, right: Any, environment: ExpressionEnvironment) -> Any:
         """Return C's quotient or remainder."""
-        divisor = division.constant_on_domain(right, environment.domain)
+        divisor = integer_arithmetic.constant_on_domain(right, environment.domain)
         if divisor is not None and divisor.is_zero():
             raise self._refuse(node, environment, "divides by zero")
         if divisor is not None:
-            quotient = division.truncated_quotient(left, divisor, environment.domain)
+            quotient = integer_arithmetic.truncated_quotient(left, divisor, environment.domain)
             if node.op == "/":
                 return quotient
             return left.sub(quotient.scale_val(divisor)).coalesce()
-        result = division.divided_by_parameter(node.op, left, right, environment.domain)
+        result = integer_arithmetic.divided_by_parameter(node.op, left, right, environment.domain)
         if result is None:
             raise self._refuse(
                 node,
@@ -373,7 +377,7 @@ class AffineReader:
                 value = self.expression(arm, environment.restricted_to(where))
             if self.is_narrow:
                 kinds = self.kind(arm, environment), self.kind(node, environment)
-                value = wraparound.converted_value(
+                value = integer_arithmetic.converted_value(
                     value, *kinds, environment.restricted_to(where).domain
                 )
             value = value.intersect_domain(where)
@@ -404,7 +408,7 @@ class AffineReader:
             case ("abs" | "labs", [value]):
                 return value.max(value.neg())
             case ("floord" | "ceild", [left, right]):
-                divisor = division.constant_of_function(right)
+                divisor = integer_arithmetic.constant_of_function(right)
                 if divisor is None or not divisor.is_pos():
                     raise self._refuse(node, environment, "divides by no positive constant")
                 ratio = left.scale_down_val(divisor)

@@ -46,62 +46,46 @@ from polygym.frontend.c.sema.functions import (
     argument_count_message,
 )
 from polygym.frontend.c.source.literals import builtin_literal, parse_literal
-from polygym.frontend.c.source.syntax_tree import operands_of
-from polygym.ir.expressions import (
-    Access,
-    BinaryOperator,
-    Call,
-    Comparison,
-    ComparisonOperator,
-    Conditional,
-    Expression,
-    FloatLiteral,
-    Gather,
-    IntegerLiteral,
-    IteratorValue,
-    Load,
-    MathFunction,
-    Unary,
-    UnaryOperator,
-)
+from polygym.frontend.c.source.syntax import operands_of
+from polygym.ir import expressions as ir
 from polygym.ir.types import ScalarType
 
 _MAX_ACCESSES = 50_000
 
-_ARITHMETIC = {operator.value: operator for operator in BinaryOperator}
-_COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
+_ARITHMETIC = {operator.value: operator for operator in ir.BinaryOperator}
+_COMPARISONS = {operator.value: operator for operator in ir.ComparisonOperator}
 _MATH = {
     spelling: (function, scalar)
-    for function in MathFunction
-    if function not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
+    for function in ir.MathFunction
+    if function not in (ir.MathFunction.ABS, ir.MathFunction.EXPONENTIAL)
     for scalar in (ScalarType.DOUBLE, ScalarType.FLOAT)
     for spelling in (function.c_name(scalar),)
 } | {
-    "abs": (MathFunction.ABS, ScalarType.INT),
-    "labs": (MathFunction.ABS, ScalarType.LONG),
-    "llabs": (MathFunction.ABS, ScalarType.LONG),
+    "abs": (ir.MathFunction.ABS, ScalarType.INT),
+    "labs": (ir.MathFunction.ABS, ScalarType.LONG),
+    "llabs": (ir.MathFunction.ABS, ScalarType.LONG),
 }
 
 
 def _compared_with(
-    function: MathFunction, operator: ComparisonOperator, *values: float
-) -> Callable[[Expression], Expression]:
+    function: ir.MathFunction, operator: ir.ComparisonOperator, *values: float
+) -> Callable[[ir.Expression], ir.Expression]:
     """Return what compares a function of a value, and of a constant before it, with a constant."""
 
-    def compared(value: Expression) -> Expression:
+    def compared(value: ir.Expression) -> ir.Expression:
         """Compare it."""
-        *first, last = (FloatLiteral(one, value.type) for one in values)
-        return Comparison(operator, Call(function, (*first, value), value.type), last)
+        *first, last = (ir.FloatLiteral(one, value.type) for one in values)
+        return ir.Comparison(operator, ir.Call(function, (*first, value), value.type), last)
 
     return compared
 
 
 # math.h's macros for any floating type, which say whether a value is of a kind.
-_FLOAT_CLASSIFICATION: dict[str, Callable[[Expression], Expression]] = {
-    "isnan": lambda value: Comparison(ComparisonOperator.NOT_EQUAL, value, value),
-    "isinf": _compared_with(MathFunction.FABS, ComparisonOperator.EQUAL, math.inf),
-    "isfinite": _compared_with(MathFunction.FABS, ComparisonOperator.LESS, math.inf),
-    "signbit": _compared_with(MathFunction.COPYSIGN, ComparisonOperator.LESS, 1.0, 0.0),
+_FLOAT_CLASSIFICATION: dict[str, Callable[[ir.Expression], ir.Expression]] = {
+    "isnan": lambda value: ir.Comparison(ir.ComparisonOperator.NOT_EQUAL, value, value),
+    "isinf": _compared_with(ir.MathFunction.FABS, ir.ComparisonOperator.EQUAL, math.inf),
+    "isfinite": _compared_with(ir.MathFunction.FABS, ir.ComparisonOperator.LESS, math.inf),
+    "signbit": _compared_with(ir.MathFunction.COPYSIGN, ir.ComparisonOperator.LESS, 1.0, 0.0),
 }
 _FLOAT_CLASSIFICATION |= {f"__builtin_{name}": made for name, made in _FLOAT_CLASSIFICATION.items()}
 
@@ -110,17 +94,17 @@ _FLOAT_CLASSIFICATION |= {f"__builtin_{name}": made for name, made in _FLOAT_CLA
 class RecordedAccess:
     """An access that is recorded: with its mark, its type and what its subscripts compute."""
 
-    access: Access
+    access: ir.Access
     type: ScalarType
-    subscripts: tuple[Expression, ...]
+    subscripts: tuple[ir.Expression, ...]
     source_access: SourceAccess
 
     @property
-    def value(self) -> Expression:
+    def value(self) -> ir.Expression:
         """The value of the element."""
         if not self.subscripts:
-            return Load(self.access, self.type)
-        return Gather(self.access, self.subscripts, self.type)
+            return ir.Load(self.access, self.type)
+        return ir.Gather(self.access, self.subscripts, self.type)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,12 +144,12 @@ class ExpressionReader:
                 )
         return RecordedAccess(access, touch.type, subscripts, touch)
 
-    def record_again(self, source_access: SourceAccess) -> Access:
+    def record_again(self, source_access: SourceAccess) -> ir.Access:
         """Record an access, which may have been recorded before, and return it, marked."""
         self.touches.append(source_access)
-        return Access(source_access.array, f"#{len(self.touches) - 1}", source_access.text)
+        return ir.Access(source_access.array, f"#{len(self.touches) - 1}", source_access.text)
 
-    def value(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+    def value(self, node: Any, environment: ExpressionEnvironment) -> ir.Expression:
         """Return the value of an expression."""
         self._size += 1
         if self._size > _MAX_ACCESSES:
@@ -209,7 +193,9 @@ class ExpressionReader:
             case _:
                 raise self._source.error(node, _unsupported_message(node))
 
-    def combine(self, node: Any, spelling: str, left: Expression, right: Expression) -> Expression:
+    def combine(
+        self, node: Any, spelling: str, left: ir.Expression, right: ir.Expression
+    ) -> ir.Expression:
         """Return ``left op right``; refuse what C gives no meaning."""
         if spelling in _COMPARISONS:
             return comparison_expression(_COMPARISONS[spelling], left, right)
@@ -224,24 +210,26 @@ class ExpressionReader:
                     )
         result = binary_expression(operator, left, right)
         if (
-            operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER)
+            operator in (ir.BinaryOperator.DIVIDE, ir.BinaryOperator.REMAINDER)
             and result.type.is_integer
             and folded_constant(right, right.type) == 0
         ):
             raise self._source.error(node, f"the operator {spelling} divides an integer by zero")
         return result
 
-    def _name(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+    def _name(self, node: Any, environment: ExpressionEnvironment) -> ir.Expression:
         binding = self._bindings.binding(node, environment, self._affine.expression)
         match binding:
             case LoopIterator(name=name, type=scalar):
-                return IteratorValue(name, scalar)
+                return ir.IteratorValue(name, scalar)
             case EnumeratorBinding(node=expression, offset=offset):
-                constant = IntegerLiteral(offset)
+                constant = ir.IntegerLiteral(offset)
                 if expression is None:
                     return constant
                 value = self.value(expression, environment)
-                return binary_expression(BinaryOperator.ADD, value, constant) if offset else value
+                return (
+                    binary_expression(ir.BinaryOperator.ADD, value, constant) if offset else value
+                )
             case AliasBinding():
                 return convert_to_type(self.value(binding.node, binding.environment), binding.type)
             case KnownValue(symbol=symbol, value=value, type=scalar):
@@ -256,7 +244,7 @@ class ExpressionReader:
             case VariableBinding():
                 return self.record_access(node, environment).value
 
-    def _unary(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+    def _unary(self, node: Any, environment: ExpressionEnvironment) -> ir.Expression:
         if node.op not in ("+", "-", "~", "!"):
             raise self._source.error(node, _unsupported_message(node))
         operand = self.value(node.expr, environment)
@@ -266,28 +254,30 @@ class ExpressionReader:
             case "+":
                 return operand
             case "-":
-                return Unary(UnaryOperator.NEGATE, operand, operand.type)
+                return ir.Unary(ir.UnaryOperator.NEGATE, operand, operand.type)
             case "!":
-                return Comparison(ComparisonOperator.EQUAL, operand, zero_of_type(operand.type))
+                return ir.Comparison(
+                    ir.ComparisonOperator.EQUAL, operand, zero_of_type(operand.type)
+                )
             case _:
                 if not operand.type.is_integer:
                     raise self._source.error(
                         node, f"the operator ~ takes integers, not {operand.type.value}"
                     )
-                return Unary(UnaryOperator.BIT_NOT, operand, operand.type)
+                return ir.Unary(ir.UnaryOperator.BIT_NOT, operand, operand.type)
 
-    def _logical(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+    def _logical(self, node: Any, environment: ExpressionEnvironment) -> ir.Expression:
         """Return ``a && b`` as ``a ? b != 0 : 0`` and ``a || b`` as ``a ? 1 : b != 0``."""
         left = self.value(node.left, environment)
         holds, fails = self.branch_environments(node.left, environment)
         right = truth_value(self.value(node.right, holds if node.op == "&&" else fails))
         if node.op == "&&":
-            return Conditional(left, right, IntegerLiteral(0), ScalarType.INT)
-        return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
+            return ir.Conditional(left, right, ir.IntegerLiteral(0), ScalarType.INT)
+        return ir.Conditional(left, ir.IntegerLiteral(1), right, ScalarType.INT)
 
     def conjunction(
         self, conditions: Sequence[DataCondition], environment: ExpressionEnvironment
-    ) -> Expression | None:
+    ) -> ir.Expression | None:
         """Return whether all conditions on data around a statement hold; None where are none.
 
         ``if (a[i] > 0) b[i] = c[i];`` is ``b[i] = a[i] > 0 ? c[i] : b[i];``. The old value is read
@@ -297,7 +287,7 @@ class ExpressionReader:
         where the conditions fail. Nested conditions are asked from the outside to the inside, each
         only where those around it hold.
         """
-        whole: Expression | None = None
+        whole: ir.Expression | None = None
         for guard in conditions:
             # Read in the statement's own loops, with what was known where the condition stands.
             where = replace(
@@ -308,11 +298,11 @@ class ExpressionReader:
                 is_data_dependent=guard.environment.is_data_dependent,
             )
             condition = truth_value(self.value(guard.condition, where))
-            no = IntegerLiteral(0)
+            no = ir.IntegerLiteral(0)
             if guard.is_negated:
-                condition = Comparison(ComparisonOperator.EQUAL, condition, no)
+                condition = ir.Comparison(ir.ComparisonOperator.EQUAL, condition, no)
             if whole is not None:
-                condition = Conditional(whole, condition, no, ScalarType.INT)
+                condition = ir.Conditional(whole, condition, no, ScalarType.INT)
             whole = condition
         return whole
 
@@ -340,7 +330,7 @@ class ExpressionReader:
             return environment.under_data_condition(), environment.under_data_condition()
         return environment.restricted_to(result), environment.restricted_to(result.complement())
 
-    def _call(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+    def _call(self, node: Any, environment: ExpressionEnvironment) -> ir.Expression:
         inlined = self._functions.inlined_expression(node, environment)
         if inlined is not None:
             return convert_to_type(self.value(inlined.node, inlined.environment), inlined.type)
@@ -362,12 +352,14 @@ class ExpressionReader:
             ):
                 scalar = ScalarType.FLOAT
             converted = tuple(convert_to_type(operand, scalar) for operand in operands)
-            return Call(function, converted, scalar)
+            return ir.Call(function, converted, scalar)
         if name in _FLOAT_CLASSIFICATION and len(operands) == 1 and operands[0].type.is_floating:
             return _FLOAT_CLASSIFICATION[name](operands[0])
         if name in ("min", "max") and len(operands) == 2:
             if all(operand.type.is_integer for operand in operands):
-                less = ComparisonOperator.LESS if name == "min" else ComparisonOperator.GREATER
+                less = (
+                    ir.ComparisonOperator.LESS if name == "min" else ir.ComparisonOperator.GREATER
+                )
                 return conditional(comparison_expression(less, *operands), *operands)
             raise self._source.error(
                 node, f"{name} of floating values is no function of C", f"call f{name}"
@@ -375,7 +367,7 @@ class ExpressionReader:
         foreign, scalar = self._prototypes.foreign_function(node)
         check_count(foreign.arity)
         handed = tuple(map(convert_to_type, operands, foreign.parameter_types))
-        return Call(foreign, handed, scalar)
+        return ir.Call(foreign, handed, scalar)
 
 
 def _unsupported_message(node: Any) -> str:

@@ -13,13 +13,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.sema.declarations import array_rank
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import (
-    arguments_of,
-    base_and_subscripts,
-    is_modification,
-    target_of,
-)
 
 
 class DeclarationScope(Enum):
@@ -161,7 +156,7 @@ def resolve_function(names: ResolvedNames, function: Any) -> dict[str, Symbol]:
     walker = _NameResolver(None)
     walker.names = names
     walker.scopes = [names.file_scope, {}]
-    for argument in arguments_of(function):
+    for argument in syntax.arguments_of(function):
         walker.declare(argument, DeclarationScope.ARGUMENT)
     walker.visit(function.body)
     return walker.scopes[-1]
@@ -203,7 +198,7 @@ class _NameResolver:
         """Walk the region's function."""
         self.scopes.append({})
         # Sizes may be arguments that follow: what is no array comes first.
-        for argument in sorted(arguments_of(function), key=_is_array):
+        for argument in sorted(syntax.arguments_of(function), key=_is_array):
             self.declare(argument, DeclarationScope.ARGUMENT)
         self.visit(function.body)
 
@@ -291,8 +286,8 @@ class _NameResolver:
             case c_ast.Typedef():
                 self.enumerators(node)
                 self.names.typedefs.setdefault(node.name, node.type)
-            case _ if is_modification(node):
-                self.change(target_of(node), UseKind.WRITE)
+            case _ if syntax.is_modification(node):
+                self.change(syntax.target_of(node), UseKind.WRITE)
                 self.visit(getattr(node, "rvalue", None))
             case c_ast.UnaryOp(op="&"):
                 self.change(node.expr, UseKind.ADDRESS)
@@ -314,8 +309,8 @@ class _NameResolver:
         else:
             self.visit(node.init)
         self.visit(node.cond)
-        if is_modification(node.next):
-            self.change(target_of(node.next), UseKind.ITERATE)
+        if syntax.is_modification(node.next):
+            self.change(syntax.target_of(node.next), UseKind.ITERATE)
             self.visit(getattr(node.next, "rvalue", None))
         else:
             self.visit(node.next)
@@ -333,7 +328,7 @@ class _NameResolver:
 
     def read(self, node: Any) -> None:
         """Walk ``name[e]…[e]``; an array with too few subscripts stands for its address."""
-        base, subscripts = base_and_subscripts(node)
+        base, subscripts = syntax.base_and_subscripts(node)
         if isinstance(base, c_ast.ID):
             symbol = self.lookup(base.name)
             kind = getattr(symbol and symbol.declaration, "type", None)

@@ -20,16 +20,8 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import integer_value, parse_literal
-from polygym.frontend.c.source.syntax_tree import (
-    array_type,
-    copy_tree,
-    declaration,
-    element_node,
-    for_loop,
-    integer_node,
-    walk,
-)
 from polygym.ir.expressions import FloatLiteral, IntegerLiteral
 
 _MAX_ELEMENTS = 1 << 16
@@ -39,13 +31,13 @@ _QUOTED = {"'": "\\'"}
 
 def normalize_initializers(tree: Any) -> None:
     """Bring the initialisers of all arrays in a tree into plain form."""
-    for declared in walk(tree, c_ast.Decl):
+    for declared in syntax.walk(tree, c_ast.Decl):
         is_array = isinstance(declared.type, c_ast.ArrayDecl)
         values = _values(declared.init, declared.type) if is_array else None
         if values is not None:
             declared.init = c_ast.InitList(values, declared.init.coord)
             if declared.type.dim is None and values:
-                declared.type.dim = integer_node(len(values), declared)
+                declared.type.dim = syntax.integer_node(len(values), declared)
 
 
 def _values(init: Any, kind: Any) -> list[Any] | None:
@@ -75,7 +67,7 @@ def _listed(text: Any, size: int | None) -> Any:
         return text
     if size is None or size > len(values):
         values.append(0)
-    return c_ast.InitList([integer_node(value, text) for value in values], text.coord)
+    return c_ast.InitList([syntax.integer_node(value, text) for value in values], text.coord)
 
 
 def _ordered(init: Any, *, is_deep: bool) -> list[Any] | None:
@@ -96,7 +88,7 @@ def _ordered(init: Any, *, is_deep: bool) -> list[Any] | None:
         place += 1
 
     def nothing() -> Any:
-        return c_ast.InitList([], init.coord) if is_deep else integer_node(0, init)
+        return c_ast.InitList([], init.coord) if is_deep else syntax.integer_node(0, init)
 
     return [result.get(at) or nothing() for at in range(max(result, default=-1) + 1)]
 
@@ -106,7 +98,7 @@ def initializing_statements(declared: Any, fresh: Callable[[str], str]) -> list[
 
     ``fresh`` makes names of counters.
     """
-    sizes, kind = array_type(declared.type)
+    sizes, kind = syntax.array_type(declared.type)
     is_kept = set(declared.storage) & {"static", "extern"}
     if is_kept or None in sizes or not sizes or not isinstance(kind, c_ast.TypeDecl):
         return None
@@ -114,13 +106,13 @@ def initializing_statements(declared: Any, fresh: Callable[[str], str]) -> list[
     placed = list(_placed(declared.init, lengths, ()))
     if any(place is None for place, _ in placed):
         return None
-    result: list[Any] = [declaration(declared.name, declared.type, None, declared)]
+    result: list[Any] = [syntax.declaration(declared.name, declared.type, None, declared)]
     if None in lengths or len(placed) < prod(length or 0 for length in lengths):
         result.append(_zeros(declared, sizes, fresh))
         placed = [(place, value) for place, value in placed if not _is_zero(value)]
     for place, value in placed:
-        subscripts = [integer_node(one, declared) for one in place or ()]
-        target = element_node(declared.name, subscripts, declared)
+        subscripts = [syntax.integer_node(one, declared) for one in place or ()]
+        target = syntax.element_node(declared.name, subscripts, declared)
         result.append(c_ast.Assignment("=", target, value, value.coord))
     return result
 
@@ -152,12 +144,12 @@ def _zeros(declared: Any, sizes: list[Any], fresh: Callable[[str], str]) -> Any:
     """Return loops that set all elements of an array to zero."""
     counters = [fresh("at") for _ in sizes]
     names = [c_ast.ID(counter, declared.coord) for counter in counters]
-    zero = integer_node(0, declared)
-    target = element_node(declared.name, names, declared)
+    zero = syntax.integer_node(0, declared)
+    target = syntax.element_node(declared.name, names, declared)
     result: Any = c_ast.Assignment("=", target, zero, declared.coord)
     for counter, size in reversed(list(zip(counters, sizes, strict=True))):
-        span = (zero, "<", copy_tree(size))
-        result = for_loop(counter, "int", span, "p++", result, declared)
+        span = (zero, "<", syntax.copy_tree(size))
+        result = syntax.for_loop(counter, "int", span, "p++", result, declared)
     return result
 
 

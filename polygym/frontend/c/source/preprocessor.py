@@ -21,13 +21,8 @@ from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
 
 from polygym.errors import LimitError, PolygymError, SourceError, SourceLocation
+from polygym.frontend.c.source import standard_headers
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
-from polygym.frontend.c.source.standard_headers import (
-    GNU_ANNOTATIONS,
-    GNU_SPELLINGS,
-    HEADER_MACROS,
-    TYPEDEFS,
-)
 
 _MAX_BYTES = 1 << 20
 _MAX_TOKENS = 200_000
@@ -225,7 +220,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
             where = directory or "the current directory"
             raise SourceError(self.location(), f'included file "{path}" is not in {where}')
         self.system_headers.add(path)
-        for macro in HEADER_MACROS.get(path, ()):
+        for macro in standard_headers.HEADER_MACROS.get(path, ()):
             if re.split(r"[ (]", macro)[0] not in self.macros:
                 self.define(macro)
         raise OutputDirective(Action.IgnoreAndRemove)
@@ -297,7 +292,7 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     parser. Tokens that only meet by expansion (``-X`` where X is ``-1``) must not be glued, so they
     go into rows of their own.
     """
-    rows = [TYPEDEFS if engine.system_headers else ""]
+    rows = [standard_headers.TYPEDEFS if engine.system_headers else ""]
     tokens: list[SourceToken] = []
     expected: tuple[str, int, int] | None = None
     before: tuple[str, int, int] | None = None
@@ -332,7 +327,7 @@ def _continues_number(row: str, text: str) -> bool:
 
 def _pure_functions(texts: list[str]) -> frozenset[str]:
     """Return the functions that their declarations say to be pure or const by an attribute."""
-    if not any(text in GNU_ANNOTATIONS for text in texts):
+    if not any(text in standard_headers.GNU_ANNOTATIONS for text in texts):
         return frozenset()
     result, start = set(), 0
     for end, text in enumerate(texts):
@@ -340,7 +335,7 @@ def _pure_functions(texts: list[str]) -> frozenset[str]:
             continue
         own, is_pure, index = [], False, start
         while index < end:
-            if texts[index] in GNU_ANNOTATIONS:
+            if texts[index] in standard_headers.GNU_ANNOTATIONS:
                 behind = _behind_parentheses(texts[:end], index + 1)
                 words = {word.strip("_") for word in texts[index + 1 : behind]}
                 is_pure |= bool(words & {"pure", "const"})
@@ -371,7 +366,7 @@ def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:
     while index < len(stream):
         text, origin, position = stream[index]
         index += 1
-        if text in GNU_ANNOTATIONS:
+        if text in standard_headers.GNU_ANNOTATIONS:
             index = _behind_parentheses(texts, index)
         elif text == "_Pragma":
             inside = texts[index : index + 3]
@@ -382,8 +377,8 @@ def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:
                     yield f"#pragma {' '.join(words)}", origin, None
             else:
                 yield text, origin, position
-        elif text in GNU_SPELLINGS:
-            if GNU_SPELLINGS[text]:
-                yield GNU_SPELLINGS[text], origin, None
+        elif text in standard_headers.GNU_SPELLINGS:
+            if standard_headers.GNU_SPELLINGS[text]:
+                yield standard_headers.GNU_SPELLINGS[text], origin, None
         else:
             yield text, origin, position

@@ -4,21 +4,22 @@ The affine subscripts of everything that it reads go into
 :func:`polygym.frontend.tc.inference.ranges.infer_index_ranges`, and those of what it assigns, where
 that has a size already. Afterwards it is certain that none of them leaves its tensor: the sizes for
 which one would are excluded, if a ``where`` asked for it, or the statement is refused.
+
+The ends of a range that a ``where`` gives: sums of sizes and numbers, and quotients of these.
+
+``i in 0:(N + 1) / 2`` is the set { [i] : 0 <= i < floor((1N + 1) / 2) }. Integers divide towards
+zero, which is downwards where nothing is negative; what may be negative for some sizes is not
+divided.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import islpy as isl
 
 from polygym.errors import SourceError, SourceLocation
-from polygym.frontend.tc.inference.assigned_elements import (
-    assigned_constraints,
-    check_new_tensor,
-    is_index_only,
-)
+from polygym.frontend.tc.inference import assigned_elements
 from polygym.frontend.tc.inference.lowering_state import LoweringState, expected_sizes, scope_of
-from polygym.frontend.tc.inference.quotients import check_quotients
-from polygym.frontend.tc.inference.range_ends import where_range
 from polygym.frontend.tc.inference.ranges import (
     IndexScope,
     SubscriptConstraint,
@@ -26,9 +27,108 @@ from polygym.frontend.tc.inference.ranges import (
     instances_outside,
 )
 from polygym.frontend.tc.inference.subscripts import affine_subscripts
+from polygym.frontend.tc.semantics.affine import LARGEST_COEFFICIENT, affine_of
 from polygym.frontend.tc.semantics.environment import NameEnvironment, elements_read
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, names_of_expression
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
+
+# Sets with tens of different divisors take isl minutes.
+_MOST_QUOTIENTS = 4
+
+
+def where_range(draft: LoweringState, one: tree.WhereRange, scope: IndexScope) -> isl.Set:
+    """Return the range that a ``where`` gives.
+
+    Raises:
+        SourceError: an end is something else, or there is nothing between them, or below 0.
+    """
+    lower, upper = (_RangeEnd(draft, scope, one, end).checked() for end in (one.lower, one.upper))
+    result = draft.sizes.set(f"{{ [x'] : {lower} <= x' < {upper} }}")
+    result = result.intersect_params(draft.sizes.unrestricted)
+    if not result.intersect(draft.sizes.set("{ [x'] : x' < 0 }")).is_empty():
+        raise SourceError(
+            one.location, f"the range of {one.name} begins below 0: indices are never negative"
+        )
+    if result.is_empty():
+        raise SourceError(one.location, f"the range of {one.name} is empty")
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _RangeEnd:
+    """One end, ``whole``, of a range."""
+
+    draft: LoweringState
+    scope: IndexScope
+    given: tree.WhereRange
+    whole: tree.Expression
+
+    def checked(self) -> str:
+        """Return the isl text, if there are not too many quotients for isl."""
+        if sum(_is_quotient(part) for part in _parts(self.whole)) > _MOST_QUOTIENTS:
+            raise SourceError(
+                self.given.location,
+                f"the range of {self.given.name}: expected at most {_MOST_QUOTIENTS} quotients in "
+                "an end",
+            )
+        return self.text(self.whole)
+
+    def text(self, end: tree.Expression) -> str:
+        """Return the isl text of the end, or of a part of it."""
+        sizes = self.draft.sizes
+        value = affine_of(end, frozenset(self.draft.size_names))
+        if value is not None:
+            return value.text(self.scope.isl_names)
+        match end:
+            case tree.InfixExpression(
+                tree.InfixOperator.ADD | tree.InfixOperator.SUBTRACT as operator, left, right
+            ):
+                return f"({self.text(left)} {operator.value} {self.text(right)})"
+            case tree.InfixExpression(
+                tree.InfixOperator.DIVIDE, left, tree.NumberLiteral(int() as divisor)
+            ) if 0 < divisor < LARGEST_COEFFICIENT:
+                dividend = self.text(left)
+                negative = sizes.set(f"{{ [x'] : {dividend} < x' <= 0 }}")
+                if not negative.intersect_params(sizes.unrestricted).is_empty():
+                    raise SourceError(
+                        end.location,
+                        f"the range of {self.given.name}: {expression_text(left)} may be negative, "
+                        "where / rounds upwards",
+                    )
+                return f"floor({dividend} / {divisor})"
+            case _:
+                raise self._refusal()
+
+    def _refusal(self) -> SourceError:
+        """Say what an end may be."""
+        name, indices = self.given.name, self.scope.indices
+        said = f"the range of {name}: expected a sum of sizes and numbers"
+        if any(
+            isinstance(part, tree.NumberLiteral) and part.value >= LARGEST_COEFFICIENT
+            for part in _parts(self.whole)
+        ):
+            said += f" below {LARGEST_COEFFICIENT:,}"
+        index = next(
+            (name.name for name in names_of_expression(self.whole) if name.name in indices), None
+        )
+        hint = f"what depends on {index} is a condition: {name} < ... ? value : 0" if index else ""
+        return SourceError(
+            self.given.location, f"{said}, found {expression_text(self.whole)}", hint
+        )
+
+
+def _is_quotient(part: tree.Expression) -> bool:
+    return isinstance(part, tree.InfixExpression) and part.operator is tree.InfixOperator.DIVIDE
+
+
+def _parts(expression: tree.Expression) -> list[tree.Expression]:
+    """Return an expression and all that it consists of."""
+    expressions = [expression]
+    for part in expressions:
+        expressions += tree.operands_of(part)
+    return expressions
+
 
 # Of how many convex cases the condition on sizes may consist.
 _MOST_CASES = 8
@@ -53,9 +153,9 @@ def infer_ranges(
         given |= borrowed
         ranges = infer_index_ranges(scope, given, said)
     _restrict(draft, meaning, scope, said, ranges)
-    check_quotients(scope, given, said, ranges, draft.context)
+    assigned_elements.check_quotients(scope, given, said, ranges, draft.context)
     if expected_sizes(draft, meaning.statement.tensor) is None:
-        check_new_tensor(meaning, scope, ranges, draft.context)
+        assigned_elements.check_new_tensor(meaning, scope, ranges, draft.context)
     return ranges
 
 
@@ -86,7 +186,7 @@ def _subscripts(
                 f"{statement.tensor} is declared with {len(valid)} dimension(s) and assigned "
                 f"with {len(statement.subscripts)}",
             )
-        constraints += assigned_constraints(meaning, scope, valid)
+        constraints += assigned_elements.assigned_constraints(meaning, scope, valid)
     return constraints
 
 
@@ -104,7 +204,7 @@ def _ranges_from_next(
     later = _next_assignment(draft, place, statement.tensor)
     if later is None or len(later.subscripts) != len(meaning.subscripts):
         return {}
-    if not is_index_only(meaning) or not is_index_only(later):
+    if not assigned_elements.is_index_only(meaning) or not assigned_elements.is_index_only(later):
         return {}
     scope, environment = scope_of(draft, later)
     said = _subscripts(draft, later, scope, environment)

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.errors import SourceError
-from polygym.frontend.tc.inference.assigned_elements import check_assigned_once, write_map
-from polygym.frontend.tc.inference.in_place import check_no_conflicts
+from polygym.frontend.tc.inference import assigned_elements
 from polygym.frontend.tc.inference.lowering_state import LoweringState
 from polygym.frontend.tc.inference.ranges import IndexScope
 from polygym.frontend.tc.inference.subscripts import access_map, affine_subscripts, check_rank
@@ -95,8 +94,8 @@ def check_writes(
     """Refuse in-place updates that depend on their order, and values that nobody reads."""
     statement, loops = meaning.statement, tuple(meaning.indices)
     domain = scope.box(loops, ranges).intersect_params(draft.context).coalesce()
-    check_assigned_once(meaning, scope, domain)
-    members, write = scope.tuple_of(loops), write_map(meaning, scope, loops)
+    assigned_elements.check_assigned_once(meaning, scope, domain)
+    members, write = scope.tuple_of(loops), assigned_elements.write_map(meaning, scope, loops)
     own = []
     for element, condition in elements_read(meaning.value, environment):
         if element.name != statement.tensor:
@@ -111,7 +110,7 @@ def check_writes(
             f"{own[0][1]} is read where {statement.assign.value}! has begun it anew",
             f"{statement.assign.value} goes on with what is there",
         )
-    check_no_conflicts(domain, write, own, loops)
+    assigned_elements.check_no_conflicts(domain, write, own, loops)
     touched = domain.apply(write).coalesce()
     begins = statement.initializes or (statement.assign is AssignKind.SET and not own)
     before = draft.written_elements.get(statement.tensor, [])

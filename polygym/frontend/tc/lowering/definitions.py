@@ -11,6 +11,8 @@ A tensor that a statement defines is as large as its indices run. (Elements belo
 not start at 0 are zero.) Sizes are parameters of the program, and what they must satisfy, so that
 no range is empty and no access leaves its tensor, is its context. A scalar whose value is known is
 a parameter too, which has only that value.
+
+The finished program: its arrays, its signature, its order.
 """
 
 from collections.abc import Mapping
@@ -18,28 +20,102 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.errors import InternalError, LimitError, SourceError
-from polygym.frontend.tc.inference.declarations import (
-    check_constants,
-    declare_parameter,
-    tensor_types,
-)
-from polygym.frontend.tc.inference.literals import hint_for_value
-from polygym.frontend.tc.inference.lowering_state import LoweringState, initial_state, scope_of
+from polygym.frontend.tc.inference import lowering_state
+from polygym.frontend.tc.inference.ranges import c_text_of, extent_of
 from polygym.frontend.tc.inference.statement_ranges import infer_ranges
 from polygym.frontend.tc.inference.usage import check_assignment, check_reads, check_writes
-from polygym.frontend.tc.lowering.assembly import assemble
 from polygym.frontend.tc.lowering.statements import emit_statements, new_tensor
-from polygym.frontend.tc.semantics.name_resolution import (
-    ResolvedStatement,
-    check_initialized,
-    check_names,
-    resolve_statement,
-)
+from polygym.frontend.tc.semantics import name_resolution
+from polygym.frontend.tc.semantics.environment import TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.types import is_narrowing, type_of, type_text
 from polygym.frontend.tc.syntax.tree import TcDefinition
-from polygym.ir.scop import Scop
+from polygym.frontend.tc.syntax.tree import TcParameter as Declaration
+from polygym.ir.scop import Array, Parameter, Scop, StorageClass
 from polygym.ir.verifier import verify
 from polygym.poly.isl_budget import is_exhausted
+from polygym.poly.isl_values import isl_text
+
+
+def assemble(draft: lowering_state.LoweringState) -> Scop:
+    """Put the program together."""
+    definition = draft.definition
+    used = {statement.write.array for statement in draft.statements}
+    used |= {access.array for statement in draft.statements for access in statement.reads}
+    arrays = [_array(draft, tensor) for tensor in draft.tensors.values() if tensor.name in used]
+    unused = [
+        (draft.tensors[parameter.name].name, _declaration(parameter, draft))
+        for parameter in definition.parameters
+        if draft.tensors[parameter.name].name not in used and parameter.name not in draft.constants
+    ]
+    outputs = [output.name for output in definition.outputs]
+    order = dict.fromkeys(
+        [
+            parameter.name
+            for parameter in definition.parameters
+            if parameter.name not in draft.constants
+        ]
+        + outputs
+    )
+    gisted = draft.context.gist(draft.sizes.unrestricted)
+    plain = gisted.plain_is_universe()
+    return Scop(
+        name=lowering_state.IdentifierAllocator().take(definition.name),
+        file=definition.location.file,
+        parameters=tuple(Parameter(name) for name in draft.sizes.names),
+        signature=(*draft.sizes.names, *(draft.tensors[name].name for name in order)),
+        context=isl_text(draft.context),
+        conditions=() if plain else (_conditions(gisted),),
+        arrays=tuple(arrays),
+        statements=tuple(draft.statements),
+        schedule=_schedule(draft),
+        unused_arguments=tuple(unused),
+    )
+
+
+def _array(draft: lowering_state.LoweringState, tensor: TensorInfo) -> Array:
+    sizes = [extent_of(valid, draft.context) for valid in tensor.valid]
+    match tensor.role:
+        case TensorRole.INPUT if not tensor.rank:
+            storage = StorageClass.VALUE
+        case TensorRole.TEMPORARY:
+            storage = StorageClass.LOCAL
+        case _:
+            storage = StorageClass.ARGUMENT
+    return Array(
+        name=tensor.name,
+        type=tensor.type,
+        extents=tuple(map(isl_text, sizes)),
+        c_extents=tuple(c_text_of(size, draft.context) for size in sizes),
+        storage_class=storage,
+        live_out=tensor.role in (TensorRole.OUTPUT, TensorRole.UPDATED),
+    )
+
+
+def _schedule(draft: lowering_state.LoweringState) -> str:
+    """Return the order of the text: statement by statement, each in the order of its loops."""
+    length = max(statement.depth for statement in draft.statements)
+    maps = []
+    for number, statement in enumerate(draft.statements):
+        padding = ["0"] * (length - statement.depth)
+        stamp = ", ".join([str(number), *statement.iterators, *padding])
+        maps.append(f"{statement.name}[{', '.join(statement.iterators)}] -> [{stamp}]")
+    return f"[{', '.join(draft.sizes.names)}] -> {{ {'; '.join(maps)} }}"
+
+
+def _declaration(parameter: Declaration, draft: lowering_state.LoweringState) -> str:
+    """Return the C declaration of a parameter that nothing uses."""
+    tensor = draft.tensors[parameter.name]
+    sizes = "".join(
+        f"[{c_text_of(extent_of(valid, draft.context), draft.context)}]" for valid in tensor.valid
+    )
+    return f"{tensor.type.value} {tensor.name}{sizes}"
+
+
+def _conditions(gisted: isl.Set) -> str:
+    """Return conditions on sizes as people write them."""
+    text = isl_text(gisted)
+    return text[text.index("{") + 1 : text.rindex("}")].strip().removeprefix(":").strip()
+
 
 # About a hundred times what the largest comprehension of the library needs.
 _MOST_OPERATIONS = 5_000_000
@@ -81,16 +157,17 @@ def _lower(
     sizes: dict[str, int],
     context: isl.Context,
 ) -> Scop:
-    check_names(definition)
-    check_initialized(definition)
-    draft = initial_state(definition, constants, sizes, context)
-    check_constants(draft)
+    name_resolution.check_names(definition)
+    name_resolution.check_initialized(definition)
+    draft = lowering_state.initial_state(definition, constants, sizes, context)
+    lowering_state.check_constants(draft)
     for parameter in definition.parameters:
-        declare_parameter(draft, parameter)
+        lowering_state.declare_parameter(draft, parameter)
     draft.resolved_statements = [
-        resolve_statement(statement, definition, constants) for statement in definition.statements
+        name_resolution.resolve_statement(statement, definition, constants)
+        for statement in definition.statements
     ]
-    draft.types = tensor_types(definition, draft.assigned_values)
+    draft.types = lowering_state.tensor_types(definition, draft.assigned_values)
     for place, meaning in enumerate(draft.resolved_statements):
         _lower_statement(draft, place, meaning)
     for output in definition.outputs:
@@ -99,10 +176,12 @@ def _lower(
     return verify(assemble(draft))
 
 
-def _lower_statement(draft: LoweringState, place: int, meaning: ResolvedStatement) -> None:
+def _lower_statement(
+    draft: lowering_state.LoweringState, place: int, meaning: name_resolution.ResolvedStatement
+) -> None:
     """Lower one statement."""
     statement = meaning.statement
-    scope, environment = scope_of(draft, meaning)
+    scope, environment = lowering_state.scope_of(draft, meaning)
     check_reads(draft, meaning, environment)
     check_assignment(draft, meaning)
     for expression in (*meaning.witnesses, *meaning.unused_values):
@@ -114,7 +193,9 @@ def _lower_statement(draft: LoweringState, place: int, meaning: ResolvedStatemen
             statement.location,
             f"{statement.tensor} is {type_text(target)} and the value {type_text(value_type)}: "
             "that would narrow it",
-            hint_for_value(draft.definition, draft.assigned_values, meaning.value, target)
+            lowering_state.hint_for_value(
+                draft.definition, draft.assigned_values, meaning.value, target
+            )
             or f"convert it: {type_text(target)}(...)",
         )
     ranges = infer_ranges(draft, place, meaning, scope, environment)

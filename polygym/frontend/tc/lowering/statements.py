@@ -23,11 +23,7 @@ from polygym.frontend.tc.inference.subscripts import (
     affine_subscripts,
     gathered_dimensions,
 )
-from polygym.frontend.tc.lowering.expressions import (
-    min_or_max,
-    sum_or_product,
-    translate_expression,
-)
+from polygym.frontend.tc.lowering import expressions
 from polygym.frontend.tc.semantics.affine import TRUE_CONDITION, AffineExpression, IslCondition
 from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
@@ -103,7 +99,7 @@ def emit_statements(
             read = draft.tensors[element.name]
             return _access(target, name, read, values, condition, expression_text(element))
 
-        value = translate_expression(
+        value = expressions.translate_expression(
             meaning.value, tensor.type, replace(environment, access=access)
         )
         return _reduced(statement.assign, ir.Load(write, tensor.type), value)
@@ -150,13 +146,13 @@ def _reduced(assign: AssignKind, before: ir.Expression, value: ir.Expression) ->
         case AssignKind.SET:
             return value
         case AssignKind.ADD:
-            return sum_or_product(ir.BinaryOperator.ADD, before, value)
+            return expressions.sum_or_product(ir.BinaryOperator.ADD, before, value)
         case AssignKind.MULTIPLY:
-            return sum_or_product(ir.BinaryOperator.MULTIPLY, before, value)
+            return expressions.sum_or_product(ir.BinaryOperator.MULTIPLY, before, value)
         case AssignKind.MINIMUM:
-            return min_or_max(ir.MathFunction.FMIN, before, value)
+            return expressions.min_or_max(ir.MathFunction.FMIN, before, value)
         case AssignKind.MAXIMUM:
-            return min_or_max(ir.MathFunction.FMAX, before, value)
+            return expressions.min_or_max(ir.MathFunction.FMAX, before, value)
         case _:
             assert_never(assign)
 

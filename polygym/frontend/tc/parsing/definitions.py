@@ -34,12 +34,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from polygym.errors import SourceError
-from polygym.frontend.tc.parsing.expressions import ExpressionParser
+from polygym.frontend.tc.parsing.expressions import ExpressionParser, TcToken, TokenKind, tokenize
 from polygym.frontend.tc.parsing.inlining import DefinitionCall, inline_calls
 from polygym.frontend.tc.semantics.functions import function_named, name_suggestion
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression
 from polygym.frontend.tc.syntax import tree
-from polygym.frontend.tc.syntax.tokens import TcToken, TokenKind, tokenize
 
 _ASSIGNMENTS = {
     **{assign.value: (assign, False) for assign in tree.AssignKind},

@@ -13,7 +13,7 @@ from pycparser import c_ast
 from polygym.frontend.c.desugar.jumps import without_jumps
 from polygym.frontend.c.source.parser import parse
 from polygym.frontend.c.source.preprocessor import preprocess
-from polygym.frontend.c.source.syntax_tree import statements_of, walk
+from polygym.frontend.c.source.syntax import statements_of, walk
 
 CONDITIONS = 4
 

@@ -10,9 +10,9 @@ import pytest
 import polybench
 from polygym.errors import SourceError
 from polygym.frontend.c import parse_file, parse_text, region_names
-from polygym.frontend.c.source import parse_cache, preprocessor
+from polygym.frontend.c.source import parser, preprocessor
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.parse_cache import parse_cached, preprocess_cached
+from polygym.frontend.c.source.parser import parse_cached, preprocess_cached
 from polygym.programs import load_program
 
 HEADER = "#define SIZE {size}\n"
@@ -35,9 +35,9 @@ for (i = 0; i < n; i++)
 
 @pytest.fixture(autouse=True)
 def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    parse_cache._cached_texts.clear()
+    parser._cached_texts.clear()
     yield
-    parse_cache._cached_texts.clear()
+    parser._cached_texts.clear()
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def preprocessed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         result.append(Path(file).name)
         return real(text, file, include_directories)
 
-    monkeypatch.setattr(parse_cache, "preprocess", counted)
+    monkeypatch.setattr(parser, "preprocess", counted)
     return result
 
 
@@ -81,7 +81,7 @@ def test_it_is_what_is_read_without(name: str) -> None:
     scops = [[parse_file(path, function=name) for name in names] for _ in range(2)]
     alone = []
     for one in names:
-        parse_cache._cached_texts.clear()
+        parser._cached_texts.clear()
         alone.append(parse_file(path, function=one))
     assert scops == [alone, alone]
 
@@ -170,10 +170,10 @@ def test_a_refusal_is_said_again() -> None:
 
 
 def test_texts_that_are_long_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_cache, "_MAX_TOKENS", 100)
+    monkeypatch.setattr(parser, "_MAX_TOKENS", 100)
     text = PROGRAM.replace('#include "size.h"', HEADER.format(size=4))
     sources: list[SourceMap] = [preprocess_cached(text, f"{number}.c") for number in range(5)]
     assert len(sources[0].tokens) > 25
-    assert 1 <= len(parse_cache._cached_texts) <= 3
+    assert 1 <= len(parser._cached_texts) <= 3
     parse_text(text + "int a;" * 100, file="long.c")
-    assert not parse_cache._cached_texts
+    assert not parser._cached_texts
