@@ -65,15 +65,17 @@ class LibraryLearner:
         experiment: Experiment,
         seed: int,
         checkpoint: Path,
-        elsewhere: RemoteEvaluator | None = None,
+        remote_evaluator: RemoteEvaluator | None = None,
     ) -> LibraryLearner:
-        """Return the learner of the interval behind a checkpoint; ``elsewhere`` measures, if given.
+        """Return the learner of the interval behind a checkpoint.
+
+        ``remote_evaluator`` measures, if given.
 
         Raises:
             InputError: the replay buffer is missing that belongs to the checkpoint.
         """
         beginning = load_trainer_state(experiment, seed, checkpoint)
-        inner_env(beginning.env).elsewhere = elsewhere
+        inner_env(beginning.env).remote_evaluator = remote_evaluator
         model = beginning.model
         memory = ".npz" if experiment.algorithm == "dqn" else ""
         if memory and checkpoint.exists():

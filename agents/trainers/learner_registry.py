@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 def learner_of(
-    experiment: Experiment, seed: int, checkpoint: Path, elsewhere: RemoteEvaluator | None = None
+    experiment: Experiment,
+    seed: int,
+    checkpoint: Path,
+    remote_evaluator: RemoteEvaluator | None = None,
 ) -> Learner:
     """Return the learner of the next interval, from a checkpoint or, without one, new.
 
-    ``elsewhere`` is who measures the ends of episodes, if that is not done here; it is for the
+    ``remote_evaluator`` measures the ends of episodes, if that is not done here; it is for the
     algorithms of :mod:`agents.trainers.delayed_rewards`.
 
     Raises:
@@ -37,4 +40,4 @@ def learner_of(
         return KnossosLearner.resume(experiment, seed, checkpoint)
     from agents.trainers.baselines import LibraryLearner
 
-    return LibraryLearner.resume(experiment, seed, checkpoint, elsewhere)
+    return LibraryLearner.resume(experiment, seed, checkpoint, remote_evaluator)

@@ -204,7 +204,7 @@ def _evaluate(
     episodes = []
     for kernel in selected_kernels(experiment.evaluation.kernels):
         env, policy = make_env(experiment, kernel), TrainedPolicy(model)
-        inner_env(env).elsewhere = _remote_evaluator(endings)
+        inner_env(env).remote_evaluator = _remote_evaluator(endings)
         for number in range(experiment.evaluation.episodes):
             ending = run_episode(env, policy, seed=_EVALUATION_SEED + number)
             episodes.append(

@@ -98,7 +98,7 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
         self._subject: ScheduleProblem | None = None
         self._episode: Episode | None = None
         self._evaluation: Evaluation | None = None
-        self.elsewhere: RemoteEvaluator | None = None
+        self.remote_evaluator: RemoteEvaluator | None = None
         """Who measures in this environment's place, if somebody does."""
 
     # What Gymnasium asks for
@@ -360,7 +360,7 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
         return result.reward
 
     def _reward_terms(self) -> RewardTerms:
-        return RewardTerms(self._reward, self._measuring, self.elsewhere)
+        return RewardTerms(self._reward, self._measuring, self.remote_evaluator)
 
 
 def observation_space_of(arrays: Mapping[str, ArraySpec]) -> spaces.Space[Observation]:

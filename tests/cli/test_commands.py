@@ -35,9 +35,9 @@ def test_kernels_lists_thirty_and_the_comprehensions(capsys: pytest.CaptureFixtu
     ours = [row for row in rows if row["name"].startswith("tc:")]
     assert rows[30:] == ours
     assert [row["name"] for row in ours] == [f"tc:{name}" for name in library.definitions()]
-    softmax = [row for row in ours if row["category"].endswith("normalisations")]
-    assert call_json(capsys, "kernels", "normalisations", "tc:softmax") == (0, softmax)
-    code, few = call_json(capsys, "kernels", "tc:conv2d_s*d", "gemm", "normalisations")
+    softmax = [row for row in ours if row["category"].endswith("normalizations")]
+    assert call_json(capsys, "kernels", "normalizations", "tc:softmax") == (0, softmax)
+    code, few = call_json(capsys, "kernels", "tc:conv2d_s*d", "gemm", "normalizations")
     assert [row["name"] for row in few] == [
         "gemm", "tc:conv2d_strided",
         "tc:moments", "tc:softmax", "tc:layer_norm", "tc:group_norm",
@@ -95,7 +95,7 @@ def test_show_after_a_pass(capsys: pytest.CaptureFixture[str], y_ax: str) -> Non
         assert data["mapping"] == "threads=2 tile=8 vector_bits=off"
     code, out, err = call(capsys, "show", "nowhere.c", "--after", "tiling")
     assert (code, out) == (2, "")
-    assert "found 'tiling'; there are, in their order:" in err
+    assert "found 'tiling'; passes in order:" in err
     assert all(name in err for name in names)
     code, _, err = call(capsys, "show", y_ax, "--after", "plan", "--c")
     assert (code, "--c and --after: expected one of them" in err) == (2, True)

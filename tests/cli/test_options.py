@@ -80,7 +80,13 @@ def test_one_option_has_one_metavar_in_all_commands() -> None:
                 for option in parameter.opts:
                     metavars.setdefault(option, set()).add(parameter.make_metavar(context))
     several = {option for option, shown in metavars.items() if len(shown) > 1}
-    assert several <= {"--out", "--rules", "--strategy", "--against"}  # a folder or a file
+    assert several <= {
+        "--out",
+        "--rules",
+        "--strategy",
+        "--against",
+        "--model",
+    }  # kinds beside files
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_the_commands_exclude(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
     sizes = ["--search-dataset", "mini", "--dataset", "mini", "--confirm", "0", "--budget", "1"]
     out = ["--out", str(tmp_path), "--json"]
-    assert dispatch.run(["sweep", "mvt", "--kernels", "atax,bicg,!mvt,!b*", *sizes, *out]) == 0
+    assert dispatch.run(["sweep", "mvt", "--programs", "atax,bicg,!mvt,!b*", *sizes, *out]) == 0
     found = json.loads(capsys.readouterr().out)["kernels"]
     assert [one["kernel"] for one in found] == ["atax"]
 

@@ -85,7 +85,7 @@ be searched, or a schedule computed something else than the original order, or c
 \b
 Examples:
   polygym sweep gemm mvt --budget 100 --out found
-  polygym sweep --kernels all --strategy bias_coeff_0,uniform --budget 1000 \\
+  polygym sweep --programs all --strategy bias_coeff_0,uniform --budget 1000 \\
       --threads 2 --time-limit 2h --against polly --out found
   polygym report found
 """
@@ -100,9 +100,9 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 
 
 @click.command("sweep", help=_HELP, epilog=EXCLUSION_HELP)
-@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c|!...]...")
+@click.argument("programs", nargs=-1, metavar="[PROGRAM]...")
 @click.option(
-    "--kernels",
+    "--programs",
     "selection",
     default="",
     metavar="NAMES",
@@ -197,7 +197,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 @construction_options
 @json_option
 def command(
-    kernels: tuple[str, ...],
+    programs: tuple[str, ...],
     selection: str,
     out: Path,
     policies: str,
@@ -242,10 +242,10 @@ def command(
             mapping=resolve_mapping(mapping, DEFAULT_MAPPING, threads),
         ),
     )
-    programs = _chosen(kernels, selection)
+    chosen = _chosen(programs, selection)
     expect_files(programs, region)
     orders = SweepWorkload(
-        programs,
+        chosen,
         _policies(policies, asked),
         budget,
         confirm,

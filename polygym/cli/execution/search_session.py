@@ -119,7 +119,7 @@ def search_and_report(
             "cached": kept,
             "files": files,
             "machine": asdict(describe_host()),
-            "foreign_load": None if load is None else load.to_json(),
+            "background_load": None if load is None else load.to_json(),
             **end.to_json(),
         }
         if measurer.there is not None:

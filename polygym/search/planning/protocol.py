@@ -78,7 +78,7 @@ class PlanningLimits:
 class PlanningResult(Generic[State]):
     """The best state that was found, and the way there.
 
-    ``max_states`` are those on the way, the start first; ``steps`` are the numbers of the
+    ``states`` are those on the way, the start first; ``steps`` are the numbers of the
     successors that were taken. ``states_seen`` and ``expanded`` count states; ``is_complete`` says
     that there was nothing else to find within the horizon.
     """

@@ -122,7 +122,7 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
     {
         **{
             name: StrategyEntry(
-                "episodes of the pretrained policy, the best known one first"
+                "the pretrained policy, its best-known episode first"
                 if name == LEARNED
                 else f"episodes of the policy {name}",
                 partial(_make_episodes, name),
@@ -152,7 +152,7 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
             takes_fixed_schedule=True,
         ),
         "annealing": StrategyEntry(
-            "simulated annealing on a cost model that learns from the measurements",
+            "annealing on a cost model that learns from the runs",
             partial(_make_model, ModelAnnealing),
             _MODEL_OPTIONS,
         ),
@@ -164,7 +164,7 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
         ),
         **{
             f"{POLICY_PREFIX}{name}": StrategyEntry(
-                f"schedules of the policy {name}, and other mappings of the best",
+                "schedules of that policy, other mappings of the best",
                 partial(_make_policy, name, policy),
             )
             for name, policy in POLICIES.items()

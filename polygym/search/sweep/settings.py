@@ -47,7 +47,8 @@ class SweepSetting(SearchConditions):
         super(SweepSetting, self).__post_init__()
         if unknown := [name for name in self.initial_schedules if name not in INITIAL_SCHEDULES]:
             raise InputError(
-                f"seeds: expected {' or '.join(INITIAL_SCHEDULES)}, found {unknown[0]!r}"
+                f"initial schedules: expected {' or '.join(INITIAL_SCHEDULES)}, "
+                f"found {unknown[0]!r}"
             )
 
     def subject(

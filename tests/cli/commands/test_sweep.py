@@ -400,7 +400,7 @@ def test_the_command_for_the_papers_figures_is_what_the_documents_say(
     assert dispatch.run(documented("figures")) == 0
     out, setting, orders = asked
     assert str(out) == "figures"
-    assert setting.seeds == ()
-    assert (len(orders.kernels), orders.budget, orders.seconds) == (27, 1000, None)
-    assert not {"ludcmp", "heat-3d", "adi"} & set(orders.kernels)
+    assert setting.initial_schedules == ()
+    assert (len(orders.programs), orders.budget, orders.time_limit) == (27, 1000, None)
+    assert not {"ludcmp", "heat-3d", "adi"} & set(orders.programs)
     assert orders.policies == ("bias_coeff_0", "bias_select_dep", "uniform")

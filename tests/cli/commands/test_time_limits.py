@@ -19,7 +19,8 @@ LONG = 60.0
 
 # A command in which isl's scheduler gets the numbers as they stand, which keeps it busy for hours.
 SCRIPT = (
-    "import sys; from polygym.poly import baselines; baselines.lifted = lambda _: None; "
+    "import sys; from polygym.poly.scheduling import baselines; "
+    "baselines.with_symbolic_sizes = lambda _: None; "
     "from polygym.cli.main import main; sys.argv[1:] = ['show', sys.argv[1], '--schedule', 'isl']; "
     "sys.exit(main())"
 )

@@ -57,5 +57,5 @@ def test_so_do_the_other_commands_that_measure(
     out = ["--out", str(tmp_path / "other")] if command[0] != "bench" else []
     assert dispatch.run([*command, "-d", "mini", *out, "--json"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["foreign_load"] is None
+    assert json.loads(captured.out)["background_load"] is None
     assert "ours alone" not in captured.err

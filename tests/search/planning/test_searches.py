@@ -155,7 +155,7 @@ def test_simulations_find_what_is_behind_a_rise() -> None:
         assert search("mcts", STRAIGHT, "a", PlanningLimits(5, 50), seed=seed).best == "d"
 
 
-@pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("states", -1), ("batch", True)])
+@pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("max_states", -1), ("batch", True)])
 def test_plans_are_positive(name: str, value: int) -> None:
     with pytest.raises(InputError, match=f"a search's {name}: expected 1 or more"):
         PlanningLimits(**{name: value})

@@ -59,7 +59,7 @@ class Busy:
             self.remembered[schedule] = evaluation
         return self.remembered[schedule]
 
-    def evaluate_together(
+    def evaluate_interleaved(
         self, schedules: Sequence[Schedule | tuple[Schedule, Mapping]], rounds: int
     ) -> tuple[Evaluation, ...]:
         assert rounds == 7

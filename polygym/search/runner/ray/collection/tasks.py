@@ -131,7 +131,7 @@ def row_from_json(data: Json) -> CorpusRow:
     return CorpusRow(
         str(data["schedule"]),
         str(data["mapping"]),
-        str(data["done"]),
+        str(data["achieved"]),
         OutcomeStatus(data["status"]),
         float(data["seconds"]),
         float(data["baseline_seconds"]),

@@ -91,13 +91,13 @@ def test_an_environment_goes_on_or_waits() -> None:
     inner: Any = env.unwrapped
     cluster = FakeTransport({"a": FakeMachine(answer=late)})
     with Fleet(cluster, timeouts=HASTY) as fleet, RayRewards(fleet) as ends:
-        inner.elsewhere = ends
+        inner.remote_evaluator = ends
         reward, info = _played(env)
         assert (reward, info["status"]) == (0.0, PENDING_STATUS)
         may_answer.set()
-        worth, found = info["pending"].settle()
+        worth, found = info["pending"].wait()
         assert found.speedup == 3.0
-        inner.elsewhere = BlockingRewards(ends)
+        inner.remote_evaluator = BlockingRewards(ends)
         again, info = _played(env)
         assert (again, info["status"], info["speedup"]) == (worth, "ok", 3.0)
         assert "pending" not in info
@@ -119,7 +119,7 @@ def test_a_vector_goes_on_while_nobody_has_answered() -> None:
         RayRewards(fleet) as ends,
     ):
         for env in envs.envs:
-            env.elsewhere = ends
+            env.remote_evaluator = ends
         envs.reset(seed=1)
         ended = np.zeros(3, int)
         while ended.min() < 2:  # each place has begun anew after an end without a reward
@@ -133,7 +133,7 @@ def test_a_vector_goes_on_while_nobody_has_answered() -> None:
         assert pending
         assert not any(one.future.done() for one in pending)
         may_answer.set()
-        assert {one.settle()[1].speedup for one in pending} == {3.0}
+        assert {one.wait()[1].speedup for one in pending} == {3.0}
 
 
 def _played(env: Any) -> tuple[float, dict[str, Any]]:
