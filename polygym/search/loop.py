@@ -316,7 +316,8 @@ class SearchLoop:
         if first is None:
             first = self.tally.first_of(choice, evaluation.canonical_key)
         self._record(stage, proposal, evaluation, None if first is None else first.index)
-        self.strategy.tell(proposal, evaluation.speedup)
+        # A replay tells of the same code what its first measurement was; so does the search.
+        self.strategy.tell(proposal, (evaluation if first is None else first.evaluation).speedup)
 
     def _evaluation(self, choice: MappedSchedule, stage: Stage) -> Evaluation:
         """Measure a candidate; the first one, or all that a policy is compared with, patiently."""

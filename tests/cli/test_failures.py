@@ -226,6 +226,7 @@ def test_every_help_keeps_its_examples_as_written() -> None:
         assert "\\b" not in text
         assert "\b" not in text
         assert max(map(len, text.splitlines())) <= 80
-        _, _, examples = (command.help or "").partition("\b\n")
-        assert all(f"  {line}".rstrip() in text.splitlines() for line in examples.splitlines())
+        for block in (command.help or "").split("\b\n")[1:]:
+            lines = block.partition("\n\n")[0].splitlines()
+            assert all(f"  {line}".rstrip() in text.splitlines() for line in lines)
     assert "\b" in (check.command.help or "")

@@ -78,8 +78,10 @@ Examples:
   polygym collect corpus.sqlite --rows 2000
   polygym collect corpus.sqlite --rows 20000 --threads 2      continues
   polygym collect mine.sqlite my.c gemm --candidates 200 --time-limit 10m
-  polygym collect near.sqlite --near --operations 3e7:3e9 --candidates 24 --threads 2
-  polygym collect variants.sqlite 'scalars:*' --storage-variants --near --candidates 12
+  polygym collect near.sqlite --near --operations 3e7:3e9 --candidates 24 \\
+      --threads 2
+  polygym collect variants.sqlite 'scalars:*' --storage-variants --near \\
+      --candidates 12
   polygym corpus stats corpus.sqlite
 """
 

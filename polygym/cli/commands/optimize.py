@@ -78,7 +78,7 @@ stays the best where nothing is faster by more than 3 %. `polygym tune` is the s
 
 \b
 Strategies:
-{"".join(f"  {name:23} {entry.summary}{chr(10)}" for name, entry in STRATEGIES.items())}
+{"".join(f"  {name:22} {entry.summary}{chr(10)}" for name, entry in STRATEGIES.items())}
 Storage and index-set splitting are decided first, as for `run --schedule auto`, unless --storage or
 --split are given (--storage keep: as the source has it); comprehensions stay as they are. A search
 that is resumed goes on with its own.

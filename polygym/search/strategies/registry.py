@@ -164,7 +164,7 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
         ),
         **{
             f"{POLICY_PREFIX}{name}": StrategyEntry(
-                "schedules of that policy, other mappings of the best",
+                "its schedules, and other mappings of the best",
                 partial(_make_policy, name, policy),
             )
             for name, policy in POLICIES.items()

@@ -351,7 +351,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_pytorch_is_not_imported_until_it_is_needed() -> None:
     code = (
         "import sys, polygym.cli.commands.cost, polygym.cost.models.model_files; from "
-        "polygym.cost.models import fit; "
+        "polygym.search.corpus import samples; "
         "print('torch' in sys.modules)"
     )
     process = subprocess.run(

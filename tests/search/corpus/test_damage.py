@@ -194,7 +194,9 @@ def test_every_damaged_page_is_found_and_refused(tmp_path: Path, how: str) -> No
             case "zeros":
                 content[begin : begin + PAGE] = bytes(PAGE)
             case "random":
-                content[begin + 100 : begin + 1100] = rng.bytes(1000)
+                content[begin + PAGE - 1000 : begin + PAGE] = rng.bytes(
+                    1000
+                )  # cells fill a page from its end
             case _:
                 for offset in rng.integers(0, PAGE, 20):
                     content[begin + int(offset)] ^= 1 << int(rng.integers(8))

@@ -281,7 +281,8 @@ def test_rows_and_diagonals_in_lanes() -> None:
         sizes = {p.name: 200 for p in scop.parameters}
         legal = LegalSchedule(scop, isl_schedule(scop))
         for pack in ("on", "off"):
-            features = candidate_features(legal, parse_mapping(f"pack={pack}"), sizes)
+            mapping = parse_mapping(f"pack={pack} vector_bits=512")
+            features = candidate_features(legal, mapping, sizes)
             turned = features.nest_columns[:, NEST_COLUMNS.index("turned")].tolist()
             assert turned == [
                 any(
