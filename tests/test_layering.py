@@ -265,7 +265,7 @@ def test_the_checks_find_what_they_look_for() -> None:
         assert not may_import(module, other)
     for text in ("import polygym", "from polygym import __version__"):
         assert imported_modules(text, MODULES) == {""}
-    text = "import_module('polygym.cli.main')\nstarted = 'polygym.envs.construct:ConstructEnv'"
+    text = "import_module('polygym.cli.main')\nstarted = 'polygym.envs.schedule:ConstructEnv'"
     assert named_modules(text, MODULES) == {"cli.main", "envs.construct"}
     modules = {module: set[str]() for module in MODULES if module}
     modules["poly.spaces.farkas"] = {"poly.legality"}

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
 from agents.policies.env_policy import inner_env
-from polygym.envs.end_info import Info
+from polygym.envs.episode_end import Info
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Observation
 from polygym.mdp.rewards import reward_of_success

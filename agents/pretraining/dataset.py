@@ -29,7 +29,7 @@ from polygym.cost.features.schedules.schedule_vector import (
     schedule_features,
 )
 from polygym.cost.models.cost_model import TrainingSamples
-from polygym.cost.models.model_files import model_file_digest
+from polygym.cost.models.pretrained import model_file_digest
 from polygym.errors import InputError, PolygymError
 from polygym.mapping.mapping import parse_mapping
 from polygym.mapping.sizes import scop_sizes

@@ -49,7 +49,7 @@ from agents.trainers.training_tables import (
     append_rows,
     read_rows,
 )
-from polygym.cost.models.torch_threads import use_torch_threads
+from polygym.cost.models.tree_gru import use_torch_threads
 from polygym.errors import InputError, PolygymError
 from polygym.files import try_lock, write_atomically
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint

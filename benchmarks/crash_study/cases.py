@@ -27,9 +27,8 @@ from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import Program, load_program, load_scop
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.runtime.worker.session import Session
 from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
-from polygym.runtime.worker.worker import Worker
+from polygym.runtime.worker.worker import Session, Worker
 
 SIZES = (Dataset.MINI, Dataset.SMALL, Dataset.MEDIUM)
 POLICIES = ("bias_coeff_0", "bias_coeff_0", "uniform", "bias_select_dep")

@@ -16,7 +16,7 @@ from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions, Evaluator
-from polygym.runtime.evaluation.compiler_pool import CompilerPool
+from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search import SearchResult

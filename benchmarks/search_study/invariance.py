@@ -23,8 +23,11 @@ from statistics import fmean
 
 import numpy as np
 
-from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES, CandidateFeatures
-from polygym.cost.features.candidates.mapping_columns import mapping_vector
+from polygym.cost.features.candidates.candidate_vector import (
+    FEATURE_NAMES,
+    CandidateFeatures,
+    mapping_vector,
+)
 from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS, RELATION_COLUMNS
 from polygym.cost.models.boosted_trees import BoostedTreeOptions, train_boosted_trees
 from polygym.cost.models.cost_model import TrainingSamples

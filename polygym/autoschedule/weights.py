@@ -24,14 +24,9 @@ import numpy as np
 
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.schedules.schedule_vector import SCHEDULE_FEATURE_NAMES
-from polygym.cost.models.array_archives import (
-    ARCHIVE_ERRORS,
-    arrays_checksum,
-    pack_archive,
-    unpack_archive,
-)
+from polygym.cost.models import array_archives
 from polygym.cost.models.cost_model import MODEL_VERSION, ModelCard
-from polygym.cost.models.model_files import model_file_digest
+from polygym.cost.models.pretrained import model_file_digest
 from polygym.cost.models.score_network import ScoreNetwork
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -72,9 +67,9 @@ class PolicyWeights:
             "least": _json_gain(self.least_gain),
             "least_of_mappings": _json_gain(self.least_mapping_gain),
             "card": asdict(self.card),
-            "sum": arrays_checksum(arrays),
+            "sum": array_archives.arrays_checksum(arrays),
         }
-        write_atomically(path, pack_archive(header, arrays))
+        write_atomically(path, array_archives.pack_archive(header, arrays))
 
     @staticmethod
     def load(path: Path) -> PolicyWeights:
@@ -84,7 +79,7 @@ class PolicyWeights:
             InputError: it has no weights, or some of other features.
         """
         try:
-            header, arrays = unpack_archive(path)
+            header, arrays = array_archives.unpack_archive(path)
             if header["format"] != _FORMAT:
                 raise ValueError("another format")
             if header["version"] != MODEL_VERSION or header["columns"] != _columns_digest():
@@ -93,7 +88,7 @@ class PolicyWeights:
                     "found some "
                     f"of version {header['version']!r}; they have to be trained again"
                 )
-            if header["sum"] != arrays_checksum(arrays):
+            if header["sum"] != array_archives.arrays_checksum(arrays):
                 raise ValueError("numbers that are not as they were written")
             return PolicyWeights(
                 ScoreNetwork.of_arrays("schedules", SCHEDULE_FEATURE_NAMES, arrays),
@@ -103,7 +98,7 @@ class PolicyWeights:
                 ModelCard.from_json(header["card"]),
                 _gain_of_json(header["least_of_mappings"]),
             )
-        except ARCHIVE_ERRORS as error:
+        except array_archives.ARCHIVE_ERRORS as error:
             raise InputError(f"{path}: expected weights of a policy, found: {error}") from None
 
 

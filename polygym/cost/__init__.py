@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         TrainingSamples,
         acquisition_values,
     )
-    from polygym.cost.models.model_files import load_model
+    from polygym.cost.models.pretrained import load_model
     from polygym.cost.models.tree_gru import TreeGRU, TreeGRUOptions, train_tree_gru
 else:
     __getattr__ = lazy_attributes(__name__)

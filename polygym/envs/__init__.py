@@ -1,11 +1,11 @@
 """The Gymnasium environments: Construct-v0, Explore-v0, Schedule-v0 and Optimize-v0 of polygym.
 
 Thin shells around :mod:`polygym.mdp`: ``base`` is their common part, ``storage_base`` that of the
-last two; ``construct``, ``explore``, ``schedule`` and ``optimize`` are the environments, with
-shared ``documentation``, and ``registration`` names them to Gymnasium. ``render`` shows an episode
-with ``decision_text``, ``graph_view`` shows observations as graphs, ``vector`` steps many episodes
-together, ``snapshots`` copies an environment. ``episode_end`` is the reward of an end,
-``end_info`` its ``info``, and ``remote_evaluation`` measures it on another machine.
+last two; ``schedule`` and ``optimize`` are the environments, with shared ``documentation``, and
+``registration`` names them to Gymnasium. ``render`` shows an episode with ``decision_text``,
+``graph_view`` shows observations as graphs, ``vector`` steps many episodes together, ``snapshots``
+copies an environment. ``episode_end`` is the reward and the ``info`` of an end, and
+``remote_evaluation`` measures it on another machine.
 """
 
 from typing import TYPE_CHECKING
@@ -14,11 +14,9 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.envs.base import PolygymEnv
-    from polygym.envs.construct import ConstructEnv
-    from polygym.envs.explore import ExploreEnv
     from polygym.envs.graph_view import GraphView
     from polygym.envs.optimize import OptimizeEnv
-    from polygym.envs.schedule import ScheduleEnv
+    from polygym.envs.schedule import ConstructEnv, ExploreEnv, ScheduleEnv
 else:
     __getattr__ = lazy_attributes(__name__)
 

@@ -13,8 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.envs.end_info import Info
-from polygym.envs.episode_end import RewardTerms
+from polygym.envs.episode_end import Info, RewardTerms
 from polygym.envs.remote_evaluation import RemoteEvaluator
 from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError

@@ -2,18 +2,14 @@
 
 One of three judges a schedule: the clock of this process, somebody elsewhere (whose answer may come
 later), or a score without a clock. What cannot become a schedule is judged by none of them.
+
+Keys and types of the last ``info`` of an episode, the same for every end.
 """
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeAlias
 
-from polygym.envs.end_info import (
-    INVALID_STATUS,
-    NOT_MEASURED_STATUS,
-    Info,
-    measured_info,
-    unmeasured_info,
-)
 from polygym.envs.remote_evaluation import PENDING_STATUS, PendingReward, RemoteEvaluator
 from polygym.errors import InternalError, LimitError
 from polygym.mapping.mapping import Mapping
@@ -26,6 +22,48 @@ from polygym.poly.legality import find_violation
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.score import static_score
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions, evaluator_for
+
+Info: TypeAlias = dict[str, Any]
+
+INVALID_STATUS = "invalid"
+NOT_MEASURED_STATUS = "not measured"
+
+
+def unmeasured_info(
+    status: str,
+    *,
+    schedule: Schedule | None = None,
+    error: tuple[str, str] = ("", ""),
+    is_success: bool = False,
+) -> Info:
+    """Return the keys of an end without a measurement, with the types they have in every end."""
+    return {
+        "status": status,
+        "speedup": 0.0,
+        "seconds": 0.0,
+        "baseline_seconds": 0.0,
+        "samples": (),
+        "schedule": "" if schedule is None else str(schedule),
+        "error_type": error[0],
+        "error_details": error[1],
+        "is_success": is_success,
+    }
+
+
+def measured_info(evaluation: Evaluation) -> Info:
+    """Return the keys of an end with a measurement."""
+    return {
+        "status": evaluation.status.value,
+        "speedup": float(evaluation.speedup),
+        "seconds": float(evaluation.seconds),
+        "baseline_seconds": float(evaluation.baseline_seconds),
+        "samples": tuple(float(sample) for sample in evaluation.samples),
+        "schedule": str(evaluation.schedule),
+        "error_type": evaluation.error_type,
+        "error_details": evaluation.error_details,
+        "is_success": evaluation.is_ok,
+    }
+
 
 NOT_COMPILED_STATUS = "does not compile"
 

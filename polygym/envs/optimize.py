@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from polygym.envs.documentation import with_knobs, with_shared_sections, with_storage_section
-from polygym.envs.end_info import Info
+from polygym.envs.episode_end import Info
 from polygym.envs.storage_base import StorageEnv
 from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.episode import Episode

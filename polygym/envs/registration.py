@@ -7,8 +7,8 @@ from polygym.mdp.env_ids import CONSTRUCT, EXPLORE, OPTIMIZE, SCHEDULE
 
 ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
     {
-        CONSTRUCT: "polygym.envs.construct:ConstructEnv",
-        EXPLORE: "polygym.envs.explore:ExploreEnv",
+        CONSTRUCT: "polygym.envs.schedule:ConstructEnv",
+        EXPLORE: "polygym.envs.schedule:ExploreEnv",
         SCHEDULE: "polygym.envs.schedule:ScheduleEnv",
         OPTIMIZE: "polygym.envs.optimize:OptimizeEnv",
     }

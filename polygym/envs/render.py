@@ -19,7 +19,7 @@ from polygym.poly.spaces.exploration import combine_partial
 from polygym.runtime.evaluation import Evaluation, c_text
 
 if TYPE_CHECKING:
-    from polygym.pictures.text_columns import TextColumn, TextEntry
+    from polygym.pictures.page import TextColumn, TextEntry
 
 
 def episode_text(subject: ScheduleProblem, episode: Episode, evaluation: Evaluation | None) -> str:
@@ -101,7 +101,7 @@ def _current_dependence(episode: Episode) -> tuple[int, ...]:
 
 def _columns(episode: Episode, schedule: Schedule | None) -> tuple[TextColumn, ...]:
     """Return what is asked with its answers, and what has been decided, as text for a picture."""
-    from polygym.pictures.text_columns import TextColumn, TextEntry
+    from polygym.pictures.page import TextColumn, TextEntry
 
     if episode.phase is Phase.CONSTRUCT:
         known = (TextEntry(line, line.startswith(">")) for line in _dependences(episode)[1:])
@@ -123,7 +123,7 @@ def _columns(episode: Episode, schedule: Schedule | None) -> tuple[TextColumn, .
 
 
 def _notes(lines: Sequence[str]) -> tuple[TextEntry, ...]:
-    from polygym.pictures.text_columns import TextEntry
+    from polygym.pictures.page import TextEntry
 
     return tuple(TextEntry(line) for line in lines)
 

@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from polygym.envs.base import PolygymEnv, observation_space_of
-from polygym.envs.end_info import Info
+from polygym.envs.episode_end import Info
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 from polygym.mdp.observation.episode_arrays import observation_arrays

@@ -16,11 +16,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from polygym.envs.base import PolygymEnv
-from polygym.envs.construct import ConstructEnv
-from polygym.envs.end_info import Info
-from polygym.envs.explore import ExploreEnv
+from polygym.envs.episode_end import Info
 from polygym.envs.optimize import OptimizeEnv
-from polygym.envs.schedule import ScheduleEnv
+from polygym.envs.schedule import ConstructEnv, ExploreEnv, ScheduleEnv
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.schedule_observer import ObservationBuffer

@@ -8,7 +8,7 @@ else follows from the rows::
     questions and their answers     polygym.mdp.mapping_decisions, polygym.mdp.action_sequence
     columns of observations         polygym.mdp.observation.mapping_arrays
     questions in words              polygym.envs.decision_text, the docstring of Optimize-v0
-    features of a mapping           polygym.cost.features.candidates.mapping_columns
+    features of a mapping           polygym.cost.features.candidates.candidate_vector
     genes, mutations, variants      polygym.search.strategies.neighborhood
 
 A new knob touches three files: a field of :class:`polygym.mapping.mapping.Mapping` (its default), a

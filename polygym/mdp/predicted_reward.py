@@ -11,7 +11,7 @@ Models are fitted to put the candidates of a program in order; how far apart the
 from polygym.cost.features.candidates.candidate_vector import candidate_features
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.models.boosted_trees import expect_lightgbm
-from polygym.cost.models.model_choice import PRETRAINED
+from polygym.cost.models.pretrained import PRETRAINED
 from polygym.errors import LimitError, PolygymError
 from polygym.lru_cache import LruCache
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping

@@ -1,12 +1,8 @@
 """Pictures: a program's instances and dependences, and a dimension of its schedule space.
 
-``render`` makes an array of pixels of a ``Scene`` and ``save`` writes it to a file. The layer
-stands on ``poly``: ``instances`` and ``sizes`` say what is shown, ``order`` which arrows are
-needed, ``plane``, ``arrows`` and ``scale`` where things are; ``domain``, ``frame``, ``legend``,
-``space`` and ``coordinates`` draw them, ``notes`` writes text in the place of a space, ``style``
-holds colours and letters, ``page`` is the sheet, and ``canvas`` puts all on one. Charts of searches
-share ``chart``: ``convergence`` is that of one search; ``bests``, ``limits``, ``distribution``,
-``policies`` and ``multiples`` are those of sweeps and collections. A ``tree`` is a term.
+``render`` makes an array of pixels of a ``Scene`` and ``save`` writes it to a file. ``scenes`` are
+pictures of instances and spaces, ``charts`` those of searches, ``term_tree`` is a term; ``style``
+has colours and letters, and ``page`` is the sheet with its text.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +16,8 @@ if TYPE_CHECKING:
         SpeedupDistribution,
         distribution_picture,
     )
-    from polygym.pictures.scenes.canvas import HEIGHT, WIDTH, Scene, render, save
+    from polygym.pictures.page import HEIGHT, WIDTH
+    from polygym.pictures.scenes.canvas import Scene, render, save
 else:
     __getattr__ = lazy_attributes(__name__)
 

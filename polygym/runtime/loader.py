@@ -17,19 +17,13 @@ from itertools import count
 
 import llvmlite.binding as llvm
 
-from polygym.codegen.llvm.core.binary_interface import (
-    ENTRY_POINT,
-    FOREIGN_PREFIX,
-    FORK_FUNCTION,
-    LIBRARY_PREFIX,
-    foreign_symbol,
-)
+from polygym.codegen.llvm.core import binary_interface
 from polygym.errors import ForeignCallError, PolygymError
 from polygym.foreign import calls, openmp
 
 _ELF_MAGIC = b"\x7fELF"
-_LIBRARY = re.compile(rf"{LIBRARY_PREFIX}:([0-9a-f]{{64}}):([^\0]+)\0".encode())
-_FOREIGN = re.compile(rf"{FOREIGN_PREFIX}_([0-9a-f]{{16}})_(\w+)\0".encode())
+_LIBRARY = re.compile(rf"{binary_interface.LIBRARY_PREFIX}:([0-9a-f]{{64}}):([^\0]+)\0".encode())
+_FOREIGN = re.compile(rf"{binary_interface.FOREIGN_PREFIX}_([0-9a-f]{{16}})_(\w+)\0".encode())
 _program_numbers = count()
 
 
@@ -46,7 +40,7 @@ class LoadedProgram:
     def __init__(self, tracker: llvm.orcjit.ResourceTracker) -> None:
         """Take over the linker's handle and make the entry point callable."""
         self._tracker = tracker
-        self.call: calls.EntryPoint = calls.entry_point(tracker[ENTRY_POINT])
+        self.call: calls.EntryPoint = calls.entry_point(tracker[binary_interface.ENTRY_POINT])
 
     def close(self) -> None:
         """Give the code's memory back; the program cannot be called any more."""
@@ -60,7 +54,7 @@ def has_threads() -> bool:
 
 def may_use_threads(object_code: bytes) -> bool:
     """Whether code may ask for threads."""
-    return FORK_FUNCTION.encode() in object_code
+    return binary_interface.FORK_FUNCTION.encode() in object_code
 
 
 def _foreign_addresses(object_code: bytes) -> dict[str, int]:
@@ -82,7 +76,7 @@ def _foreign_addresses(object_code: bytes) -> dict[str, int]:
             address = calls.function_at(library, name.decode())
             if address is None:
                 raise LoadError(f"the library {where} has no function {name.decode()}")
-            result[foreign_symbol(digest.decode(), name.decode())] = address
+            result[binary_interface.foreign_symbol(digest.decode(), name.decode())] = address
     return result
 
 
@@ -118,10 +112,10 @@ def load_object(object_code: bytes) -> LoadedProgram:
     for name, address in _foreign_addresses(object_code).items():
         library = library.import_symbol(name, address)
     if may_use_threads(object_code):  # else OpenMP need not be loaded
-        library = library.import_symbol(FORK_FUNCTION, _fork_address())
+        library = library.import_symbol(binary_interface.FORK_FUNCTION, _fork_address())
     try:
         # The linker never takes the same library name twice, not even after it was unloaded.
-        tracker = library.export_symbol(ENTRY_POINT).link(
+        tracker = library.export_symbol(binary_interface.ENTRY_POINT).link(
             create_linker(), f"program{next(_program_numbers)}"
         )
     except RuntimeError as error:

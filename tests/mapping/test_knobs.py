@@ -18,7 +18,7 @@ ROW = """    Knob("prefetch", Flag(is_likely=0.5), "loads are issued ahead", is_
 """
 CHECK = """
 import numpy as np
-from polygym.cost.features.candidates.mapping_columns import MAPPING_COLUMNS, mapping_vector
+from polygym.cost.features.candidates.candidate_vector import MAPPING_COLUMNS, mapping_vector
 from polygym.envs import OptimizeEnv
 from polygym.mapping.knobs import QUESTIONS
 from polygym.mapping.mapping import Mapping, parse_mapping

@@ -9,8 +9,14 @@ from typing import Any
 
 import islpy as isl
 
-from polygym.cost.limit.latency_paths import LatencyTerm, latency_path
-from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation, kinds_of, lane_type
+from polygym.cost.limit.operation_kinds import (
+    ArithmeticKind,
+    LatencyTerm,
+    TypedOperation,
+    kinds_of,
+    lane_type,
+    latency_path,
+)
 from polygym.cost.limit.value_flows import certain_nodes, certain_reads
 from polygym.ir.expressions import Expression, IteratorValue, Load, children
 from polygym.ir.scop import Scop, Statement

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.transforms import Bbox
 
 from polygym.pictures import HEIGHT, WIDTH
-from polygym.pictures.text_columns import TextColumn, TextEntry, fit_lines
+from polygym.pictures.page import TextColumn, TextEntry, fit_lines
 from tests.pictures.scenes.sample_scenes import scene_of, small
 from tests.pictures.scenes.test_canvas import differing, texts
 

@@ -9,23 +9,12 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.execution.bench_limits import add_limits, check_figure, draw_limits, limit_entries
-from polygym.cli.execution.benching import ORIGINAL, BenchOptions, bench_program
+from polygym.cli.execution import benching
 from polygym.cli.interrupts import EXIT_INTERRUPTED, interrupts_raise
-from polygym.cli.options.common import (
-    EXCLUSION_HELP,
-    PROGRAM_HELP,
-    function_option,
-    installed_compilers,
-    json_option,
-    mapping_options,
-    resolve_mapping,
-    size_options,
-)
+from polygym.cli.options import common
 from polygym.cli.options.schedules import is_automatic, schedule_maker, text_in_file
-from polygym.cli.options.splitting import SplitOption, split_option, split_program
-from polygym.cli.options.storage import StorageOption, apply_storage, storage_options
 from polygym.cli.options.values import count_option, file_option
+from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.array_figures import non_finite_remark
 from polygym.cli.output.bench_table import (
     BenchEntry,
@@ -80,7 +69,7 @@ Examples:
 """
 
 
-@click.command("bench", help=_HELP, epilog=f"{PROGRAM_HELP} {EXCLUSION_HELP}")
+@click.command("bench", help=_HELP, epilog=f"{common.PROGRAM_HELP} {common.EXCLUSION_HELP}")
 @click.argument("targets", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option(
     "--schedules",
@@ -102,14 +91,14 @@ Examples:
     help="Draw which share of its limit each program reaches; needs --against limit.",
 )
 @count_option("--repeat", most=1000, default=4, help="Rounds; each runs every schedule once.")
-@function_option
-@size_options
-@split_option(
-    "decided for auto, unless --storage is given; what its file has for a file; else none"
+@common.function_option
+@common.size_options
+@variant_options(
+    "decided for auto, unless --storage is given; what its file has for a file; else none",
+    "model for auto, unless --split is given; what its file has for a file; else keep",
 )
-@storage_options("model for auto, unless --split is given; what its file has for a file; else keep")
-@mapping_options
-@json_option
+@common.mapping_options
+@common.json_option
 def command(
     targets: tuple[str, ...],
     region: str | None,
@@ -119,9 +108,7 @@ def command(
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
-    storage_limit: int | None,
+    variant: VariantOptions,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
@@ -129,27 +116,24 @@ def command(
     """Load all programs, measure one after the other, and report what was measured."""
     schedule_names, compilers = _contenders(schedules, against)
     limited = LIMIT in listed(against)
-    check_figure(figure, limited=limited)
-    is_said = cutter is not None or storage is not None
-    how = BenchOptions(
+    benching.check_figure(figure, limited=limited)
+    how = benching.BenchOptions(
         {name: schedule_maker(name) for name in schedule_names},
         compilers,
-        resolve_mapping(mapping, DEFAULT_MAPPING, threads),
+        common.resolve_mapping(mapping, DEFAULT_MAPPING, threads),
         repeat,
         limited,
-        frozenset() if is_said else frozenset(filter(is_automatic, schedule_names)),
-        storage_limit,
-        _variants_in_files(schedule_names, cutter, storage, storage_limit),
+        frozenset() if variant.is_given else frozenset(filter(is_automatic, schedule_names)),
+        variant.memory_limit,
+        _variants_in_files(schedule_names, variant),
     )
     programs = {
-        target: apply_storage(
-            split_program(program, cutter), storage, storage_limit, mapping=how.mapping
-        )
+        target: variant.apply(program, mapping=how.mapping)
         for target, program in _load(select_programs(targets), region, dataset, parameters).items()
     }
     results = _measured(programs, how)
     if figure is not None:
-        draw_limits(figure, results.results, str(dataset or Dataset.LARGE))
+        benching.draw_limits(figure, results.results, str(dataset or Dataset.LARGE))
     if as_json:
         return CommandResult(results.code, _report(results, programs, dataset, how))
     _print(results, programs, how)
@@ -184,7 +168,7 @@ class _BenchResults:
         return [entry for entry in self.entries if entry.schedule == name]
 
 
-def _measured(programs: Mapping[str, Program], how: BenchOptions) -> _BenchResults:
+def _measured(programs: Mapping[str, Program], how: benching.BenchOptions) -> _BenchResults:
     """Measure one program after the other; Ctrl-C leaves what there is."""
     if how.limited:
         with spinner("measuring the machine"):
@@ -197,9 +181,9 @@ def _measured(programs: Mapping[str, Program], how: BenchOptions) -> _BenchResul
             progress(list(programs), "measuring") as labels,
         ):
             for label in labels:
-                row, arrays = bench_program(worker, label, programs[label], how)
+                row, arrays = benching.bench_program(worker, label, programs[label], how)
                 if how.limited:
-                    row = add_limits(row, programs[label], how.mapping, results.unlimited)
+                    row = benching.add_limits(row, programs[label], how.mapping, results.unlimited)
                 results.results.append(row)
                 if arrays:
                     results.endless[label] = arrays
@@ -209,7 +193,9 @@ def _measured(programs: Mapping[str, Program], how: BenchOptions) -> _BenchResul
     return results
 
 
-def _print(found: _BenchResults, programs: Mapping[str, Program], how: BenchOptions) -> None:
+def _print(
+    found: _BenchResults, programs: Mapping[str, Program], how: benching.BenchOptions
+) -> None:
     """Print the table, and what has to be said about it."""
     names = how.contenders
     print_entries(found.results, names, {name: mean_speedup(found.of(name)) for name in names})
@@ -252,16 +238,13 @@ def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...]
         if name not in known:
             raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
     extra = (_ISL,) if _ISL in named else ()
-    return _names((*schedules, *extra)), installed_compilers(
+    return _names((*schedules, *extra)), common.installed_compilers(
         name for name in named if name in C_COMPILERS
     )
 
 
 def _variants_in_files(
-    names: Sequence[str],
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
-    limit: int | None,
+    names: Sequence[str], given: VariantOptions
 ) -> dict[str, Callable[[Program], Program]]:
     """Return what cuts programs and stores their values as the files of schedules say.
 
@@ -269,11 +252,11 @@ def _variants_in_files(
     """
 
     def at_home(name: str, program: Program) -> Program:
-        cuts = program.splitting if cutter is not None else None
-        plan = program.storage if storage is not None else None
-        return apply_storage(split_program(program, cuts, name), plan, limit, name)
+        split = None if given.split is None else program.splitting
+        storage = None if given.storage is None else program.storage
+        return VariantOptions(split, storage, given.storage_limit).apply(program, name)
 
-    if cutter is not None and storage is not None:
+    if given.split is not None and given.storage is not None:
         return {}
     said = (
         name for name in names if text_in_file(name, "splitting") or text_in_file(name, "storage")
@@ -286,7 +269,7 @@ def _names(schedules: Sequence[str]) -> tuple[str, ...]:
     names = [name for text in schedules for name in _split(text)]
     if not names:
         raise InputError("--schedules: expected at least one name")
-    return tuple(dict.fromkeys([ORIGINAL, *names]))
+    return tuple(dict.fromkeys([benching.ORIGINAL, *names]))
 
 
 def _split(text: str) -> list[str]:
@@ -329,14 +312,14 @@ def _report(
     found: _BenchResults,
     programs: Mapping[str, Program],
     dataset: Dataset | None,
-    how: BenchOptions,
+    how: benching.BenchOptions,
 ) -> dict[str, Any]:
     """Return everything that `--json` prints."""
     names = how.contenders
     limits: dict[str, Any] = {}
     entries = [entry.to_json() for entry in found.entries]
     if how.limited:
-        entries += limit_entries(found.results, found.unlimited)
+        entries += benching.limit_entries(found.results, found.unlimited)
         limits = {"share_of_limit": {name: mean_of_limit(found.of(name)) for name in names}}
     return {
         "dataset": str(dataset or Dataset.LARGE),

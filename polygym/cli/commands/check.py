@@ -4,16 +4,9 @@ from typing import Any
 
 import click
 
-from polygym.cli.options.common import (
-    PROGRAM_HELP,
-    function_option,
-    json_option,
-    parameters_option,
-    program_argument,
-)
+from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
-from polygym.cli.options.splitting import SplitOption, split_option
-from polygym.cli.options.storage import StorageOption, resolve_variant, storage_option
+from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import write_text
 from polygym.cli.result import CommandResult
 from polygym.mapping.mapping import DEFAULT_MAPPING
@@ -34,9 +27,9 @@ Examples:
 """
 
 
-@click.command("check", help=_HELP, epilog=PROGRAM_HELP)
-@program_argument
-@function_option
+@click.command("check", help=_HELP, epilog=common.PROGRAM_HELP)
+@common.program_argument
+@common.function_option
 @click.option(
     "--schedule",
     "schedule_text",
@@ -44,23 +37,25 @@ Examples:
     metavar="SCHEDULE",
     help="The schedule: isl text, a file with it, or a name.",
 )
-@split_option("none, or what the schedule's file has")
-@storage_option("keep, or what the schedule's file has")
-@parameters_option
-@json_option
+@variant_options(
+    "none, or what the schedule's file has",
+    "keep, or what the schedule's file has",
+    for_sizes=False,
+)
+@common.parameters_option
+@common.json_option
 def command(
     target: str,
     region: str | None,
     schedule_text: str,
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
+    variant: VariantOptions,
     parameters: dict[str, int],
     as_json: bool,
 ) -> CommandResult:
     """Decide whether the schedule is legal."""
     written = load_scop(target, region, parameters)
     sizes = parameters if len(parameters) == len(written.parameters) else None
-    program = resolve_variant(written, cutter, storage, schedule_text, sizes)
+    program = variant.resolve(written, schedule_text, sizes)
     schedule = schedule_maker(schedule_text)(program.scop, sizes, DEFAULT_MAPPING).schedule
     violation = check_within(lambda: find_violation(program.scop, schedule))
     code = 0 if violation is None else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,8 @@ import click
 
 from polygym.cli.options.cluster import cluster_option, open_fleet
 from polygym.cli.options.common import function_option, json_option, seed_option, threads_option
-from polygym.cli.options.splitting import SplitOption, split_option
-from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
 from polygym.cli.options.values import count_option, duration_option, file_argument
+from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import format_seconds, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.progress import collection_progress
@@ -21,7 +21,6 @@ from polygym.cli.output.text import counted
 from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.mapping.mapping import DEFAULT_MAPPING
-from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import Collection, CollectionProgress, CollectPlan
@@ -113,8 +112,7 @@ Examples:
     "threads or split, with --candidates candidates in each of them.",
 )
 @function_option
-@split_option("none")
-@storage_options("keep")
+@variant_options("none", "keep")
 @cluster_option
 @threads_option
 @seed_option("Seed of the random programs, sizes, schedules and mappings.")
@@ -129,20 +127,16 @@ def command(
     near: bool,
     storage_variants: bool,
     region: str | None,
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
-    storage_limit: int | None,
+    variant: VariantOptions,
     on: ClusterAddress | None,
     threads: int,
     seed: int,
     as_json: bool,
 ) -> CommandResult:
     """Collect, and report the result."""
-    recipe = recipe_of(cutter, storage, None if storage_variants else storage_limit)
-    if storage_variants and not (cutter is None and storage is None):
+    if storage_variants and variant.is_given:
         raise click.UsageError("--storage-variants: expected no --storage and no --split beside it")
     choice = ProgramChoice.of(patterns, operations, region)
-    most = DEFAULT_MEMORY_LIMIT if storage_limit is None else storage_limit
     plan = CollectPlan(
         choice,
         rows,
@@ -151,8 +145,8 @@ def command(
         seed,
         time_limit,
         near,
-        recipe,
-        most if storage_variants else None,
+        replace(variant, storage_limit=None).recipe if storage_variants else variant.recipe,
+        variant.memory_limit if storage_variants else None,
     )
     stop = StopRequest()
     with ExitStack() as stack:

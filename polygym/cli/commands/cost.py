@@ -13,23 +13,9 @@ from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import counted
 from polygym.cli.result import CommandResult
-from polygym.cost.models.boosted_trees import (
-    BoostedTreeOptions,
-    BoostedTrees,
-    expect_lightgbm,
-    feature_importances,
-    train_boosted_trees,
-)
+from polygym.cost.models import boosted_trees, cross_validation
 from polygym.cost.models.cost_model import ModelCard, ModelKind, Objective, TrainingSamples
-from polygym.cost.models.cross_validation import (
-    CrossValidation,
-    ScoreFunction,
-    cross_validate,
-    default_folds,
-    expect_programs,
-)
-from polygym.cost.models.model_files import load_model
-from polygym.cost.models.pretrained import expect_model_path, training_machines
+from polygym.cost.models.pretrained import expect_model_path, load_model, training_machines
 from polygym.cost.models.tree_gru import TreeGRU, TreeGRUOptions, expect_torch, train_tree_gru
 from polygym.errors import InputError
 from polygym.files import create_parent_folder
@@ -91,8 +77,8 @@ def command() -> None:
     "--trees",
     "rounds",
     most=100_000,
-    help=f"Number of trees (default: {BoostedTreeOptions().rounds}), or epochs of a tree-gru "
-    f"({TreeGRUOptions().epochs}).",
+    help=f"Number of trees (default: {boosted_trees.BoostedTreeOptions().rounds}), or epochs of a "
+    f"tree-gru ({TreeGRUOptions().epochs}).",
 )
 @count_option(
     "--members", most=100, default=1, help="Models of the ensemble, which tell how sure it is."
@@ -141,14 +127,14 @@ def train_command(
     learned = len({programs[int(case)] for case in set(samples.cases)})
     if folds is None and learned < 2 and not as_json:
         write_text("one program: there is no other to test on what is learned from it")
-    folds = default_folds(learned) if folds is None else folds
+    folds = cross_validation.default_folds(learned) if folds is None else folds
 
-    def fitted(part: TrainingSamples) -> ScoreFunction:
+    def fitted(part: TrainingSamples) -> cross_validation.ScoreFunction:
         made = recipe.made(part)
         return lambda features, loops: made.scores(features, loops).mean(axis=0)
 
     if folds > 1:
-        validation = cross_validate(samples, programs, folds, fitted, seed)
+        validation = cross_validation.cross_validate(samples, programs, folds, fitted, seed)
         about = replace(about, notes={**about.notes, "validation": asdict(validation)})
     made = recipe.made(samples, about)
     made.save(model)
@@ -190,7 +176,7 @@ class _TrainingRecipe:
         """Refuse to go on without the library that the kind needs."""
         match self.kind:
             case ModelKind.TREES:
-                expect_lightgbm()
+                boosted_trees.expect_lightgbm()
             case ModelKind.TREE_GRU:
                 expect_torch()
             case _:
@@ -198,12 +184,14 @@ class _TrainingRecipe:
 
     def made(
         self, samples: TrainingSamples, card: ModelCard | None = None
-    ) -> BoostedTrees | TreeGRU:
+    ) -> boosted_trees.BoostedTrees | TreeGRU:
         """Return a model of samples."""
         match self.kind:
             case ModelKind.TREES:
-                trees = BoostedTreeOptions(self.objective, members=self.members, seed=self.seed)
-                return train_boosted_trees(
+                trees = boosted_trees.BoostedTreeOptions(
+                    self.objective, members=self.members, seed=self.seed
+                )
+                return boosted_trees.train_boosted_trees(
                     samples, replace(trees, rounds=self.rounds or trees.rounds), card
                 )
             case ModelKind.TREE_GRU:
@@ -284,7 +272,7 @@ def _expect_programs(path: Path, programs: int, folds: int, every: Collection[st
             "learn, found none"
         )
     try:
-        expect_programs(programs, folds)
+        cross_validation.expect_programs(programs, folds)
     except InputError as error:
         raise InputError(f"--{error}; --folds 0 tests nothing") from None
 
@@ -293,18 +281,18 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _inside(model: BoostedTrees | TreeGRU) -> dict[str, Any]:
+def _inside(model: boosted_trees.BoostedTrees | TreeGRU) -> dict[str, Any]:
     """Return what else there is to say of a model, by its kind."""
     match model:
-        case BoostedTrees():
-            return {"columns": dict(feature_importances(model))}
+        case boosted_trees.BoostedTrees():
+            return {"columns": dict(boosted_trees.feature_importances(model))}
         case TreeGRU():
             return {"shape": asdict(model.shape), "members": len(model.members)}
         case _:
             assert_never(model)
 
 
-def _print(model: BoostedTrees | TreeGRU, path: Path) -> None:
+def _print(model: boosted_trees.BoostedTrees | TreeGRU, path: Path) -> None:
     card = model.card
     heading(f"{path}: {card.kind}, {card.objective}, {_size(path):,} bytes")
     write_text(
@@ -314,7 +302,7 @@ def _print(model: BoostedTrees | TreeGRU, path: Path) -> None:
     write_text(f"  machine {card.machine}: {card.processor}")
     write_text(f"  seed {card.seed}, trained in {format_seconds(card.seconds)}")
     if (found := card.notes.get("validation")) is not None:
-        validation = CrossValidation(**found)
+        validation = cross_validation.CrossValidation(**found)
         write_text(
             f"  on programs left out: rank correlation {validation.spearman:.2f} (a quarter below "
             f"{validation.spearman_lower_quartile:.2f}), ranked first {validation.share:.2f} of "
@@ -323,10 +311,11 @@ def _print(model: BoostedTrees | TreeGRU, path: Path) -> None:
             f"below {validation.share_lower_quartile:.2f}), {validation.cases} cases"
         )
     match model:
-        case BoostedTrees():
+        case boosted_trees.BoostedTrees():
             heading("\nColumns that decide")
             rows = [
-                (name, f"{100 * share:.1f} %") for name, share in feature_importances(model, 12)
+                (name, f"{100 * share:.1f} %")
+                for name, share in boosted_trees.feature_importances(model, 12)
             ]
             print_table(("COLUMN", "SHARE OF GAIN"), rows, "lr")
         case TreeGRU(members, shape):

@@ -7,35 +7,18 @@ import click
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.execution.search_session import search_and_report
+from polygym.cli.options import common
 from polygym.cli.options.cluster import cluster_option
-from polygym.cli.options.common import (
-    PROGRAM_HELP,
-    absolute_target,
-    construction_options,
-    function_option,
-    json_option,
-    mapping_options,
-    out_option,
-    program_argument,
-    resolve_mapping,
-    resume_option,
-    seed_option,
-    size_options,
-    timeout_option,
-)
-from polygym.cli.options.splitting import SplitOption, split_option
-from polygym.cli.options.storage import (
-    StorageOption,
+from polygym.cli.options.values import count_option, duration_option
+from polygym.cli.options.variants import (
     VariantOptions,
-    initial_source,
     journal_header,
     source_in_journal,
-    storage_options,
+    variant_options,
 )
-from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.result import CommandResult
 from polygym.cost.models.cost_model import Acquisition, ModelKind
-from polygym.cost.models.model_choice import ModelChoice
+from polygym.cost.models.pretrained import ModelChoice
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.problems.loading import ProgramSource
 from polygym.mdp.task_options import TaskOptions
@@ -48,13 +31,8 @@ from polygym.search.folder import JOURNAL_FILE
 from polygym.search.plan import SearchPlan
 from polygym.search.runner.ray.fleet.address import ClusterAddress
 from polygym.search.settings import SearchSetting
+from polygym.search.strategies import registry
 from polygym.search.strategies.model_options import ModelOptions
-from polygym.search.strategies.registry import (
-    CANDIDATE_BUDGET,
-    EPISODE_BUDGET,
-    STRATEGIES,
-    strategy_names,
-)
 from polygym.search.strategies.samplers import DEFAULT_STRATEGY
 
 _FIXED_STRATEGY = "genetic"
@@ -78,7 +56,7 @@ stays the best where nothing is faster by more than 3 %. `polygym tune` is the s
 
 \b
 Strategies:
-{"".join(f"  {name:22} {entry.summary}{chr(10)}" for name, entry in STRATEGIES.items())}
+{"".join(f"  {name:22} {entry.summary}{chr(10)}" for name, entry in registry.STRATEGIES.items())}
 Storage and index-set splitting are decided first, as for `run --schedule auto`, unless --storage or
 --split are given (--storage keep: as the source has it); comprehensions stay as they are. A search
 that is resumed goes on with its own.
@@ -109,13 +87,13 @@ Examples:
 """
 
 
-@click.command("optimize", help=_HELP, epilog=PROGRAM_HELP)
-@program_argument
-@function_option
-@size_options
+@click.command("optimize", help=_HELP, epilog=common.PROGRAM_HELP)
+@common.program_argument
+@common.function_option
+@common.size_options
 @click.option(
     "--strategy",
-    type=click.Choice(strategy_names()),
+    type=click.Choice(registry.strategy_names()),
     metavar="NAME",
     help=f"The strategy that chooses what is measured next. (Default: {DEFAULT_STRATEGY}, with "
     f"--schedule fixed {_FIXED_STRATEGY}, or that of the search that is resumed.)",
@@ -155,7 +133,7 @@ Examples:
 @count_option(
     "--budget",
     help="The number of proposals beside the initial candidates. (Default: "
-    f"{EPISODE_BUDGET} episodes, or {CANDIDATE_BUDGET} candidates.)",
+    f"{registry.EPISODE_BUDGET} episodes, or {registry.CANDIDATE_BUDGET} candidates.)",
 )
 @count_option(
     "--population",
@@ -174,22 +152,24 @@ Examples:
     help="Begin no candidate after this time; the one that is running comes to its end, and the "
     "first one is tried in any case.",
 )
-@seed_option("The seed of all random choices. The times that were measured decide too.")
+@common.seed_option("The seed of all random choices. The times that were measured decide too.")
 @count_option(
     "--jobs",
     most=1024,
     help="Candidates compiled at a time. (Default: one on each core.)",
 )
-@out_option
-@resume_option
+@common.out_option
+@common.resume_option
 @click.option("--plot", is_flag=True, help="Draw the convergence of the search.")
 @cluster_option
-@split_option("decided by models, unless --storage is given; none for comprehensions")
-@storage_options("model, unless --split is given; keep for comprehensions")
-@mapping_options
-@timeout_option
-@construction_options
-@json_option
+@variant_options(
+    "decided by models, unless --storage is given; none for comprehensions",
+    "model, unless --split is given; keep for comprehensions",
+)
+@common.mapping_options
+@common.timeout_option
+@common.construction_options
+@common.json_option
 def command(
     target: str,
     region: str | None,
@@ -210,9 +190,7 @@ def command(
     resumed: bool,
     plot: bool,
     on: ClusterAddress | None,
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
-    storage_limit: int | None,
+    variant: VariantOptions,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -226,7 +204,7 @@ def command(
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     if on is not None and jobs is not None:
         raise click.UsageError("--jobs is for one machine; nodes of a cluster use all cores.")
-    start = resolve_mapping(mapping, DEFAULT_MAPPING, threads)
+    start = common.resolve_mapping(mapping, DEFAULT_MAPPING, threads)
     journal = out / JOURNAL_FILE if resumed and out else None
     is_fixed = kind == "fixed"
     strategy = strategy or _strategy_in_journal(journal, is_fixed)
@@ -237,21 +215,16 @@ def command(
         _KINDS.get(model, ModelKind.TREES),
     )
     plan = SearchPlan(
-        budget or STRATEGIES[strategy].budget, population or 100, strategy, seed, time_limit, jobs,
-        models, mapping_budget, parse_strategy(initial_schedule), is_fixed,
+        budget or registry.STRATEGIES[strategy].budget, population or 100, strategy, seed,
+        time_limit, jobs, models, mapping_budget, parse_strategy(initial_schedule), is_fixed,
     )  # fmt: skip
     source = ProgramSource(
-        absolute_target(target), region, dataset or Dataset.LARGE, tuple(parameters.items())
+        common.absolute_target(target), region, dataset or Dataset.LARGE, tuple(parameters.items())
     )
     # Operators of a comprehension, which find the best in the cache, are of it as it was written.
     default = SOURCE_STORAGE if is_comprehension(target) else DefaultSource.MODEL
-    source = initial_source(
-        source,
-        VariantOptions(cutter, storage, storage_limit),
-        start,
-        source_in_journal(source, journal, "program"),
-        default,
-    )
+    previous = source_in_journal(source, journal, "program")
+    source = variant.initial_source(source, start, previous, default)
     setting = SearchSetting(
         source=source,
         plan=plan,
@@ -267,7 +240,7 @@ def _strategy_in_journal(journal: Path | None, is_fixed: bool) -> str:
     A damaged journal is refused where it is read.
     """
     result = None if journal is None else journal_header(journal).get("strategy")
-    if result in STRATEGIES:
+    if result in registry.STRATEGIES:
         return str(result)
     return _FIXED_STRATEGY if is_fixed else DEFAULT_STRATEGY
 
@@ -280,6 +253,8 @@ def _expect_options(strategy: str, model: str, acquisition: str, population: int
         "population": population is not None,
     }
     for option, is_given in given.items():
-        if is_given and option not in STRATEGIES[strategy].options:
-            takers = [name for name, entry in STRATEGIES.items() if option in entry.options]
+        if is_given and option not in registry.STRATEGIES[strategy].options:
+            takers = [
+                name for name, entry in registry.STRATEGIES.items() if option in entry.options
+            ]
             raise click.UsageError(f"--{option} is for --strategy {', '.join(takers)}.")

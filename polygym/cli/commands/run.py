@@ -7,30 +7,9 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.options.common import (
-    PROGRAM_HELP,
-    function_option,
-    json_option,
-    mapping_options,
-    program_argument,
-    resolve_mapping,
-    size_options,
-)
-from polygym.cli.options.schedules import (
-    ResolvedSchedule,
-    automatic_schedule,
-    is_automatic,
-    mapping_in_file,
-    schedule_maker,
-)
-from polygym.cli.options.splitting import SplitOption, split_option, split_program
-from polygym.cli.options.storage import (
-    StorageOption,
-    apply_storage,
-    storage_figures,
-    storage_options,
-)
+from polygym.cli.options import common, schedules
 from polygym.cli.options.values import bytes_option, count_option
+from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
 from polygym.cli.output.array_figures import array_figures, non_finite_arrays, non_finite_remark
 from polygym.cli.output.console import (
     format_seconds,
@@ -52,17 +31,9 @@ from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program, load_program
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.evaluation.time_limits import code_within
+from polygym.runtime.worker import timing
 from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus, ProblemError, outcome_to_json
 from polygym.runtime.worker.problem import CompiledProgram, Problem
-from polygym.runtime.worker.timing import (
-    GENEROUS_LIMIT,
-    ONCE,
-    MeasureOptions,
-    Repetition,
-    WorkerOptions,
-    available_memory,
-    describe_host,
-)
 from polygym.runtime.worker.worker import Worker
 
 _HELP = """Compile, run and time a program, and compare its output with the original order's.
@@ -80,17 +51,17 @@ Examples:
   polygym run gemm --schedule result.json
   polygym run floyd-warshall --split auto --schedule isl
 """
-_MEASURING = MeasureOptions(time_limit=GENEROUS_LIMIT)
+_MEASURING = timing.MeasureOptions(time_limit=timing.GENEROUS_LIMIT)
 _KEEPING = replace(_MEASURING, keep_contents=True)
 
 # What takes less memory is not worth a word beforehand.
 _MUCH_MEMORY = 2**30
 
 
-@click.command("run", help=_HELP, epilog=PROGRAM_HELP)
-@program_argument
-@function_option
-@size_options
+@click.command("run", help=_HELP, epilog=common.PROGRAM_HELP)
+@common.program_argument
+@common.function_option
+@common.size_options
 @click.option(
     "--schedule",
     "schedule_text",
@@ -107,24 +78,21 @@ _MUCH_MEMORY = 2**30
 @bytes_option(
     "--memory-limit", least=1, help="Limit of the program's data. (Default: the free memory.)"
 )
-@storage_options(
-    "what the schedule's file has; model with --schedule auto, unless --split is given; else keep"
-)
-@split_option(
+@variant_options(
     "what the schedule's file has; decided with --schedule auto, unless --storage is given; "
-    "else none"
+    "else none",
+    "what the schedule's file has; model with --schedule auto, unless --split is given; else keep",
+    storage_first=True,
 )
-@mapping_options
-@json_option
+@common.mapping_options
+@common.json_option
 def command(
     target: str,
     region: str | None,
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
-    storage: StorageOption | None,
-    storage_limit: int | None,
-    cutter: SplitOption | None,
+    variant: VariantOptions,
     mapping: Mapping | None,
     threads: int,
     repeat: int,
@@ -133,14 +101,17 @@ def command(
 ) -> CommandResult:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
-    program = split_program(program, cutter, schedule_text)
-    asked = resolve_mapping(mapping, mapping_in_file(schedule_text) or DEFAULT_MAPPING, threads)
-    if cutter is None and storage is None and is_automatic(schedule_text):
-        given = automatic_schedule(program, asked, storage_limit)
+    asked = common.resolve_mapping(
+        mapping, schedules.mapping_in_file(schedule_text) or DEFAULT_MAPPING, threads
+    )
+    if not variant.is_given and schedules.is_automatic(schedule_text):
+        given = schedules.automatic_schedule(program, asked, variant.memory_limit)
         program = program if given.variant is None else given.variant.program
     else:
-        program = apply_storage(program, storage, storage_limit, schedule_text, asked)
-        given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), asked)
+        program = variant.apply(program, schedule_text, asked)
+        given = schedules.schedule_maker(schedule_text)(
+            program.scop, dict(program.parameters), asked
+        )
     mapping, is_original = _mapped(program, given, schedule_text, mapping, threads)
     schedule = given.schedule
     start = time.perf_counter()
@@ -150,9 +121,11 @@ def command(
         )
     compile_seconds = time.perf_counter() - start
     if problem.memory >= _MUCH_MEMORY:
-        gigabytes = [f"{size / 1e9:,.1f} GB" for size in (problem.memory, available_memory())]
+        gigabytes = [
+            f"{size / 1e9:,.1f} GB" for size in (problem.memory, timing.available_memory())
+        ]
         write_text("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
-    options = WorkerOptions(memory_limit=memory_limit)
+    options = timing.WorkerOptions(memory_limit=memory_limit)
     with Worker(options) as worker, spinner(f"running {program.name}"):
         other = None if is_original else candidate
         baseline, outcome, arrays = _measured(program, worker, problem, other, repeat)
@@ -173,18 +146,18 @@ def command(
 
 def _mapped(
     program: Program,
-    given: ResolvedSchedule,
+    given: schedules.ResolvedSchedule,
     schedule_text: str,
     mapping: Mapping | None,
     threads: int,
 ) -> tuple[Mapping, bool]:
     """Return a schedule's mapping, and whether they are what the baseline is anyway."""
-    said = mapping_in_file(schedule_text)
-    tuned = resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
+    said = schedules.mapping_in_file(schedule_text)
+    tuned = common.resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
     in_order = given.schedule == original_schedule(program.scop)
     # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
     as_it_stands = in_order and given.choice is None and said is None
-    chosen = resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads) if as_it_stands else tuned
+    chosen = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads) if as_it_stands else tuned
     is_sequential = replace(chosen, threads=1) == SEQUENTIAL_MAPPING
     return chosen, program.source is None and in_order and is_sequential
 
@@ -212,9 +185,9 @@ def _measured(
     """
     try:
         if candidate is None:
-            session = worker.open(problem, Repetition(minimum=repeat, minimum_seconds=0.0))
+            session = worker.open(problem, timing.Repetition(minimum=repeat, minimum_seconds=0.0))
             return session.baseline, session.baseline, array_figures(program, session)
-        session = worker.open(problem, Repetition(minimum=1))
+        session = worker.open(problem, timing.Repetition(minimum=1))
         both = (problem.original, candidate)
         baseline, outcome = session.measure_together(both, repeat, _MEASURING)
         if not isinstance(outcome, Ok):
@@ -222,7 +195,7 @@ def _measured(
         # Bit for bit what the original leaves, if it is compared so: that is what Ok means.
         is_close = candidate.tolerance is not None
         if is_close:
-            session.measure(candidate, replace(_KEEPING, repetition=ONCE))
+            session.measure(candidate, replace(_KEEPING, repetition=timing.ONCE))
         return baseline, outcome, array_figures(program, session, is_close)
     except ProblemError as error:
         return error.outcome, error.outcome, []
@@ -263,7 +236,7 @@ def _report(
         "compile_seconds": compile_seconds,
         "arrays": arrays,
         "not_finite": non_finite_arrays(arrays),
-        "machine": asdict(describe_host()),
+        "machine": asdict(timing.describe_host()),
     }
 
 

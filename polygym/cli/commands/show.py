@@ -4,20 +4,9 @@ from typing import Any
 
 import click
 
-from polygym.cli.options.common import (
-    PROGRAM_HELP,
-    function_option,
-    json_option,
-    mapping_option,
-    parameters_option,
-    program_argument,
-    reassociate_option,
-    resolve_mapping,
-    threads_option,
-)
+from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
-from polygym.cli.options.splitting import SplitOption, split_option
-from polygym.cli.options.storage import StorageOption, resolve_variant, storage_option
+from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.output.text import shorten
 from polygym.cli.result import CommandResult
@@ -62,9 +51,9 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
 _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
 
 
-@click.command("show", help=_HELP, epilog=PROGRAM_HELP)
-@program_argument
-@function_option
+@click.command("show", help=_HELP, epilog=common.PROGRAM_HELP)
+@common.program_argument
+@common.function_option
 @click.option(
     "--schedule",
     "schedule_text",
@@ -88,13 +77,17 @@ _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
     "schedule, the loops as C, or LLVM IR; `list` prints the passes. (See docs/c.md, "
     "docs/schedules.md.)",
 )
-@storage_option("keep, or what the schedule's file has")
-@split_option("none, or what the schedule's file has")
-@mapping_option("sequential")
-@threads_option
-@reassociate_option
-@parameters_option
-@json_option
+@variant_options(
+    "none, or what the schedule's file has",
+    "keep, or what the schedule's file has",
+    for_sizes=False,
+    storage_first=True,
+)
+@common.mapping_option("sequential")
+@common.threads_option
+@common.reassociate_option
+@common.parameters_option
+@common.json_option
 def command(
     target: str,
     region: str | None,
@@ -102,8 +95,7 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
-    storage: StorageOption | None,
-    cutter: SplitOption | None,
+    variant: VariantOptions,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
@@ -124,9 +116,9 @@ def command(
     shown = None if after is None else pass_named(after, _C_ROWS)
     written = load_scop(target, region, parameters)
     sizes = _sizes(written, parameters)
-    program = resolve_variant(written, cutter, storage, schedule_text, sizes)
+    program = variant.resolve(written, schedule_text, sizes)
     scop = program.scop
-    chosen = resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
+    chosen = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
 
     def legal() -> LegalSchedule:

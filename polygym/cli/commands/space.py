@@ -6,22 +6,10 @@ from typing import Any
 
 import click
 
+from polygym.cli.options import common
 from polygym.cli.options.carry import EARLIEST, Selections, infeasible_reason, names, selections
-from polygym.cli.options.common import (
-    PROGRAM_HELP,
-    function_option,
-    json_option,
-    parameters_option,
-    program_argument,
-)
-from polygym.cli.options.splitting import SplitOption, split_option
-from polygym.cli.options.storage import (
-    ResolvedVariant,
-    StorageOption,
-    resolve_variant,
-    storage_option,
-)
 from polygym.cli.options.values import count_option, duration_option
+from polygym.cli.options.variants import ResolvedVariant, VariantOptions, variant_options
 from polygym.cli.output.console import format_seconds, heading, spinner, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import shorten
@@ -60,9 +48,9 @@ Examples:
 _LONGEST_CELL = 100
 
 
-@click.command("space", help=_HELP, epilog=PROGRAM_HELP)
-@program_argument
-@function_option
+@click.command("space", help=_HELP, epilog=common.PROGRAM_HELP)
+@common.program_argument
+@common.function_option
 @click.option(
     "--carry",
     "carry_text",
@@ -87,10 +75,9 @@ _LONGEST_CELL = 100
 )
 @duration_option("--time-limit", default="5s", help="Stop it after this time as well.")
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
-@split_option("none")
-@storage_option("keep")
-@parameters_option
-@json_option
+@variant_options("none", "keep", for_sizes=False)
+@common.parameters_option
+@common.json_option
 def command(
     target: str,
     region: str | None,
@@ -100,15 +87,14 @@ def command(
     max_generators: int,
     time_limit: float,
     with_generators: bool,
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
+    variant: VariantOptions,
     parameters: dict[str, int],
     as_json: bool,
 ) -> CommandResult:
     """Construct the space and describe it."""
     written = load_scop(target, region, parameters)
     sizes = parameters if len(parameters) == len(written.parameters) else None
-    program = resolve_variant(written, cutter, storage, "original", sizes)
+    program = variant.resolve(written, "original", sizes)
     scop = program.scop
     limits = SpaceLimits(max_rays, max_vertices, max_generators, _UNLIMITED_WORK, time_limit)
     start = time.perf_counter()

@@ -1,25 +1,14 @@
 """``polygym storage``: what may be decided about where a program keeps its values."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
-from polygym.cli.options.common import (
-    PROGRAM_HELP,
-    function_option,
-    json_option,
-    program_argument,
-    size_options,
-)
-from polygym.cli.options.splitting import SplitOption, split_option, split_program
-from polygym.cli.options.storage import (
-    StorageOption,
-    apply_storage,
-    storage_figures,
-    storage_options,
-)
+from polygym.cli.options import common
+from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
@@ -27,6 +16,7 @@ from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 from polygym.poly.transform.storage.inhibitors import loop_inhibitors, source_loops
 from polygym.poly.transform.storage.memory_cost import format_bytes
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.poly.transform.storage.variants import WebChoices, storage_choices
 from polygym.programs import Program, load_program
 
@@ -46,28 +36,28 @@ Examples:
 """
 
 
-@click.command("storage", help=_HELP, epilog=PROGRAM_HELP)
-@program_argument
-@function_option
-@size_options
-@split_option("none")
-@storage_options("auto")
-@json_option
+@click.command("storage", help=_HELP, epilog=common.PROGRAM_HELP)
+@common.program_argument
+@common.function_option
+@common.size_options
+@variant_options("none", "auto")
+@common.json_option
 def command(
     target: str,
     region: str | None,
     dataset: Dataset | None,
     parameters: dict[str, int],
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
-    storage_limit: int | None,
+    variant: VariantOptions,
     as_json: bool,
 ) -> CommandResult:
     """Describe a program's storage and what a plan makes of it."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
-    program = split_program(program, cutter)
+    program = VariantOptions(variant.split, SOURCE_STORAGE).apply(program)
     webs = storage_choices(program.scop, dict(program.parameters))
-    chosen = apply_storage(program, storage or DefaultSource.AUTO, storage_limit)
+    variant = replace(
+        variant, split=program.splitting, storage=variant.storage or DefaultSource.AUTO
+    )
+    chosen = variant.apply(program)
     document = {
         "program": program.name,
         "function": program.scop.name,

@@ -13,22 +13,10 @@ import click
 
 from polybench import Dataset
 from polygym.cli.execution.sweep_session import ActiveSweep, open_sweep
+from polygym.cli.options import common
 from polygym.cli.options.cluster import cluster_option
-from polygym.cli.options.common import (
-    EXCLUSION_HELP,
-    construction_options,
-    function_option,
-    installed_compilers,
-    json_option,
-    mapping_options,
-    model_option,
-    resolve_mapping,
-    seed_option,
-    timeout_option,
-)
-from polygym.cli.options.splitting import SplitOption, split_option
-from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
 from polygym.cli.options.values import count_option, duration_option
+from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import spinner, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.sweep_progress import (
@@ -40,7 +28,7 @@ from polygym.cli.output.sweep_progress import (
 from polygym.cli.output.text import listed, shorten
 from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
-from polygym.cost.models.model_choice import ModelChoice
+from polygym.cost.models.pretrained import ModelChoice
 from polygym.errors import InputError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE, Mapping
 from polygym.mdp.task_options import TaskOptions
@@ -52,19 +40,9 @@ from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.timing import describe_host
 from polygym.search.runner.ray.fleet.address import ClusterAddress
 from polygym.search.strategies.samplers import GUIDED, check_sampler, model_name
-from polygym.search.sweep import reader
+from polygym.search.sweep import reader, statistics
 from polygym.search.sweep.rows import ISL, LIMIT
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.statistics import (
-    KernelSummary,
-    background_load_note,
-    mean_best,
-    mean_of_limit,
-    mean_over,
-    mean_reference,
-    other_compilers,
-    summaries,
-)
 from polygym.search.sweep.workload import SweepWorkload
 
 # Times of the original order that differ by more than this are worth a word.
@@ -99,7 +77,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
         raise click.BadParameter(shorten(str(error), 300)) from None
 
 
-@click.command("sweep", help=_HELP, epilog=EXCLUSION_HELP)
+@click.command("sweep", help=_HELP, epilog=common.EXCLUSION_HELP)
 @click.argument("programs", nargs=-1, metavar="[PROGRAM]...")
 @click.option(
     "--programs",
@@ -124,13 +102,13 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     help="The strategies, indexed ones of `polygym optimize`. The default stays bias_coeff_0, of "
     "which published numbers are.",
 )
-@model_option("The model of --strategy guided")
+@common.model_option("The model of --strategy guided")
 @count_option(
     "--budget",
     default=100,
     help="Episodes of every policy for every program.",
 )
-@seed_option("The seed of the policies.")
+@common.seed_option("The seed of the policies.")
 @click.option(
     "--initial-schedules",
     "seeds",
@@ -182,20 +160,19 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     default=1,
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
-@function_option
-@split_option("none")
-@storage_options("keep")
+@common.function_option
+@variant_options("none", "keep")
 @cluster_option
-@mapping_options
-@timeout_option
+@common.mapping_options
+@common.timeout_option
 @duration_option(
     "--compile-time-limit",
     "compile_seconds",
     default="5s",
     help="Give up a schedule whose code takes longer to generate.",
 )
-@construction_options
-@json_option
+@common.construction_options
+@common.json_option
 def command(
     programs: tuple[str, ...],
     selection: str,
@@ -212,9 +189,7 @@ def command(
     time_limit: float | None,
     jobs: int,
     region: str | None,
-    cutter: SplitOption | None,
-    storage: StorageOption | None,
-    storage_limit: int | None,
+    variant: VariantOptions,
     on: ClusterAddress | None,
     mapping: Mapping | None,
     threads: int,
@@ -232,18 +207,18 @@ def command(
         dataset=dataset,
         initial_schedules=_listed(seeds, "--initial-schedules") if seeds.strip() != "none" else (),
         seed=seed,
-        recipe=recipe_of(cutter, storage, storage_limit),
+        recipe=variant.recipe,
         function=region,
         options=TaskOptions(max_coefficient, max_dimensions, SpaceLimits(rays=max_rays)),
         evaluation=EvaluationOptions(
             threads=threads,
             timeout_factor=timeout_factor,
             compile_seconds=compile_seconds,
-            mapping=resolve_mapping(mapping, DEFAULT_MAPPING, threads),
+            mapping=common.resolve_mapping(mapping, DEFAULT_MAPPING, threads),
         ),
     )
     chosen = _chosen(programs, selection)
-    expect_files(programs, region)
+    expect_files(chosen, region)
     orders = SweepWorkload(
         chosen,
         _policies(policies, asked),
@@ -263,7 +238,7 @@ def _contenders(against: str, threads: int) -> tuple[str, ...]:
     Without ``threads`` it is not: each node of a fleet measures itself.
     """
     named = listed(against)
-    compilers = installed_compilers(name for name in named if name != LIMIT)
+    compilers = common.installed_compilers(name for name in named if name != LIMIT)
     if LIMIT not in named:
         return compilers
     if threads:
@@ -318,7 +293,7 @@ def _sweep(
             code = stop.code
     kernel_summaries = [
         summary
-        for summary in summaries(reader.read_sweep(out))
+        for summary in statistics.summaries(reader.read_sweep(out))
         if summary.kernel in orders.programs
     ]
     troubled = any(
@@ -335,7 +310,7 @@ def _sweep(
     return CommandResult(code)
 
 
-def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
+def _print(found: Sequence[statistics.KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
     both = [
@@ -346,15 +321,16 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     sizes = " and ".join(sorted({one.dataset for one in both}))
     write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
-        f"{len(both)} of {len(found)} programs: the best {format_speedup(mean_best(both))}, isl's "
-        f"{format_speedup(mean_reference(both, ISL))}; the best over isl's: "
-        f"{format_speedup(mean_over(both, ISL))}"
+        f"{len(both)} of {len(found)} programs: the best "
+        f"{format_speedup(statistics.mean_best(both))}, isl's "
+        f"{format_speedup(statistics.mean_reference(both, ISL))}; the best over isl's: "
+        f"{format_speedup(statistics.mean_over(both, ISL))}"
     )
     if mapping.timing_caveat:
         write_text(mapping.timing_caveat)
-    if note := tolerance_note(other_compilers(found)):
+    if note := tolerance_note(statistics.other_compilers(found)):
         write_text(note)
-    if note := background_load_note(found):
+    if note := statistics.background_load_note(found):
         write_text(note, err=True)
     for summary in found:
         if summary.variant is not None:
@@ -373,23 +349,26 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
 
 
 def _document(
-    setting: SweepSetting, orders: SweepWorkload, found: Sequence[KernelSummary], interrupted: bool
+    setting: SweepSetting,
+    orders: SweepWorkload,
+    found: Sequence[statistics.KernelSummary],
+    interrupted: bool,
 ) -> dict[str, Any]:
     """Return everything that ``--json`` prints."""
     return {
         **setting.to_json(),
         "tolerance": setting.evaluation.mapping.tolerance,
         "caveat": setting.evaluation.mapping.timing_caveat,
-        "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
+        "tolerance_of_compilers": TOLERANCE if statistics.other_compilers(found) else None,
         "policies": list(orders.policies),
         "budget": orders.budget,
         "interrupted": interrupted,
         "kernels": [summary.to_json() for summary in found],
         "geometric_mean": {
-            "best": mean_best(found),
-            ISL: mean_reference(found, ISL),
-            "best_over_isl": mean_over(found, ISL),
-            "of_limit": mean_of_limit(found),
+            "best": statistics.mean_best(found),
+            ISL: statistics.mean_reference(found, ISL),
+            "best_over_isl": statistics.mean_over(found, ISL),
+            "of_limit": statistics.mean_of_limit(found),
         },
         "machine": asdict(describe_host()),
     }

@@ -1,3 +1,3 @@
-"""execution: to be described."""
+"""Execution of the long commands: ``benching``, ``search_session`` and ``sweep_session``."""
 
 __all__: list[str] = []

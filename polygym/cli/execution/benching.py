@@ -1,28 +1,40 @@
-"""Measuring one program for ``bench``: all contenders compiled, then run in turn by one clock."""
+"""Measuring one program for ``bench``: all contenders compiled, then run in turn by one clock.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+Limits in ``polygym bench --against limit``: as entries, in entries, and as a picture.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import click
 
 from polygym.cli.failures import error_report
 from polygym.cli.interrupts import interrupts_deferred
 from polygym.cli.options.schedules import ResolvedSchedule, ScheduleMaker, automatic_schedule
 from polygym.cli.output.array_figures import array_figures, non_finite_arrays
-from polygym.cli.output.bench_table import BenchEntry, speedup_of
-from polygym.errors import PolygymError
+from polygym.cli.output.bench_table import BenchEntry, Json, speedup_of
+from polygym.cli.output.limits import limit_under
+from polygym.cli.output.text import shorten
+from polygym.cost.limit.bound import Limit
+from polygym.errors import InputError, PolygymError
+from polygym.files import write_atomically
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.dependences import dependences
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program
 from polygym.runtime.evaluation.c_compilers import C_COMPILERS, compile_with
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.evaluation.time_limits import code_within
-from polygym.runtime.worker.outcome import Outcome, ProblemError
+from polygym.runtime.worker.outcome import Ok, Outcome, ProblemError
 from polygym.runtime.worker.problem import CompiledProgram, Problem
 from polygym.runtime.worker.timing import GENEROUS_LIMIT, MeasureOptions, Repetition
 from polygym.runtime.worker.worker import Worker
+from polygym.search.sweep.rows import LIMIT
 
 ORIGINAL = "original"
 """What the order of the text is called among the contenders."""
@@ -33,7 +45,7 @@ class BenchOptions:
     """How every program is measured: its schedules, other compilers, the mapping, the rounds.
 
     If it is ``limited``, the limit of every program is computed, too. ``decides`` has the names of
-    the schedules with which storage and cuts are decided, for arrays of ``storage_limit`` bytes,
+    the schedules with which storage and cuts are decided, for arrays of ``memory_limit`` bytes,
     ``variants`` those from files, with what cuts a program and stores its values as a file says.
     """
 
@@ -43,7 +55,7 @@ class BenchOptions:
     repeat: int
     limited: bool = False
     decides: frozenset[str] = frozenset()
-    storage_limit: int | None = None
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
     variants: Mapping[str, Callable[[Program], Program]] = field(default_factory=dict)
 
     @property
@@ -162,7 +174,7 @@ def _compile_contender(
     if name == ORIGINAL:
         return make(program.as_written, sizes, how.mapping), program, None
     if name in how.decides:
-        given = automatic_schedule(program, how.mapping, how.storage_limit)
+        given = automatic_schedule(program, how.mapping, how.memory_limit)
     else:
         program = how.variants[name](program) if name in how.variants else program
         given = make(program.scop, sizes, how.mapping)
@@ -172,3 +184,78 @@ def _compile_contender(
         return given, program, compile_schedule(program, given.schedule, how.mapping)
     except (PolygymError, MemoryError, RecursionError) as error:
         return given, program, error_report(error).message
+
+
+def limit_entries(
+    results: Sequence[Sequence[BenchEntry]], unlimited: Mapping[str, str]
+) -> list[Json]:
+    """Return the entries of the limits themselves; ``unlimited`` says of some why there is none."""
+    return [
+        _limit_entry(
+            bench_entry.program,
+            bench_entry.limit,
+            unlimited.get(bench_entry.program, ""),
+            bench_entry.outcome,
+        )
+        for bench_entry, *_ in results
+    ]
+
+
+def check_figure(figure: Path | None, *, limited: bool) -> None:
+    """Refuse a figure of nothing, or of another kind."""
+    if figure is not None and not limited:
+        raise click.UsageError("--figure draws shares of the limit: it needs --against limit.")
+    if figure is not None and figure.suffix.lower() not in (".png", ".svg"):
+        raise InputError(
+            f"--figure: expected a name that ends in .png or .svg, found {shorten(figure.name)}"
+        )
+
+
+def add_limits(
+    row: tuple[BenchEntry, ...],
+    program: Program,
+    mapping: MachineMapping,
+    unlimited: dict[str, str],
+) -> tuple[BenchEntry, ...]:
+    """Return the entries of a program with its limit; why there is none is added, by program."""
+    try:
+        limit = limit_under(mapping, program)
+    except PolygymError as error:
+        unlimited[row[0].program] = error_report(error).message
+        return row
+    return tuple(replace(entry, limit=limit) for entry in row)
+
+
+def draw_limits(figure: Path, results: Sequence[Sequence[BenchEntry]], size: str) -> None:
+    """Write the picture of all programs under their roofs."""
+    from polygym.pictures.charts.limit_shares import LimitShares, limit_shares_picture
+
+    shown = []
+    for row in results:
+        shares = {
+            bench_entry.schedule: bench_entry.share_of_limit
+            for bench_entry in row
+            if bench_entry.share_of_limit is not None
+        }
+        if row[0].limit is not None and shares:
+            named = {shorten(name, 24): value for name, value in shares.items()}
+            shown.append(LimitShares(row[0].program, named, row[0].limit.bottleneck.value))
+    picture = limit_shares_picture(shown, size)
+    is_png = figure.suffix.lower() == ".png"
+    figure.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(figure, picture.png if is_png else picture.svg)
+
+
+def _limit_entry(program: str, limit: Limit | None, error: str, original: Outcome | None) -> Json:
+    """Return the entry of the limit itself: no code, but a time below which there is none."""
+    result = None if limit is None else limit.to_json()
+    best = original.best if isinstance(original, Ok) else None
+    return {
+        "program": program,
+        "schedule": LIMIT,
+        "status": "error" if limit is None else LIMIT,
+        "error": error or None,
+        "seconds": None if limit is None else limit.seconds,
+        "speedup": best / limit.seconds if best and limit and limit.seconds else None,
+        "limit": result,
+    }

@@ -17,8 +17,7 @@ from polygym.cli.options.cluster import open_fleet
 from polygym.cli.output.console import heading, report_background_load, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.progress import search_progress
-from polygym.cli.output.ranking import print_ranking
-from polygym.cli.output.resume_command import resume_command
+from polygym.cli.output.ranking import print_ranking, resume_command
 from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.files import write_atomically
@@ -29,14 +28,7 @@ from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.timing import describe_host
-from polygym.search.folder import (
-    BEST_C_FILE,
-    BEST_FILE,
-    JOURNAL_FILE,
-    SUMMARY_FILE,
-    SearchFolder,
-    open_search,
-)
+from polygym.search import folder
 from polygym.search.loop import SearchHooks, SearchProgress, run_search
 from polygym.search.result import SearchResult
 from polygym.search.runner.local import RunnerFactory, open_local_runner
@@ -101,7 +93,7 @@ def search_and_report(
                 replace(setting, plan=replace(plan, model_options=models)),
                 str(measurer.there.kind),
             )
-        search = open_search(setting, out, resumed, similar, node)
+        search = folder.open_search(setting, out, resumed, similar, node)
         stack.callback(search.close)
         result = _search(search, measurer, stop, machine)
         # What is best on another kind of machine is not what the operators should find here.
@@ -153,7 +145,7 @@ def search_and_report(
 class _Display:
     """The progress display of the current stage; entering a stage ends that of the one before."""
 
-    search: SearchFolder
+    search: folder.SearchFolder
     nodes: Callable[[], str]
     stack: ExitStack = field(default_factory=ExitStack)
     show: Callable[[], None] = lambda: None
@@ -165,7 +157,7 @@ class _Display:
 
 
 def _search(
-    search: SearchFolder, measurer: _Measurer, stop: StopRequest, machine: LoadMonitor
+    search: folder.SearchFolder, measurer: _Measurer, stop: StopRequest, machine: LoadMonitor
 ) -> SearchResult:
     """Search, show how far it is, and look what else runs on the machine."""
     setting = search.setting
@@ -249,17 +241,17 @@ def _builder(
     return builder, builder.sizes_of_program(own)
 
 
-def _files(search: SearchFolder, result: SearchResult, plot: bool) -> dict[str, str]:
+def _files(search: folder.SearchFolder, result: SearchResult, plot: bool) -> dict[str, str]:
     """Return the paths of the files that there are, or will be, by their content."""
-    names = {"journal": JOURNAL_FILE, "summary": SUMMARY_FILE}
+    names = {"journal": folder.JOURNAL_FILE, "summary": folder.SUMMARY_FILE}
     if result.best.is_ok:
-        names |= {"best": BEST_FILE, "best_c": BEST_C_FILE}
+        names |= {"best": folder.BEST_FILE, "best_c": folder.BEST_C_FILE}
     if plot:
         names["plot"] = _PICTURE
     return {content: str(search.folder / name) for content, name in names.items()}
 
 
-def _picture(search: SearchFolder, result: SearchResult) -> bytes:
+def _picture(search: folder.SearchFolder, result: SearchResult) -> bytes:
     program, tally = search.setting.subject.program, search.tally
     sizes = " ".join(f"{name}={value}" for name, value in program.parameters)
     references = {"-O3": 1.0}

@@ -7,13 +7,20 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from polybench import Dataset
-from polygym.cli.options.values import ValueOption, bytes_option, count_option, factor_option
+from polygym.cli.options.values import (
+    F,
+    ValueOption,
+    bytes_option,
+    combined,
+    count_option,
+    factor_option,
+    parsed_by,
+)
 from polygym.cli.output.console import write_text
 from polygym.cli.output.text import shorten
 from polygym.errors import InputError
@@ -22,10 +29,6 @@ from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
 from polygym.runtime.evaluation.evaluation import MEMORY_VARIABLE, MIN_MEMORY
 
-_EXTENTS, _LIBRARY = "polygym.extents", "polygym.library"
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path of a C file with a
 `#pragma scop` … `#pragma endscop` region, the path of a `.tc` file with a tensor comprehension, or
 `tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
@@ -33,10 +36,20 @@ PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path o
 EXCLUSION_HELP = """PROGRAM may also be a category or a glob. ! before it excludes what it names,
 anywhere in the list: 'all,!gemm,!stencils'. Put ! in single quotes, since shells interpret it."""
 
+program_argument = click.argument("target", metavar="PROGRAM")
 
-def program_argument(function: F) -> F:
-    """Add the argument PROGRAM."""
-    return click.argument("target", metavar="PROGRAM")(function)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+out_option = click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder of the results; created if it does not exist.",
+)
+
+resume_option = click.option(
+    "--resume", "resumed", is_flag=True, help="Continue the search in --out DIR."
+)
 
 
 def absolute_target(target: str) -> str:
@@ -55,44 +68,18 @@ def model_option(purpose: str) -> Callable[[F], F]:
     )
 
 
-def function_option(function: F) -> F:
-    """Add ``--function``, ``--link`` and ``--extent``; the command gets them as one region."""
-    function = click.option(
-        "--function",
-        "region",
-        metavar="NAME",
-        callback=_with_extents,
-        help="The function with the region, or the comprehension, if a file has several.",
-    )(function)
-    function = click.option(
-        "--link",
-        "library",
-        is_eager=True,
-        expose_value=False,
-        callback=_store_library,
-        metavar="FILE",
-        help="The shared library of functions that the file only declares, as pure or const.",
-    )(function)
-    return click.option(
-        "--extent",
-        multiple=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_store_extents,
-        metavar="ARRAY=SIZE[xSIZE…]",
-        help="The sizes of a pointer's array, if the file does not give them: x=100x200 or "
-        "'x[n][2*m]'; may be repeated.",
-    )(function)
+def seed_option(help_text: str) -> Callable[[F], F]:
+    """Return a decorator that adds ``--seed``; the text names the random choices."""
+    return count_option("--seed", least=0, default=0, help=help_text)
 
 
-def _store_extents(context: click.Context, _: click.Parameter, texts: Sequence[str]) -> None:
-    """Keep the sizes for ``--function``, which click reads later."""
-    context.meta[_EXTENTS] = texts
+def _stored_option(name: str, **named: object) -> Callable[[F], F]:
+    """Return an option that is read before the others and kept in the context under its name."""
 
+    def store(context: click.Context, _: click.Parameter, value: object) -> None:
+        context.meta[f"polygym{name}"] = value
 
-def _store_library(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Keep the library for ``--function``."""
-    context.meta[_LIBRARY] = path
+    return click.option(name, is_eager=True, expose_value=False, callback=store, **named)  # type: ignore[arg-type]
 
 
 def _with_extents(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
@@ -100,40 +87,35 @@ def _with_extents(context: click.Context, _: click.Parameter, region: str | None
     from polygym.frontend.c import with_extents
 
     try:
-        extents, library = context.meta.get(_EXTENTS, ()), context.meta.get(_LIBRARY)
+        extents, library = context.meta.get("polygym--extent", ()), context.meta["polygym--link"]
         return with_extents(region, extents, library)
     except InputError as error:
         hint = "'--extent', '--link'"
         raise click.BadParameter(str(error), context, param_hint=hint) from None
 
 
-def json_option(function: F) -> F:
-    """Add ``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(
-        function
-    )
-
-
-def seed_option(help_text: str) -> Callable[[F], F]:
-    """Return a decorator that adds ``--seed``; the text names the random choices."""
-    return count_option("--seed", least=0, default=0, help=help_text)
-
-
-def out_option(function: F) -> F:
-    """Add ``--out``, the folder that a search writes to."""
-    return click.option(
-        "--out",
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help="The folder of the results; created if it does not exist.",
-    )(function)
-
-
-def resume_option(function: F) -> F:
-    """Add ``--resume``, to continue the search in ``--out``."""
-    return click.option(
-        "--resume", "resumed", is_flag=True, help="Continue the search in --out DIR."
-    )(function)
+function_option = combined(
+    _stored_option(
+        "--extent",
+        multiple=True,
+        metavar="ARRAY=SIZE[xSIZE…]",
+        help="The sizes of a pointer's array, if the file does not give them: x=100x200 or "
+        "'x[n][2*m]'; may be repeated.",
+    ),
+    _stored_option(
+        "--link",
+        metavar="FILE",
+        help="The shared library of functions that the file only declares, as pure or const.",
+    ),
+    click.option(
+        "--function",
+        "region",
+        metavar="NAME",
+        callback=_with_extents,
+        help="The function with the region, or the comprehension, if a file has several.",
+    ),
+)
+"""``--function``, ``--link`` and ``--extent``; the command gets them as one region."""
 
 
 def _set_compile_memory(_: click.Context, __: click.Parameter, value: int | None) -> None:
@@ -142,28 +124,24 @@ def _set_compile_memory(_: click.Context, __: click.Parameter, value: int | None
         os.environ[MEMORY_VARIABLE] = str(value // 2**20)
 
 
-def compile_memory_option(function: F) -> F:
-    """Add ``--compile-memory-limit``, for commands that generate code in other processes."""
-    return bytes_option(
+timeout_option = combined(
+    factor_option(
+        "--timeout-factor",
+        least=1.0,
+        most=1e6,
+        default=10.0,
+        help="Stop a schedule that takes X times as long as the original order.",
+    ),
+    bytes_option(
         "--compile-memory-limit",
         least=MIN_MEMORY,
         expose_value=False,
         callback=_set_compile_memory,
         help="Skip a schedule whose code generation takes more memory. (Default: 2GiB, or "
         f"{MEMORY_VARIABLE}.)",
-    )(function)
-
-
-def timeout_option(function: F) -> F:
-    """Add ``--timeout-factor`` and ``--compile-memory-limit``, for searches."""
-    function = compile_memory_option(function)
-    return factor_option(
-        "--timeout-factor",
-        least=1.0,
-        most=1e6,
-        default=10.0,
-        help="Stop a schedule that takes X times as long as the original order.",
-    )(function)
+    ),
+)
+"""``--timeout-factor`` and ``--compile-memory-limit``, for searches."""
 
 
 def construction_options(function: F) -> F:
@@ -173,51 +151,10 @@ def construction_options(function: F) -> F:
     for name, most, default, help_text in (
         ("--max-rays", 100_000, 64, "Rays to choose from in a dimension; see `polygym space`."),
         ("--max-dimensions", 32, 4, "Dimensions that may be constructed."),
-        (
-            "--max-coefficient",
-            MOST_COEFFICIENT,
-            2,
-            "Multiples of vertices and rays are 0 to N.",
-        ),
+        ("--max-coefficient", MOST_COEFFICIENT, 2, "Multiples of vertices and rays are 0 to N."),
     ):
         function = count_option(name, most=most, default=default, help=help_text)(function)
     return function
-
-
-def mapping_options(function: F) -> F:
-    """Add ``--mapping``, ``--reassociate`` and ``--threads``, for programs that are run.
-
-    The command gets ``mapping``, None if it is not given, and ``threads``;
-    :func:`resolve_mapping` combines them.
-    """
-    return mapping_option("default, but sequential for the original order")(
-        threads_option(reassociate_option(function))
-    )
-
-
-def reassociate_option(function: F) -> F:
-    """Add ``--reassociate``."""
-    return click.option(
-        "--reassociate",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_store_reassociate,
-        help="Allow another order of floating-point sums; outputs are then compared to a "
-        "tolerance, not bit for bit. The same as reassociate=on in a mapping.",
-    )(function)
-
-
-def threads_option(function: F) -> F:
-    """Add ``--threads``."""
-    return click.option(
-        "--threads",
-        type=click.IntRange(1, 1024),
-        metavar="N",
-        callback=_checked_threads,
-        cls=ValueOption,
-        help="Threads for parallel loops. (Default: those of --mapping, else 1.)",
-    )(function)
 
 
 def mapping_option(default: str) -> Callable[[F], F]:
@@ -225,27 +162,11 @@ def mapping_option(default: str) -> Callable[[F], F]:
     return click.option(
         "--mapping",
         metavar="MAPPING",
-        callback=_parse_mapping,
+        callback=parsed_by(parse_mapping, 400),
         help="The mapping of the loops to the machine: default, sequential, or options such as "
         "'tile=32x64 unroll_jam=4 vector_bits=256'; docs/mapping.md lists them. "
         f"(Default: {default}.)",
     )
-
-
-_REASSOCIATE = f"{__name__}.reassociate"
-
-
-def _store_reassociate(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.meta[_REASSOCIATE] = value
-
-
-def _parse_mapping(_: click.Context, __: click.Parameter, value: str | None) -> Mapping | None:
-    if value is None:
-        return None
-    try:
-        return parse_mapping(value)
-    except InputError as error:
-        raise click.BadParameter(shorten(str(error), 400)) from None
 
 
 def _checked_threads(context: click.Context, _: click.Parameter, value: int | None) -> int:
@@ -263,76 +184,84 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
     return threads
 
 
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    callback=_checked_threads,
+    cls=ValueOption,
+    help="Threads for parallel loops. (Default: those of --mapping, else 1.)",
+)
+
+reassociate_option = _stored_option(
+    "--reassociate",
+    is_flag=True,
+    help="Allow another order of floating-point sums; outputs are then compared to a tolerance, "
+    "not bit for bit. The same as reassociate=on in a mapping.",
+)
+
+mapping_options = combined(
+    mapping_option("default, but sequential for the original order"),
+    threads_option,
+    reassociate_option,
+)
+"""``--mapping``, ``--threads`` and ``--reassociate``, for programs that are run.
+
+The command gets ``mapping``, None if it is not given, and ``threads``; :func:`resolve_mapping`
+combines them.
+"""
+
+
 def resolve_mapping(mapping: Mapping | None, default: Mapping, threads: int) -> Mapping:
     """Return the mapping of ``--mapping``, else the default, with the values of other options."""
     result = mapping or default
     context = click.get_current_context()
     if mapping is None and context.get_parameter_source("threads") is ParameterSource.DEFAULT:
         threads = default.threads
-    reassociate = context.meta.get(_REASSOCIATE, False)
+    reassociate = context.meta.get("polygym--reassociate", False)
     return replace(result, threads=threads, reassociate=result.reassociate or reassociate)
 
 
-def size_options(function: F) -> F:
-    """Add ``--dataset`` and ``--parameters``."""
-    function = parameters_option(function)
-    return click.option(
+def _sizes(values: Sequence[str]) -> dict[str, int]:
+    return parse_sizes(",".join(values)) if values else {}
+
+
+parameters_option = click.option(
+    "-p",
+    "--parameters",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    callback=parsed_by(_sizes),
+    help="Sizes of the program; may be repeated.",
+)
+
+size_options = combined(
+    click.option(
         "--dataset",
         "-d",
         metavar="SIZE",
-        callback=_parse_dataset,
+        callback=parsed_by(Dataset.parse),
         help="mini, small, medium, large (default) or extralarge. In your own file they set "
         "every parameter to 16, 64, 256, 1024 or 2048, or to the next possible size.",
-    )(function)
-
-
-def parameters_option(function: F) -> F:
-    """Add ``-p`` and its long name."""
-    return click.option(
-        "-p",
-        "--parameters",
-        "parameters",
-        multiple=True,
-        metavar="NAME=VALUE,...",
-        callback=_parse_parameters,
-        help="Sizes of the program; may be repeated.",
-    )(function)
-
-
-def _parse_dataset(_: click.Context, __: click.Parameter, value: str | None) -> Dataset | None:
-    if value is None:
-        return None
-    try:
-        return Dataset.parse(value)
-    except ValueError as error:
-        raise click.BadParameter(shorten(str(error), 300)) from None
-
-
-def _parse_parameters(
-    _: click.Context, __: click.Parameter, values: tuple[str, ...]
-) -> dict[str, int]:
-    try:
-        return parse_sizes(",".join(values)) if values else {}
-    except InputError as error:
-        raise click.BadParameter(shorten(str(error), 300)) from None
+    ),
+    parameters_option,
+)
+"""``--dataset`` and ``--parameters``."""
 
 
 def installed_compilers(names: Iterable[str]) -> tuple[str, ...]:
     """Return the installed ones of some compilers; print how to install the others."""
-    from polygym.runtime.evaluation.c_compilers import (
-        C_COMPILERS,
-        compiler_path,
-        missing_compiler_note,
-    )
+    from polygym.runtime.evaluation import c_compilers
 
     result = []
     for name in dict.fromkeys(names):
-        if name not in C_COMPILERS:
+        if name not in c_compilers.C_COMPILERS:
             raise InputError(
-                f"--against: expected {', '.join(C_COMPILERS)}, found {shorten(name)!r}"
+                f"--against: expected {', '.join(c_compilers.C_COMPILERS)}, found {shorten(name)!r}"
             )
-        if compiler_path(name) is None:
-            write_text(missing_compiler_note(name), err=True)
+        if c_compilers.compiler_path(name) is None:
+            write_text(c_compilers.missing_compiler_note(name), err=True)
         else:
             result.append(name)
     return tuple(result)

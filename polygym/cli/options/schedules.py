@@ -26,7 +26,6 @@ from polygym.poly.scheduling.strategy import (
     is_strategy,
     parse_strategy,
 )
-from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.programs import Program
 from polygym.runtime.evaluation.time_limits import schedule_within
 
@@ -69,17 +68,17 @@ def is_automatic(text: str) -> bool:
     return is_strategy(text) and isinstance(parse_strategy(text), AutomaticStrategy)
 
 
-def automatic_schedule(program: Program, mapping: Mapping, limit: int | None) -> ResolvedSchedule:
+def automatic_schedule(program: Program, mapping: Mapping, memory_limit: int) -> ResolvedSchedule:
     """Return the automatic schedule of a program, of whose storage and cuts nothing is said.
 
-    New arrays may take ``limit`` bytes, as many as are usual where that is None.
+    New arrays may take ``memory_limit`` bytes.
 
     Raises:
         LimitError: isl would take too long.
     """
     from polygym.autoschedule.storage_choice import starting_program
 
-    result = starting_program(program, mapping, DEFAULT_MEMORY_LIMIT if limit is None else limit)
+    result = starting_program(program, mapping, memory_limit)
     assert result.choice is not None
     return ResolvedSchedule(result.choice.schedule, result.choice, result)
 

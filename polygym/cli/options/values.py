@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from polygym.cli.output.text import shorten
 from polygym.durations import parse_duration
+from polygym.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +62,29 @@ class ByteCount(click.ParamType[int]):
             least = f" of at least {self.least}" if self.least else ""
             self.fail(f"expected a number of bytes{least} such as 512MiB, found {value!r}", param)
         return result
+
+
+def parsed_by(parse: Callable[[Any], Any], limit: int = 300) -> Callable[..., Any]:
+    """Return a callback that parses a value where one is given; so long are messages at most."""
+
+    def callback(_: click.Context, __: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except (InputError, ValueError) as error:
+            raise click.BadParameter(shorten(str(error), limit)) from None
+
+    return callback
+
+
+def combined(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that adds options in this order."""
+
+    def add(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
 
 
 class ValueOption(click.Option):

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Any
 
 from polygym.programs import Program
-from polygym.runtime.worker.session import Session
+from polygym.runtime.worker.worker import Session
 
 
 def array_figures(program: Program, session: Session, kept: bool = False) -> list[dict[str, Any]]:

@@ -1,11 +1,11 @@
 """Limit of a program's speed on a machine: a bound that no schedule, storage or mapping passes.
 
-``flows`` says which values a program certainly reads and needs; on it stand three counts, each of
-which may be too low and never too high. ``operators`` says which operators any code carries out,
-``values`` and ``forms`` when two instances compute the same, ``counting`` how many operations
-remain, with ``points`` for sets that are large; ``traffic`` how many bytes move; ``paths`` what a
-value waits for in a statement, ``arcs`` where it goes from there, and ``chain`` how far. All of it
-is the ``demand`` of a program, and ``bound`` divides it by the peaks of a machine.
+``value_flows`` are the values that a program certainly reads and needs; three counts use them, each
+of which may be too low and never too high. ``operation_kinds`` has the operators that any code
+carries out and what a value waits for in a statement, ``expression_forms`` tells when two instances
+compute the same, ``operation_counts`` how many operations remain, and ``dependence_chains`` how
+long a value is on its way. ``demand`` adds the bytes that move, and ``bound`` divides all by the
+peaks of a machine.
 """
 
 from typing import TYPE_CHECKING

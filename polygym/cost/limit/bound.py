@@ -27,8 +27,7 @@ from enum import Enum
 from typing import Any, assert_never
 
 from polygym.cost.limit.demand import Chain, Demand
-from polygym.cost.limit.latency_paths import LatencyStep
-from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation
+from polygym.cost.limit.operation_kinds import ArithmeticKind, LatencyStep, TypedOperation
 from polygym.pickling import pickle_by_name
 from polygym.runtime.peaks.machine_peaks import OperationLatencies, OperationRates, Peaks
 

@@ -1,11 +1,10 @@
 """Number of operations of each kind that a program has to carry out at given sizes.
 
 Every operator that any code carries out (:mod:`polygym.cost.limit.operation_kinds`) counts as often
-as live instances have different tuples of operands (:mod:`polygym.cost.limit.value_numbering`). Two
-operators of one form (:mod:`polygym.cost.limit.expression_forms`), ``A[i - 1] + A[i]`` and ``A[i] +
-A[i + 1]``, may be one operation of two instances: of operators whose tuples are not apart the one
-with most counts for all. So it is of operators that have a form in common but not in their
-statements, whose tuples are not compared.
+as live instances have different tuples of operands (:mod:`polygym.cost.limit.expression_forms`).
+Two operators of one form, ``A[i - 1] + A[i]`` and ``A[i] + A[i + 1]``, may be one operation of two
+instances: of operators whose tuples are not apart the one with most counts for all. So it is of
+operators that have a form in common but not in their statements, whose tuples are not compared.
 
 What LLVM may know, a scalar that was given a constant, may be 1 or 0, and what is computed with it
 nothing.
@@ -15,25 +14,21 @@ statement on bytes or shorts one operation counts.
 
 Example, gemm with n = m = k = 1000: of ``C[i][j] += alpha * A[i][k] * B[k][j]`` there are 10^6
 products of alpha and A[i, k], 10^9 others and 10^9 sums, and ``C[i][j] *= beta`` has 10^6 products.
+
+Lower bound on the number of points of a set: uncountable parts are left out.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import islpy as isl
 
-from polygym.cost.limit.expression_forms import (
-    ExpressionForms,
-    FormTexts,
-    ReadLeaf,
-    expression_form,
-    form_operands,
-)
+from polygym.cost.features.statements.point_counts import count_instances_exactly
+from polygym.cost.limit import expression_forms
 from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation, kinds_of, lane_type
-from polygym.cost.limit.point_bounds import count_points_at_least, count_union_points_at_least
 from polygym.cost.limit.value_flows import MAX_OPERATIONS, ValueFlows, certain_nodes
-from polygym.cost.limit.value_numbering import ValueNames, ValueNumbering
 from polygym.ir.expressions import (
     Binary,
     BinaryOperator,
@@ -43,8 +38,48 @@ from polygym.ir.expressions import (
     children,
 )
 from polygym.ir.scop import Statement
-from polygym.mapping.sizes import Sizes
+from polygym.mapping.sizes import Sizes, at_sizes
+from polygym.poly.dependences import sets_of
 from polygym.poly.isl_budget import attempt_bounded
+from polygym.poly.isl_values import count_points, isl_text
+
+
+def count_points_at_least(points_set: isl.Set, sizes: Sizes) -> int:
+    """Return how many points a set has at given sizes, or 0 where isl does not come to an end.
+
+    >>> count_points_at_least(isl.Set("[n] -> { [A[i] -> B[j]] : 0 <= j <= i < n }"), {"n": 1000})
+    500500
+    """
+    try:
+        with attempt_bounded(MAX_OPERATIONS):
+            flat = _without_determined_dimensions(points_set.flatten().reset_tuple_id().coalesce())
+            return _count_points(isl_text(flat), tuple(sorted(sizes.items())))
+    except isl.Error:
+        return 0
+
+
+def _without_determined_dimensions(found: isl.Set) -> isl.Set:
+    """Return a set with as many points, without the dimensions that the others say.
+
+    >>> _without_determined_dimensions(isl.Set("[n] -> { [i, j, i + j] : 0 <= j <= i < n }"))
+    Set("[n] -> { [i, j] : i < n and 0 <= j <= i }")
+    """
+    for place in reversed(range(found.dim(isl.dim_type.set))):
+        if found.identity().project_out(isl.dim_type.out, place, 1).is_injective():
+            found = found.project_out(isl.dim_type.set, place, 1)
+    return found.coalesce()
+
+
+@lru_cache(maxsize=512)
+def _count_points(text: str, sizes: tuple[tuple[str, int], ...]) -> int:
+    known = count_instances_exactly(text, dict(sizes))
+    return count_points(at_sizes(isl.Set(text), dict(sizes))) if known is None else known
+
+
+def count_union_points_at_least(points_set: isl.UnionSet, sizes: Sizes) -> int:
+    """Return how many points the sets of a union have together."""
+    return sum(count_points_at_least(part, sizes) for part in sets_of(points_set))
+
 
 # Integers narrower than this have instructions that do many things at once.
 _NARROW_BITS = 32
@@ -57,8 +92,8 @@ class _OperatorUse:
     live: isl.Set
     operation: TypedOperation
     form: str
-    forms: FormTexts | None
-    operands: ValueNames
+    forms: expression_forms.FormTexts | None
+    operands: expression_forms.ValueNames
 
 
 @dataclass(slots=True)
@@ -67,12 +102,15 @@ class OperationCounter:
 
     flows: ValueFlows
     sizes: Sizes
-    _names: ValueNumbering = field(init=False)
-    _forms: ExpressionForms = field(init=False)
+    _names: expression_forms.ValueNumbering = field(init=False)
+    _forms: expression_forms.ExpressionForms = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without a name."""
-        self._names, self._forms = ValueNumbering(self.flows), ExpressionForms(self.flows)
+        self._names, self._forms = (
+            expression_forms.ValueNumbering(self.flows),
+            expression_forms.ExpressionForms(self.flows),
+        )
 
     def operations(self) -> Counter[TypedOperation]:
         """Return how many operations of each kind there are."""
@@ -102,7 +140,9 @@ class OperationCounter:
             for kind in kinds:
                 operation = self._operation(statement, node, kind)
                 forms, operands = self._forms.of(statement, node), self._operands(statement, node)
-                yield _OperatorUse(live, operation, expression_form(node), forms, operands)
+                yield _OperatorUse(
+                    live, operation, expression_forms.expression_form(node), forms, operands
+                )
                 if operation.type.is_integer and operation.type.bits < _NARROW_BITS:
                     return
 
@@ -138,10 +178,10 @@ class OperationCounter:
         floating = operand.type.is_floating
         return TypedOperation(kind, lane_type(self.flows.scop, statement, floating=floating))
 
-    def _operands(self, statement: Statement, node: Expression) -> ValueNames:
+    def _operands(self, statement: Statement, node: Expression) -> expression_forms.ValueNames:
         """Return the names of all that an operator works on, in the order of its form."""
 
-        def origin(one: ReadLeaf) -> str:
+        def origin(one: expression_forms.ReadLeaf) -> str:
             if isinstance(one, IteratorValue):
                 return one.name
             leaf = self.flows.certain_reads.get((statement.name, one.access))
@@ -149,7 +189,7 @@ class OperationCounter:
 
         named = []
         full = True
-        for read_leaf in form_operands(node, origin):
+        for read_leaf in expression_forms.form_operands(node, origin):
             if isinstance(read_leaf, IteratorValue):
                 named.append(self._names.of_iterators(statement, [read_leaf.name]))
             elif leaf := self.flows.certain_reads.get((statement.name, read_leaf.access)):
@@ -157,7 +197,7 @@ class OperationCounter:
             else:
                 full = False  # in the arm of a condition: nobody knows
         value_names = self._names.tuple_of(statement, named)
-        return ValueNames(value_names.names, value_names.is_exact and full)
+        return expression_forms.ValueNames(value_names.names, value_names.is_exact and full)
 
     def _count_distinct(self, uses: list[_OperatorUse]) -> int:
         """Return how many different tuples operators of one form have together, or fewer."""
@@ -206,7 +246,7 @@ def _group_by_operands(uses: list[tuple[_OperatorUse, isl.UnionSet]]) -> list[li
 
 def _group_by_form(uses: Sequence[_OperatorUse]) -> list[list[_OperatorUse]]:
     """Return groups of operators; those of two groups have no form in common."""
-    groups: list[tuple[list[_OperatorUse], FormTexts | None]] = []
+    groups: list[tuple[list[_OperatorUse], expression_forms.FormTexts | None]] = []
     for use in uses:
         members, forms = [use], use.forms
         apart = []

@@ -24,14 +24,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.ir.expressions import (
-    Access,
-    Conditional,
-    Expression,
-    Load,
-    Update,
-    children,
-)
+from polygym.ir import expressions
 from polygym.ir.scop import Scop, Statement
 from polygym.mapping.sizes import Sizes
 from polygym.poly.dependences import flow_sources, maps_of, original_order, sets_of
@@ -57,7 +50,7 @@ class CertainRead:
     """
 
     statement: str
-    access: Access
+    access: expressions.Access
     sources: isl.UnionMap | None
     live_in: isl.UnionMap | None
 
@@ -71,7 +64,7 @@ class ValueFlows:
     """
 
     scop: Scop
-    certain_reads: Mapping[tuple[str, Access], CertainRead]
+    certain_reads: Mapping[tuple[str, expressions.Access], CertainRead]
     live: Mapping[str, isl.Set]
     last_writes: isl.UnionMap
 
@@ -80,23 +73,25 @@ class ValueFlows:
         return tuple(read for (name, _), read in self.certain_reads.items() if name == statement)
 
 
-def certain_nodes(expression: Expression) -> Iterator[Expression]:
+def certain_nodes(expression: expressions.Expression) -> Iterator[expressions.Expression]:
     """Yield the nodes that are evaluated in any case, parents first."""
     yield expression
     match expression:
-        case Conditional(condition=condition):
+        case expressions.Conditional(condition=condition):
             yield from certain_nodes(condition)
             return
-        case Update(condition=condition) if condition is not None:
+        case expressions.Update(condition=condition) if condition is not None:
             yield from certain_nodes(condition)
             return
-    for child in children(expression):
+    for child in expressions.children(expression):
         yield from certain_nodes(child)
 
 
-def certain_reads(statement: Statement) -> tuple[Access, ...]:
+def certain_reads(statement: Statement) -> tuple[expressions.Access, ...]:
     """Return the accesses of the reads that every instance performs, each once."""
-    accesses = (node.access for node in certain_nodes(statement.body) if isinstance(node, Load))
+    accesses = (
+        node.access for node in certain_nodes(statement.body) if isinstance(node, expressions.Load)
+    )
     return tuple(dict.fromkeys(access for access in accesses if not access.gathered))
 
 
@@ -107,7 +102,7 @@ def find_value_flows(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> ValueF
     """
     context = isl.Set(scop.context).intersect(_size_region(sizes))
     order = original_order(scop)
-    leaves: dict[tuple[str, Access], CertainRead] = {}
+    leaves: dict[tuple[str, expressions.Access], CertainRead] = {}
     final = isl.UnionMap("{ }")
     for array in dict.fromkeys(_arrays(scop)):
         writes = _writes(scop, array)
@@ -146,7 +141,7 @@ def _writes(scop: Scop, array: str) -> isl.UnionMap:
     return union_map
 
 
-def _restricted(statement: Statement, access: Access) -> isl.UnionMap:
+def _restricted(statement: Statement, access: expressions.Access) -> isl.UnionMap:
     return isl.UnionMap(access.relation).intersect_domain(isl.UnionSet(statement.domain))
 
 
@@ -163,7 +158,7 @@ def _certain_reads_of(
     if not wanted:
         return
     if any(
-        statement.write.array == array and isinstance(statement.body, Update)
+        statement.write.array == array and isinstance(statement.body, expressions.Update)
         for statement in scop.statements
     ):
         for name, access, _ in wanted:

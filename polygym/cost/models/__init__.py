@@ -2,8 +2,7 @@
 
 ``cost_model`` is the interface; ``boosted_trees`` (``tree_inference``) and ``tree_gru`` implement
 it. ``score_network`` is what policies learn by; ``correction`` adds one program's own
-measurements. ``model_files`` reads, ``model_choice`` chooses, ``cross_validation`` judges;
-``pretrained`` is shipped.
+measurements. ``pretrained`` reads and chooses models, ``cross_validation`` judges them.
 """
 
 __all__: list[str] = []

@@ -26,15 +26,8 @@ import numpy as np
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.features.loops.nests import Floats
-from polygym.cost.models.boosted_tree_files import BoostedTreeFile
-from polygym.cost.models.cost_model import (
-    SCORE_NOISE,
-    ModelCard,
-    ModelKind,
-    Objective,
-    TrainingSamples,
-    bootstrap_samples,
-)
+from polygym.cost.models import cost_model
+from polygym.cost.models.tree_inference import BoostedTreeFile
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 
@@ -54,7 +47,7 @@ class BoostedTreeOptions:
     more, and together are smoother where there are few rows.
     """
 
-    objective: Objective = Objective.RANK
+    objective: cost_model.Objective = cost_model.Objective.RANK
     rounds: int = 300
     leaves: int = 31
     learning_rate: float = 0.06
@@ -74,11 +67,11 @@ class BoostedTrees:
     """An ensemble of boosted trees."""
 
     members: tuple[Any, ...]
-    model_card: ModelCard
+    model_card: cost_model.ModelCard
     feature_names: tuple[str, ...] = FEATURE_NAMES
 
     @property
-    def card(self) -> ModelCard:
+    def card(self) -> cost_model.ModelCard:
         """What it is made of."""
         return self.model_card
 
@@ -130,9 +123,9 @@ def _booster(text: str) -> Any:
 
 
 def train_boosted_trees(
-    samples: TrainingSamples,
+    samples: cost_model.TrainingSamples,
     options: BoostedTreeOptions = BoostedTreeOptions(),
-    card: ModelCard | None = None,
+    card: cost_model.ModelCard | None = None,
     base_scores: Floats | None = None,
 ) -> BoostedTrees:
     """Grow trees; on top of ``base_scores`` where other scores are to be corrected.
@@ -144,8 +137,8 @@ def train_boosted_trees(
         raise InputError(f"training: expected at least 4 rows, found {len(samples)}")
     started = time.monotonic()
     members = _grow_ensemble(samples, options, base_scores)
-    about = card or ModelCard(
-        ModelKind.TREES.value, options.objective.value, len(samples), 0, 0, options.seed
+    about = card or cost_model.ModelCard(
+        cost_model.ModelKind.TREES.value, options.objective.value, len(samples), 0, 0, options.seed
     )
     return BoostedTrees(members, replace(about, seconds=time.monotonic() - started))
 
@@ -161,11 +154,13 @@ def expect_lightgbm() -> None:
 
 
 def _grow_ensemble(
-    samples: TrainingSamples, options: BoostedTreeOptions, base: Floats | None
+    samples: cost_model.TrainingSamples, options: BoostedTreeOptions, base: Floats | None
 ) -> tuple[Any, ...]:
     """Return the members, each grown on a bootstrap sample where there are several."""
     result = []
-    for member, rows in enumerate(bootstrap_samples(len(samples), options.members, options.seed)):
+    for member, rows in enumerate(
+        cost_model.bootstrap_samples(len(samples), options.members, options.seed)
+    ):
         begin = None if base is None else base[rows]
         own = replace(options, seed=options.seed + member)
         result.append(_grow_trees(samples.select(rows), own, begin))
@@ -173,7 +168,7 @@ def _grow_ensemble(
 
 
 def _grow_trees(
-    samples: TrainingSamples, options: BoostedTreeOptions, base: Floats | None = None
+    samples: cost_model.TrainingSamples, options: BoostedTreeOptions, base: Floats | None = None
 ) -> Any:
     """Return trees that add up to the scores, from ``base_scores`` on."""
     expect_lightgbm()
@@ -196,9 +191,9 @@ def _grow_trees(
         "verbosity": -1,
     }
     match options.objective:
-        case Objective.REGRESSION:
+        case cost_model.Objective.REGRESSION:
             parameters["objective"] = "huber"
-        case Objective.RANK:
+        case cost_model.Objective.RANK:
             parameters["objective"] = _PairGradient(scores, samples.cases, options.top_weight)
     data = lightgbm.Dataset(samples.features, scores, init_score=base, free_raw_data=False)
     return lightgbm.train(parameters, data, options.rounds)
@@ -230,7 +225,7 @@ class _PairGradient:
 
 def _pair_weights(scores: Floats, top: float) -> Floats:
     """Return what the pairs of a case weigh, the faster one by rows; on average 1."""
-    faster = (scores[:, None] - scores[None, :]) > SCORE_NOISE
+    faster = (scores[:, None] - scores[None, :]) > cost_model.SCORE_NOISE
     floats: Floats = faster * np.exp2(top * (scores - scores.max()))[:, None]
     floats *= faster.sum() / max(1e-9, float(floats.sum()))
     return floats

@@ -6,7 +6,7 @@ first has been measured to be twice as fast, so its scores should be half apart 
 their mean: the own model learns 0.5 and -0.5. Without another model the own one stands alone.
 
 Rows may have more columns than features: the own model sees all of them, the other one those that
-mean the same for every program (:mod:`polygym.cost.features.candidates.mapping_columns`).
+mean the same for every program (:mod:`polygym.cost.features.candidates.candidate_vector`).
 """
 
 from dataclasses import dataclass

@@ -4,25 +4,63 @@ They are the files of the folder ``models``. On a machine like one of a model's 
 on another, one with a machine that has vectors as wide, and if there is none, the first by name.
 The machine is this one, or another where candidates are measured elsewhere
 (:class:`TargetMachine`).
+
+Models in files: which kind a file has is told by how it begins.
+
+Trees are packed by gzip; a tree-gru is NumPy's archive, which is a zip file.
+
+Choice of the model to ask: the one that comes with polygym, or the one of a file.
 """
 
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from polygym.cost.models.boosted_trees import BoostedTrees
-from polygym.cost.models.cost_model import ModelCard
-from polygym.cost.models.model_files import model_file_digest
+from polygym.cost.models.cost_model import CostModel, ModelCard
+from polygym.cost.models.tree_gru import TreeGRU
 from polygym.cost.models.tree_inference import TreeInference
 from polygym.errors import InputError
 from polygym.mapping.machine import Machine, this_machine
 from polygym.pickling import pickle_by_name
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint, machine_fingerprint
+
+_GZIP, _ZIP = b"\x1f\x8b", b"PK"
+
+
+def model_file_digest(path: Path) -> str:
+    """Return a word that is another one for another model.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def load_model(path: Path) -> BoostedTrees | TreeGRU:
+    """Read a model of any kind.
+
+    Raises:
+        InputError: the file is no model, one of another version of features, or what its kind
+            needs is not installed.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(2)
+    except OSError as error:
+        raise InputError(f"{path}: expected a model, found: {error}") from None
+    if begin == _GZIP:
+        return BoostedTrees.load(path)
+    if begin == _ZIP:
+        return TreeGRU.load(path)
+    raise InputError(f"{path}: expected a model of trees or a tree-gru, found neither")
+
 
 DATA_FOLDER = Path(__file__).parents[1] / "data"
 
@@ -139,3 +177,64 @@ def _read_card(file: Path) -> ModelCard:
         return ModelCard.from_json(document["card"])
     except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as error:
         raise InputError(f"{file}: expected a model, found: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model's file; the model that comes with polygym where none is named.
+
+    What the file holds is looked at here, since it may hold another model later. ``target`` is the
+    machine that the model that comes with polygym is for, None for this one.
+
+    Raises:
+        InputError: there is no such file.
+    """
+
+    file: str = ""
+    file_digest: str = field(init=False)
+    target: TargetMachine | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Look at what the file holds."""
+        object.__setattr__(self, "file_digest", self._compute_digest())
+
+    @property
+    def digest(self) -> str:
+        """A word that is another one for another model; empty in a package without one."""
+        return self.file_digest or pretrained_digest(self.target)
+
+    def load(self) -> CostModel | None:
+        """Return the model; None where polygym comes without one.
+
+        Raises:
+            InputError: the file holds none, or another one by now, or what reads it is missing.
+        """
+        result = load_model(Path(self.file)) if self.file else pretrained_model(self.target)
+        if self._compute_digest() != self.file_digest:
+            raise InputError(f"{self.file}: expected the model of the beginning, found another")
+        return result
+
+    def expect_model(self) -> CostModel:
+        """Return the model.
+
+        Raises:
+            InputError: there is none, or what reads it is missing.
+        """
+        if not self.file:
+            expect_model_path(self.target)
+        cost_model = self.load()
+        assert cost_model is not None
+        return cost_model
+
+    def _compute_digest(self) -> str:
+        """Return which model the file holds; empty where none is named."""
+        if not self.file:
+            return ""
+        try:
+            return model_file_digest(Path(self.file))
+        except OSError as error:
+            raise InputError(f"{self.file}: expected a model, found: {error}") from None
+
+
+PRETRAINED = ModelChoice()
+"""The model that comes with polygym."""

@@ -14,12 +14,20 @@ Example: scores 1 and -1, predictions 0.5 and 0.5. One pair, log(1 + exp(0)) = 0
 
 Inputs are standardised; their mean and deviation are the network's, and so are in the file. The
 file is NumPy's archive of plain arrays, float32, and a header in JSON; nothing in it is run.
+
+With how many threads PyTorch computes.
+
+For networks as small as those of this project one is as fast as several and always adds in the
+same order. Threads of PyTorch wait for each other busily, also for one that has no processor:
+beside other work a small training (A2C) took 14.8 CPU seconds with two and 1.6 with one, and what
+is measured meanwhile has to share the processors with them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,7 +47,6 @@ from polygym.cost.models.cost_model import (
     TrainingSamples,
     bootstrap_samples,
 )
-from polygym.cost.models.torch_threads import use_torch_threads
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.pickling import pickle_by_name
@@ -48,6 +55,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from polygym.cost.models.tree_gru_network import TreeGRUNetwork
+
+
+@contextmanager
+def use_torch_threads(count: int) -> Iterator[None]:
+    """Let PyTorch use so many threads, and as many as before afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
 
 _FORMAT = "polygym tree-gru"
 _BATCH_SIZE = 1024  # candidates that are scored together: a few MB of states

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from polygym.envs.base import observation_space_of
-from polygym.envs.end_info import INVALID_STATUS
+from polygym.envs.episode_end import INVALID_STATUS
 from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
 from polygym.graphs import library

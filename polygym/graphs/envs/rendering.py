@@ -8,8 +8,7 @@ from polygym.graphs.envs.substitution_episode import STOP, SubstitutionEpisode, 
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.text import graph_text
 from polygym.mdp.observation.arrays import Array
-from polygym.pictures.page import text_page
-from polygym.pictures.text_columns import TextColumn, TextEntry
+from polygym.pictures.page import TextColumn, TextEntry, text_page
 
 _MAX_LINES = 40
 

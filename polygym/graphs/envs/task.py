@@ -16,7 +16,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Self
 
-from polygym.envs.end_info import INVALID_STATUS
+from polygym.envs.episode_end import INVALID_STATUS
 from polygym.errors import InputError
 from polygym.graphs import library
 from polygym.graphs.costs import MeasuredCosts, NodeCosts, RooflineCosts

@@ -9,6 +9,8 @@ values only, and draw::
 
 matplotlib is imported when the first picture is drawn, and the same scene gives the same pixels.
 What is costly, enumerating the instances, is remembered for the next frame.
+
+The text beside a picture of instances: colours of statements, sizes, what is left out.
 """
 
 from __future__ import annotations
@@ -25,13 +27,11 @@ from numpy.typing import NDArray
 from polygym.errors import InputError, LimitError
 from polygym.ir.scop import Scop
 from polygym.pickling import pickle_by_name
-from polygym.pictures import style
-from polygym.pictures.page import HEIGHT, TITLE, WIDTH, new_page, pixels
+from polygym.pictures import page, style
 from polygym.pictures.scenes.instance_plot import draw_instances
 from polygym.pictures.scenes.instances import VisibleInstances, visible_instances
-from polygym.pictures.scenes.legend import draw_legend
+from polygym.pictures.scenes.plot_sizes import ParameterSizes
 from polygym.pictures.scenes.space_plot import Point, draw_space
-from polygym.pictures.text_columns import TextColumn, draw_text_columns
 from polygym.poly.dependences import dependences
 from polygym.poly.integer_vectors import Vector
 from polygym.poly.schedule import Schedule
@@ -42,7 +42,60 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["HEIGHT", "WIDTH", "Scene", "draw", "render", "save"]
+_LINE = 16.0
+
+# How wide a letter is on average, in pixels.
+_LETTER = 5.7
+
+
+def draw_legend(axes: Axes, shown: VisibleInstances, highlighted: Collection[int] = ()) -> None:
+    """Write the legend of instances; whatever the axes showed is lost."""
+    width, height = style.use_pixel_coordinates(axes)
+    y = height - 26
+    for number, statement in enumerate(shown.statements):
+        _swatch(axes, y, style.STATEMENTS[number])
+        head = f"{statement.name}[{', '.join(statement.iterators)}]"
+        style.write(axes, (22, y), head, bold=True)
+        y -= _LINE - 1
+        limit = int((width - 30) / _LETTER)
+        text = style.drawable_text(statement.text, limit)
+        style.write(axes, (22, y), text, size=style.SMALL, color=style.FAINT_INK)
+        y -= _LINE + 1
+    y -= 6
+    for line in _legend_notes(shown, highlighted):
+        text = style.drawable_text(line, int((width - 16) / _LETTER))
+        style.write(axes, (8, y), text, size=style.SMALL)
+        y -= _LINE - 2.5
+
+
+def sizes_text(sizes: ParameterSizes) -> str:
+    """Return parameter values as text, those that are equal together.
+
+    >>> sizes_text((("m", 4), ("n", 4), ("k", 2)))
+    'm = n = 4, k = 2'
+    """
+    names: dict[int, list[str]] = {}
+    for name, value in sizes:
+        names.setdefault(value, []).append(name)
+    return ", ".join(" = ".join([*group, str(value)]) for value, group in names.items())
+
+
+def _legend_notes(shown: VisibleInstances, highlighted: Collection[int]) -> list[str]:
+    """Say at which sizes, what an arrow is, and what is left out."""
+    remarks = []
+    if shown.sizes:
+        remarks.append(sizes_text(shown.sizes))
+    remarks += shown.notes
+    if shown.arrows:
+        remarks.append("a → b: a must run before b")
+    if any(pairs and index in highlighted for index, pairs in shown.by_dependence):
+        remarks.append("red: the dependence looked at")
+    return remarks
+
+
+def _swatch(axes: Axes, y: float, color: str) -> None:
+    axes.scatter([12], [y], s=34, c=[color], marker="o", edgecolors="none", clip_on=False)
+
 
 # The height of the space, the width of the legend, as parts of the whole.
 _SPACE_HEIGHT, _LEGEND_WIDTH = 0.435, 0.27
@@ -71,12 +124,12 @@ class Scene:
     schedule: Schedule | None = None
     highlighted: tuple[int, ...] = ()
     parameters: tuple[tuple[str, int], ...] | None = None
-    text_columns: tuple[TextColumn, ...] = ()
+    text_columns: tuple[page.TextColumn, ...] = ()
 
 
 def render(scene: Scene) -> NDArray[np.uint8]:
     """Return the picture as an array of height × width × 3 bytes: red, green, blue."""
-    return pixels(draw(scene))
+    return page.pixels(draw(scene))
 
 
 def save(scene: Scene, path: str | PathLike[str]) -> None:
@@ -99,11 +152,11 @@ def save(scene: Scene, path: str | PathLike[str]) -> None:
 
 def draw(scene: Scene) -> Figure:
     """Return the picture as a figure that belongs to nobody else."""
-    figure = new_page(scene.title)
+    figure = page.new_page(scene.title)
     _draw_program(figure, scene)
     lower = figure.add_axes((0.0, 0.0, 1.0, _SPACE_HEIGHT))
     if scene.text_columns:
-        draw_text_columns(lower, scene.text_columns)
+        page.draw_text_columns(lower, scene.text_columns)
     else:
         _draw_space(lower, scene)
     return figure
@@ -111,7 +164,7 @@ def draw(scene: Scene) -> Figure:
 
 def _draw_program(figure: Figure, scene: Scene) -> None:
     """Draw the upper half: instances by loops, by time if there is a schedule, and the legend."""
-    bottom, height = _SPACE_HEIGHT, 1 - TITLE - _SPACE_HEIGHT
+    bottom, height = _SPACE_HEIGHT, 1 - page.TITLE - _SPACE_HEIGHT
     room = 1 - _LEGEND_WIDTH
     share = room if scene.schedule is None else room / 2
     left = figure.add_axes((0.0, bottom, share, height))

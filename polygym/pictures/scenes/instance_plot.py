@@ -5,23 +5,147 @@ loops (the iteration domain) or by a schedule's time. A statement in fewer loops
 stands just before the range of the missing ones: in y = Ax, S[i] is drawn at j = -1, from where its
 arrows point to T[i, 0]. Statements that would share a place are drawn side by side, a few pixels
 apart.
+
+The axes of a picture of instances: the edges of the range, with values and names along them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from polygym.pictures import style
-from polygym.pictures.scenes.arrow_shapes import ArrowShape, arrow_shape, points_array
-from polygym.pictures.scenes.frame import draw_frame
-from polygym.pictures.scenes.instances import VisibleInstances
-from polygym.pictures.scenes.projection import PixelBox, PixelPoint, Projection, fit_projection
-from polygym.pictures.scenes.transitive_reduction import Pair
+from polygym.pictures.scenes import projection
+from polygym.pictures.scenes.instances import Pair, VisibleInstances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MAX_VALUES = 9
+
+# Letters keep this distance from what they belong to, and are so wide, in pixels.
+_LABEL_GAP = 9.0
+_LETTER = 6.5
+
+
+def draw_frame(
+    axes: Axes,
+    surface: projection.Projection,
+    names: Sequence[str],
+    values: Sequence[Sequence[int]],
+    margin: float,
+) -> None:
+    """Draw the range of a plane; ``values`` has the sorted values to be written on each axis.
+
+    ``margin`` is how far dots stand from the places that they mark; letters keep away from these.
+    """
+    _draw_edges(axes, surface, margin)
+    away = margin + _LABEL_GAP
+    for axis, (name, found) in enumerate(zip(names, values, strict=True)):
+        texts = [str(value) for value in evenly_chosen(found)]
+        _draw_values(axes, surface, axis, evenly_chosen(found), away)
+        _draw_name(axes, surface, axis, name, away, max(map(len, texts), default=0))
+
+
+def evenly_chosen(values: Sequence[int], most: int = _MAX_VALUES) -> tuple[int, ...]:
+    """Return at most so many of the values, evenly chosen, the first among them.
+
+    >>> evenly_chosen((0, 1, 2, 3, 4), 3)
+    (0, 2, 4)
+    """
+    step = max(1, -(-len(values) // most))
+    return tuple(values[::step])
+
+
+def _draw_edges(axes: Axes, surface: projection.Projection, margin: float) -> None:
+    """Draw a line under one axis, a frame around two, the edges of a box for three."""
+    from matplotlib.collections import LineCollection
+
+    count = len(surface.steps)
+    around = margin if count == 2 else 0.0
+    lines = []
+    for axis in range(count):
+        for others in product((False, True), repeat=count - 1):
+            first, last = (
+                _outer_corner(surface, (*others[:axis], end, *others[axis:]), around)
+                for end in (False, True)
+            )
+            lines.append((first, last))
+    axes.add_collection(
+        LineCollection(lines, colors=style.GRID, linewidths=0.8, zorder=1), autolim=False
+    )
+
+
+def _outer_corner(
+    surface: projection.Projection, ends: tuple[bool, ...], margin: float
+) -> projection.PixelPoint:
+    """Return a corner, moved outwards by a margin."""
+    x, y = surface.corner(*ends)
+    if not margin:
+        return x, y
+    return x + (margin if ends[0] else -margin), y + (margin if ends[-1] else -margin)
+
+
+def _labeled_edge(
+    surface: projection.Projection, axis: int, away: float
+) -> tuple[list[bool], projection.PixelPoint, tuple[str, str]]:
+    """Return the edge that bears an axis' letters: its first corner, the way out, the alignment.
+
+    The first axis has its letters below and the last one to the left; the one that goes into the
+    depth has them to the right of the lower right edge.
+    """
+    ends = [False] * len(surface.steps)
+    if axis == 0:
+        return ends, (0.0, -away), ("center", "center")
+    if axis == len(surface.steps) - 1:
+        return ends, (-away, 0.0), ("right", "center")
+    ends[0] = True
+    return ends, (away, -4.0), ("left", "center")
+
+
+def _draw_values(
+    axes: Axes, surface: projection.Projection, axis: int, values: Sequence[int], away: float
+) -> None:
+    ends, (right, up), align = _labeled_edge(surface, axis, away)
+    corner: list[float] = [
+        high if end else low
+        for end, low, high in zip(ends, surface.lowest, surface.highest, strict=True)
+    ]
+    for value in values:
+        corner[axis] = value
+        x, y = surface.pixel(corner)
+        style.write(
+            axes,
+            (x + right, y + up),
+            str(value),
+            size=style.SMALL,
+            color=style.FAINT_INK,
+            align=align,
+        )
+
+
+def _draw_name(
+    axes: Axes, surface: projection.Projection, axis: int, name: str, away: float, letters: int
+) -> None:
+    """Write an axis' name along its middle, beyond its values of so many letters."""
+    ends, (right, up), align = _labeled_edge(surface, axis, away)
+    first = surface.corner(*ends)
+    ends[axis] = True
+    last = surface.corner(*ends)
+    x, y = (first[0] + last[0]) / 2 + right, (first[1] + last[1]) / 2 + up
+    rotation = 0
+    if axis == 0:
+        y -= 14
+    elif axis == len(surface.steps) - 1:
+        x, align, rotation = x - _LETTER * letters - 4, ("center", "bottom"), 90
+    else:
+        x, y = x + _LETTER * letters + 4, y - 8
+    style.write(
+        axes, (x, y), name, bold=True, color=style.FAINT_INK, align=align, rotation=rotation
+    )
+
 
 _RADIUS = 3.6
 
@@ -53,7 +177,7 @@ def draw_instances(
     margin = _RADIUS + 3 + _LANE_WIDTH * max(lanes.values()) / 2
     # The name of the axis that goes into the depth stands to the right of everything.
     right = _RIGHT + (6.0 * len(shown.axes[1]) if len(shown.axes) == 3 else 0.0)
-    box = PixelBox(
+    box = projection.PixelBox(
         _LEFT + margin,
         _BOTTOM + margin,
         width - _LEFT - right - 2 * margin,
@@ -62,7 +186,7 @@ def draw_instances(
     if len(shown.axes) == 1:
         surface, spots = _in_rows(shown, lowest, highest, box)
     else:
-        surface = fit_projection(lowest, highest, box)
+        surface = projection.fit_projection(lowest, highest, box)
         spots = _side_by_side(shown, surface, lanes)
     values = [_values(shown, axis) for axis in range(len(shown.axes))]
     draw_frame(axes, surface, shown.axes, values, margin)
@@ -108,8 +232,8 @@ def _statement_lanes(shown: VisibleInstances) -> dict[int, int]:
 
 
 def _side_by_side(
-    shown: VisibleInstances, surface: Projection, lanes: dict[int, int]
-) -> list[PixelPoint]:
+    shown: VisibleInstances, surface: projection.Projection, lanes: dict[int, int]
+) -> list[projection.PixelPoint]:
     """Return the dots' spots; lanes are next to each other on a falling diagonal."""
     count = max(lanes.values()) + 1
     lengths = [abs(right) + abs(up) for right, up in surface.steps if right or up]
@@ -125,10 +249,13 @@ def _side_by_side(
 
 
 def _in_rows(
-    shown: VisibleInstances, lowest: tuple[int, ...], highest: tuple[int, ...], box: PixelBox
-) -> tuple[Projection, list[PixelPoint]]:
+    shown: VisibleInstances,
+    lowest: tuple[int, ...],
+    highest: tuple[int, ...],
+    box: projection.PixelBox,
+) -> tuple[projection.Projection, list[projection.PixelPoint]]:
     """Return the plane and spots of a picture with one axis: a row for every statement."""
-    surface = fit_projection(lowest, highest, box)
+    surface = projection.fit_projection(lowest, highest, box)
     surface = replace(surface, origin=(surface.origin[0], box.bottom))
     rows = len(shown.statements)
     gap = min(70.0, box.height / (rows + 1))
@@ -140,8 +267,8 @@ def _in_rows(
     return surface, spots
 
 
-def _draw_dots(axes: Axes, shown: VisibleInstances, spots: Sequence[PixelPoint]) -> None:
-    places = points_array(spots)
+def _draw_dots(axes: Axes, shown: VisibleInstances, spots: Sequence[projection.PixelPoint]) -> None:
+    places = projection.points_array(spots)
     colours = [style.STATEMENTS[dot.statement] for dot in shown.dots]
     diameter = 2 * _RADIUS * 72 / axes.figure.dpi
     axes.scatter(
@@ -160,7 +287,7 @@ def _draw_dots(axes: Axes, shown: VisibleInstances, spots: Sequence[PixelPoint])
 def _draw_arrows(
     axes: Axes,
     shown: VisibleInstances,
-    spots: Sequence[PixelPoint],
+    spots: Sequence[projection.PixelPoint],
     pairs: Sequence[Pair],
     *,
     stands_out: bool,
@@ -170,16 +297,16 @@ def _draw_arrows(
 
     if not pairs:
         return
-    dots = points_array(spots)
+    dots = projection.points_array(spots)
     is_row = len(shown.axes) == 1
-    shapes: list[ArrowShape] = []
+    shapes: list[projection.ArrowShape] = []
     colours = []
     for source, sink in pairs:
         before, after = shown.dots[source].statement, shown.dots[sink].statement
         # In a row arrows bow above the dots, far ones no higher than near ones.
         distance = abs(spots[source][0] - spots[sink][0])
         bend = min(0.28, _MAX_BEND / max(distance, 1.0)) if is_row and before == after else 0.0
-        shapes.append(arrow_shape(spots[source], spots[sink], dots, _RADIUS + 1, bend))
+        shapes.append(projection.arrow_shape(spots[source], spots[sink], dots, _RADIUS + 1, bend))
         colours.append(style.STATEMENTS[before] if before == after else style.ARROW)
     if stands_out:
         colours = [style.HIGHLIGHT] * len(shapes)

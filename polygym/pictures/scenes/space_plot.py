@@ -9,27 +9,246 @@ is being decided is orange, and the point that is being built is the thick line 
   the same for the same ray, so that lines that coincide look like a bundle and not like one.
 * Large values are drawn on a logarithmic scale (:mod:`polygym.pictures.fit_scale`).
 * The coordinates' names are thinned out until they are readable.
+
+The sheet of parallel coordinates: a line for every coordinate, what it is, and the values.
+
+Coordinates stand in the order of :class:`polygym.poly.spaces.coordinates.CoordinateLayout`:
+iterators, parameters, constants, each kind a band. Their names stand below, upright when they would
+overlap, and only every second, third … of them when they would overlap even so.
+
+The vertical scale of parallel coordinates: exact numbers of any size to pixels.
+
+Values up to ten are drawn to scale. If there are larger ones, all are drawn at
+
+    sgn(v)·log₂(1 + |v|),
+
+which is 0, 1, 2, 3 for v = 0, 1, 3, 7: close to linear where most coefficients are, and with room
+for those of twenty digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, floor, log2
 from typing import TYPE_CHECKING, TypeAlias
 
 from polygym.pictures import style
-from polygym.pictures.scenes.parallel_coordinates import (
-    CoordinateSheet,
-    coordinate_sheet,
-    draw_coordinates,
-)
-from polygym.pictures.scenes.value_scale import Value, ValueScale, fit_scale
+from polygym.pictures.scenes.projection import PixelBox
 from polygym.poly.integer_vectors import Vector
-from polygym.poly.spaces.coordinates import CoordinateLayout
+from polygym.poly.spaces.coordinates import Coordinate, CoordinateKind, CoordinateLayout
 from polygym.poly.spaces.generators import RationalPoint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Value: TypeAlias = int | Fraction
+
+_MAX_LINEAR = 10
+_MAX_TICKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ValueScale:
+    """Where 0 is drawn, how many pixels a step has, and the range of the values."""
+
+    zero: float
+    step: float
+    least: int
+    most: int
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether there are values too large to be drawn to scale."""
+        return max(-self.least, self.most) > _MAX_LINEAR
+
+    def height(self, value: Value) -> float:
+        """Return how high a value is drawn."""
+        return self.zero + self.step * (signed_log(value) if self.is_logarithmic else float(value))
+
+    def ticks(self) -> tuple[int, ...]:
+        """Return the values to be written beside the scale, ascending."""
+        if not self.is_logarithmic:
+            stride = max(1, ceil((self.most - self.least) / _MAX_TICKS))
+            first = ceil(self.least / stride) * stride
+            return tuple(range(first, self.most + 1, stride))
+        doublings = max(abs(self.least), self.most).bit_length()
+        # 2^k - 1 is k steps from 0.
+        stride = max(1, ceil(2 * doublings / _MAX_TICKS))
+        sizes = [2**k - 1 for k in range(stride, doublings + 1, stride)]
+        return tuple(
+            value
+            for value in (*(-size for size in reversed(sizes)), 0, *sizes)
+            if self.least <= value <= self.most
+        )
+
+
+def signed_log(value: Value) -> float:
+    """Return sgn(v)·log₂(1 + |v|); unlike floats, logarithms have room for any integer.
+
+    >>> signed_log(-3)
+    -2.0
+    """
+    size = abs(Fraction(value)) + 1
+    steps = log2(size.numerator) - log2(size.denominator)
+    return steps if value >= 0 else -steps
+
+
+def fit_scale(vectors: Iterable[Sequence[Value]], bottom: float, height: float) -> ValueScale:
+    """Return the scale on which all values, and -1 to 1, have room between two heights."""
+    values = [value for vector in vectors for value in vector]
+    least = min(-1, floor(min(values, default=0)))
+    most = max(1, ceil(max(values, default=0)))
+    draft = ValueScale(0.0, 1.0, least, most)
+    low, high = draft.height(least), draft.height(most)
+    margin = 0.05 * (high - low) + 0.25
+    step = height / (high - low + 2 * margin)
+    return ValueScale(bottom + (margin - low) * step, step, least, most)
+
+
+def tick_text(value: int) -> str:
+    """Return a value as a short text: powers of two stand for the large ones.
+
+    >>> tick_text(-7), tick_text(2**20 - 1)
+    ('-7', '2^20')
+    """
+    if abs(value) < 10_000:
+        return str(value)
+    return f"{'-' if value < 0 else ''}2^{abs(value).bit_length()}"
+
+
+_LEFT, _RIGHT, _TOP = 44.0, 12.0, 40.0
+
+# Names closer than this would overlap: upright ones, and those that lie.
+_UPRIGHT, _HORIZONTAL = 11.0, 34.0
+
+_LETTER = 6.2
+_MAX_NAME_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinateSheet:
+    """Where the coordinates of a layout are drawn: ``gap`` pixels apart, in a box."""
+
+    layout: CoordinateLayout
+    names: tuple[str, ...]
+    box: PixelBox
+    gap: float
+    has_upright_names: bool
+
+    @property
+    def xs(self) -> list[float]:
+        """The coordinates' places from the left."""
+        return [self.box.left + self.gap * (k + 0.5) for k in range(len(self.names))]
+
+
+def coordinate_sheet(
+    layout: CoordinateLayout, iterators: Mapping[str, Sequence[str]], width: float, height: float
+) -> CoordinateSheet:
+    """Return the sheet of a layout that fills a picture of so many pixels."""
+    names = coordinate_names(layout, iterators)
+    across = width - _LEFT - _RIGHT
+    gap = across / max(1, len(names))
+    longest = min(_MAX_NAME_LENGTH, max(map(len, names), default=1))
+    upright = gap < max(_HORIZONTAL, _LETTER * (longest + 1))
+    bottom = 12.0 + (_LETTER * longest if upright else 14.0)
+    box = PixelBox(_LEFT, bottom, across, height - bottom - _TOP)
+    return CoordinateSheet(layout, names, box, gap, upright)
+
+
+def draw_coordinates(axes: Axes, shown: CoordinateSheet, heights: ValueScale) -> None:
+    """Draw everything but the vectors."""
+    _draw_bands(axes, shown)
+    _draw_values(axes, shown, heights)
+    _draw_names(axes, shown)
+
+
+def coordinate_names(
+    layout: CoordinateLayout, iterators: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Return the names of the coordinates: ``T.j`` for an iterator, ``T.n``, and ``T.1``."""
+
+    def name(one: Coordinate) -> str:
+        match one.kind:
+            case CoordinateKind.ITERATOR:
+                return f"{one.statement}.{iterators[one.statement][one.index]}"
+            case CoordinateKind.PARAMETER:
+                return f"{one.statement}.{layout.parameters[one.index]}"
+            case CoordinateKind.CONSTANT:
+                return f"{one.statement}.1"
+
+    return tuple(name(coordinate) for coordinate in layout.coordinates())
+
+
+def _draw_bands(axes: Axes, shown: CoordinateSheet) -> None:
+    """Draw what belongs together: a band for iterators, parameters and constants, and its name."""
+    from matplotlib.patches import Rectangle
+
+    box, gap = shown.box, shown.gap
+    parts = [coordinate.kind for coordinate in shown.layout.coordinates()]
+    for number, part in enumerate(CoordinateKind):
+        count = parts.count(part)
+        if not count:
+            continue
+        left, width = box.left + gap * parts.index(part), gap * count
+        band = Rectangle(
+            (left, box.bottom),
+            width,
+            box.height,
+            facecolor=style.BAND if number % 2 == 0 else style.BACKGROUND,
+            edgecolor=style.GRID,
+            linewidth=0.6,
+            zorder=0,
+        )
+        axes.add_patch(band)
+        name = f"{part.value}s"
+        if width > 6.5 * len(name):
+            style.write(
+                axes,
+                (left + width / 2, box.bottom + box.height + 8),
+                name,
+                size=style.SMALL,
+                color=style.FAINT_INK,
+                align=("center", "center"),
+            )
+
+
+def _draw_values(axes: Axes, shown: CoordinateSheet, heights: ValueScale) -> None:
+    """Draw a line for some values, that of 0 stronger, and write the values."""
+    box = shown.box
+    for value in heights.ticks():
+        y = heights.height(value)
+        style.draw_line(
+            axes, [box.left, box.left + box.width], [y, y], 1, style.GRID, 1.2 if not value else 0.6
+        )
+        style.write(
+            axes,
+            (box.left - 6, y),
+            tick_text(value),
+            size=style.SMALL,
+            color=style.FAINT_INK,
+            align=("right", "center"),
+        )
+
+
+def _draw_names(axes: Axes, shown: CoordinateSheet) -> None:
+    """Draw the coordinates' lines where there is room, and as many names as are readable."""
+    box, gap, upright = shown.box, shown.gap, shown.has_upright_names
+    step = max(1, ceil(_UPRIGHT / gap)) if upright else 1
+    for number, (name, x) in enumerate(zip(shown.names, shown.xs, strict=True)):
+        if gap >= 6:
+            style.draw_line(axes, [x, x], [box.bottom, box.bottom + box.height], 1, style.GRID, 0.6)
+        if number % step == 0:
+            style.write(
+                axes,
+                (x, box.bottom - (5 if upright else 11)),
+                style.drawable_text(name, _MAX_NAME_LENGTH),
+                size=style.SMALL,
+                align=("right", "center") if upright else ("center", "center"),
+                rotation=90 if upright else 0,
+            )
+
 
 # A vector of numbers, not all of them integers.
 Point: TypeAlias = Sequence[Value]

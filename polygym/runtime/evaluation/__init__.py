@@ -5,7 +5,6 @@
 ``compilation``         Compiled programs for the worker
 ``compile_server``      The compile server: the process that generates code for a compiler
 ``compiler``            A compiler in a process of its own, with a time limit
-``compiler_pool``       Compilers on several cores
 ``evaluation``          Evaluations
 ``evaluation_results``  Evaluations from the ends of compilations and runs, and counts of defects
 ``evaluator``           Evaluators: schedules of one program, compiled and measured

@@ -39,9 +39,8 @@ from polygym.runtime.evaluation.compilation import (
     contracted_schedule,
 )
 from polygym.runtime.evaluation.compiler import OUT_OF_MEMORY
-from polygym.runtime.worker.address_space import resident_bytes, set_soft_limit
+from polygym.runtime.worker import server_process
 from polygym.runtime.worker.job_messages import Channel, ChannelClosedError, Json
-from polygym.runtime.worker.server_process import ParentGoneError, ParentWatch, begin_server
 
 # Allocations from one search for garbage, of which there is little, to the next: with Python's own
 # 700 generating code takes a sixteenth more.
@@ -50,7 +49,7 @@ _COLLECT_AFTER = (20_000, 20, 50)
 
 def main(descriptor: int, parent: int) -> None:
     """Be a compile server for the process ``parent``, which holds the other end of the socket."""
-    watch = begin_server(parent)
+    watch = server_process.begin_server(parent)
     watcher = os.getpid()
     generator = os.fork()
     if generator == 0:
@@ -60,7 +59,7 @@ def main(descriptor: int, parent: int) -> None:
     _exit_like(_wait_for(generator, watch))
 
 
-def _wait_for(generator: int, watch: ParentWatch) -> int:
+def _wait_for(generator: int, watch: server_process.ParentWatch) -> int:
     """Return the exit code of the generator; 0 when the parent ends before it does."""
     poller = select.poll()
     # Where there are no descriptors of processes the loop looks at both from time to time.
@@ -74,7 +73,7 @@ def _wait_for(generator: int, watch: ParentWatch) -> int:
             return os.waitstatus_to_exitcode(status)
         try:
             watch.check()
-        except ParentGoneError:
+        except server_process.ParentGoneError:
             return 0
 
 
@@ -104,13 +103,13 @@ def _serve(channel: Channel) -> NoReturn:
         body, blobs = channel.receive()
         # Every demand beyond it is refused from now on. What follows depends on who is refused: an
         # exception here, or the end of the process.
-        set_soft_limit(resource.RLIMIT_AS, body["memory"])
+        server_process.set_soft_limit(resource.RLIMIT_AS, body["memory"])
         packed = blobs[0]
         if packed not in programs:
             programs = dict(list(programs.items())[-7:])
             programs[packed] = pickle.loads(packed)
         answer, result = _answer(body, programs[packed])
-        channel.send({**answer, "resident": resident_bytes()}, result)
+        channel.send({**answer, "resident": server_process.resident_bytes()}, result)
 
 
 def _answer(body: Json, program: Program) -> tuple[Json, list[bytes]]:

@@ -36,9 +36,8 @@ from polygym.runtime.evaluation.evaluation_results import (
 )
 from polygym.runtime.evaluation.measurement_rule import BASELINE_REPETITION, InterleavedRuns
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.runtime.worker.session import Session
 from polygym.runtime.worker.timing import MeasureOptions
-from polygym.runtime.worker.worker import Worker
+from polygym.runtime.worker.worker import Session, Worker
 
 __all__ = ["Evaluator", "MappedSchedule", "evaluator_for"]
 

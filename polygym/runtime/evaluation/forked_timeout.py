@@ -28,7 +28,7 @@ from typing import Any, NoReturn, TypeVar
 
 from polygym.errors import InternalError, LimitError, LongWaitWarning
 from polygym.foreign.libc import exit_with_parent
-from polygym.runtime.worker.address_space import mapped_bytes, set_soft_limit
+from polygym.runtime.worker.server_process import mapped_bytes, set_soft_limit
 
 Result = TypeVar("Result")
 

@@ -24,8 +24,8 @@ from math import ceil
 
 from polygym.runtime.worker.outcome import Ok, Outcome
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.runtime.worker.session import Session
 from polygym.runtime.worker.timing import ONCE, MeasureOptions, Repetition, TimeLimit
+from polygym.runtime.worker.worker import Session
 
 # A first look at a candidate, and how much slower than the original it may be to get a second one.
 # Never a single run: a thread that wakes up late, by some of the system's time slices, would make

@@ -5,7 +5,6 @@
 ``calibration``       Calibration
 ``loop_code``         LLVM IR of loops that measure a machine, in the form that the worker runs
 ``machine_peaks``     Peaks of a machine as values: the highest rates in a few plain loops
-``memory_loops``      Loops that move bytes from a level of the memory, to it, or both
 ====================  =========================================================================
 """
 

@@ -24,12 +24,13 @@ from polygym.errors import InputError, LimitError
 from polygym.files import cache_folder, write_atomically
 from polygym.ir.types import ScalarType
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
-from polygym.runtime.peaks import arithmetic_loops, memory_loops
+from polygym.runtime.peaks import arithmetic_loops
 from polygym.runtime.peaks.arithmetic_loops import (
     FLOATING,
     INTEGERS,
     ArithmeticLoop,
     ArithmeticStream,
+    MemoryLevel,
 )
 from polygym.runtime.peaks.loop_code import THREAD_BYTES, compile_loop
 from polygym.runtime.peaks.machine_peaks import (
@@ -39,7 +40,6 @@ from polygym.runtime.peaks.machine_peaks import (
     Peaks,
     combine_peaks,
 )
-from polygym.runtime.peaks.memory_loops import MemoryLevel
 from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.outcome import Ok
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
@@ -61,7 +61,7 @@ def measure_peaks(threads: int, tries: int = _MAX_TRIES) -> Peaks:
     """
     peaks, begin = None, time.monotonic()
     with Worker() as worker:
-        levels = memory_loops.memory_levels(
+        levels = arithmetic_loops.memory_levels(
             machine_fingerprint().caches, threads, min(_MAX_MEMORY, _free_bytes())
         )
         for _ in range(tries):
@@ -179,8 +179,8 @@ def _measure_levels(
     *caches, memory = levels
     for group in (caches, [memory]):
         size = max(memory_level.bytes_per_thread for memory_level in group)
-        chosen = tuple(memory_loops.memory_loops_for(group))
-        codes = [memory_loops.memory_loop_code(memory_loop, threads) for memory_loop in chosen]
+        chosen = tuple(arithmetic_loops.memory_loops_for(group))
+        codes = [arithmetic_loops.memory_loop_code(memory_loop, threads) for memory_loop in chosen]
         elements = threads * size // 8
         buffers = (
             Buffer("ones", ScalarType.BYTE, THREAD_BYTES * threads, compared=False),
@@ -188,7 +188,9 @@ def _measure_levels(
             Buffer("to", ScalarType.LONG, elements, compared=False),
         )
         fill = compile_loop(
-            memory_loops.fill_buffers_code(size) + "\n  ret void", threads, buffers=("from", "to")
+            arithmetic_loops.fill_buffers_code(size) + "\n  ret void",
+            threads,
+            buffers=("from", "to"),
         )
         times = dict(zip(chosen, _best_times(worker, buffers, fill, codes), strict=True))
         for level in group:

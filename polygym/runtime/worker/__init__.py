@@ -1,7 +1,6 @@
 """Runs and times of compiled code in processes of its own.
 
 =====================  ==========================================================================
-``address_space``      Memory of this process: mapped and resident bytes, and bounds on them
 ``background_load``    Background load: cores that were busy with other work during a measurement
 ``buffer_memory``      Memory of programs
 ``connection``         The parent's side of a server process: start, messages, end
@@ -13,7 +12,6 @@
 ``runner_control``     The supervisor's side of a runner: fork, job, limits, end
 ``runner_progress``    Progress of a runner, in a page of memory shared with the supervisor
 ``server_process``     The start of every server process
-``session``            Sessions
 ``supervisor``         The supervisor: the process between the parent and the measured code
 ``timing``             Repetitions and time limits of a measurement
 ``worker``             The worker: programs measured without risk to the process that asks
@@ -39,9 +37,8 @@ if TYPE_CHECKING:
         WrongOutput,
     )
     from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
-    from polygym.runtime.worker.session import Session
     from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit, WorkerOptions
-    from polygym.runtime.worker.worker import Worker
+    from polygym.runtime.worker.worker import Session, Worker
 else:
     __getattr__ = lazy_attributes(__name__)
 

@@ -181,7 +181,7 @@ def outcome_from_json(data: dict[str, Any]) -> Outcome:
     values = {name: value for name, value in data.items() if name != "status"}
     if "samples" in values:
         values["samples"] = tuple(values["samples"])
-    return cast(Outcome, _BY_STATUS[OutcomeStatus(data["status"])](**values))
+    return cast("Outcome", _BY_STATUS[OutcomeStatus(data["status"])](**values))
 
 
 class ProblemError(PolygymError):

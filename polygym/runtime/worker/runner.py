@@ -37,27 +37,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import assert_never
 
-from polygym.codegen.llvm.core.binary_interface import (
-    BROKEN_ASSUMPTION_TEXTS,
-    ENTRY_POINT,
-    FIRST_OUT_OF_RANGE,
-    OUT_OF_MEMORY,
-)
+from polygym.codegen.llvm.core import binary_interface
 from polygym.foreign.calls import address_of, argument_block, int64_array, time_cell
 from polygym.runtime import loader
-from polygym.runtime.worker.address_space import set_soft_limit
+from polygym.runtime.worker import job_messages
 from polygym.runtime.worker.buffer_memory import ReadOnlyBuffers, SharedBuffers, WorkingBuffers
-from polygym.runtime.worker.job_messages import (
-    Channel,
-    ChannelClosedError,
-    JobFailed,
-    JobFinished,
-    JobPurpose,
-    JobResult,
-    RunnerJob,
-    job_from_message,
-    job_result_to_json,
-)
 from polygym.runtime.worker.outcome import (
     DoesNotCompile,
     Outcome,
@@ -68,6 +52,7 @@ from polygym.runtime.worker.outcome import (
 from polygym.runtime.worker.output_comparison import first_difference
 from polygym.runtime.worker.problem import Buffer, CompiledProgram
 from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
+from polygym.runtime.worker.server_process import set_soft_limit
 
 # Who sets one of these has said where threads are to be.
 _USER_AFFINITY_VARIABLES = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
@@ -171,27 +156,29 @@ def runner_main(
     process's own copies of the linker's pages, which takes most of the time of its first link.
     """
     _confine(connection.fileno(), address_space)
-    channel = Channel(connection)
-    with suppress(ChannelClosedError):
+    channel = job_messages.Channel(connection)
+    with suppress(job_messages.ChannelClosedError):
         if rehearsal is not None:
             loader.load_object(rehearsal).close()
-        job = job_from_message(*channel.receive())
+        job = job_messages.job_from_message(*channel.receive())
         progress.enter(RunnerPhase.PREPARING, 0)
         try:
             verdict = execute(job, memory, progress)
         except MemoryError as error:
-            verdict = JobFailed(max(progress.program, 0), OutOfMemory(str(error)))
-        channel.send(job_result_to_json(verdict))
+            verdict = job_messages.JobFailed(max(progress.program, 0), OutOfMemory(str(error)))
+        channel.send(job_messages.job_result_to_json(verdict))
         channel.receive()
 
 
-def execute(job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress) -> JobResult:
+def execute(
+    job: job_messages.RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+) -> job_messages.JobResult:
     """Do a job in this process.
 
     Raises:
         MemoryError: the kernel refuses memory for the buffers.
     """
-    held = None if job.purpose is JobPurpose.INITIALIZE else memory.read_only
+    held = None if job.purpose is job_messages.JobPurpose.INITIALIZE else memory.read_only
     working = WorkingBuffers([buffer.size for buffer in memory.buffers], held)
     executions: list[_Execution] = []
     spreading = ThreadPlacement()
@@ -200,16 +187,16 @@ def execute(job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress) -> 
         try:
             loaded = loader.load_object(program.object_code)
         except loader.LoadError as error:
-            return JobFailed(position, DoesNotCompile(str(error)))
+            return job_messages.JobFailed(position, DoesNotCompile(str(error)))
         executions.append(_Execution(position, loaded, program, working))
     pending = executions
     while pending:
         for execution in pending:
             if outcome := execution.run_turn(job, memory, progress):
-                return JobFailed(execution.position, outcome)
+                return job_messages.JobFailed(execution.position, outcome)
             spreading.update()  # the first run has started the threads
         pending = [item for item in pending if not job.repetition.is_enough(item.samples)]
-    return JobFinished(tuple(tuple(execution.samples) for execution in executions))
+    return job_messages.JobFinished(tuple(tuple(execution.samples) for execution in executions))
 
 
 class _Execution:
@@ -236,7 +223,7 @@ class _Execution:
         self._clock = time_cell()
 
     def run_turn(
-        self, job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+        self, job: job_messages.RunnerJob, memory: ProblemMemory, progress: RunnerProgress
     ) -> Outcome | None:
         """Run and take the sample; None means that the first and the last run are right."""
         rule, before, times = job.repetition, tuple(self.samples), list[float]()
@@ -254,10 +241,12 @@ class _Execution:
                 return outcome
 
     def _run(
-        self, job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+        self, job: job_messages.RunnerJob, memory: ProblemMemory, progress: RunnerProgress
     ) -> Outcome | None:
         """Restore and run; the clock has the time where None says that it went well."""
-        if job.purpose is not JobPurpose.INITIALIZE:  # then all is zero, and takes no memory yet
+        if (
+            job.purpose is not job_messages.JobPurpose.INITIALIZE
+        ):  # then all is zero, and takes no memory yet
             self._working.restore(memory.initial)
         self._clock[0] = -1
         progress.enter(RunnerPhase.RUNNING, self.position)
@@ -265,21 +254,25 @@ class _Execution:
         code = self._loaded.call(self._block, self._clock)
         elapsed = time.monotonic_ns() - before
         progress.enter(RunnerPhase.PREPARING, self.position)
-        if code == OUT_OF_MEMORY:
+        if code == binary_interface.OUT_OF_MEMORY:
             return OutOfMemory("the program could not allocate memory")
-        site = code - FIRST_OUT_OF_RANGE
+        site = code - binary_interface.FIRST_OUT_OF_RANGE
         if 0 <= site < len(self._complaints):
             return OutOfRange(self._complaints[site])
-        if code in BROKEN_ASSUMPTION_TEXTS:
-            return DoesNotCompile(f"the code stopped itself: {BROKEN_ASSUMPTION_TEXTS[code]}")
+        if code in binary_interface.BROKEN_ASSUMPTION_TEXTS:
+            return DoesNotCompile(
+                f"the code stopped itself: {binary_interface.BROKEN_ASSUMPTION_TEXTS[code]}"
+            )
         if code != 0 or not 0 <= self._clock[0] <= elapsed:
             return DoesNotCompile(
-                f"{ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
-                f"found {code} and {self._clock[0]} ns"
+                f"{binary_interface.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} "
+                f"ns, found {code} and {self._clock[0]} ns"
             )
         return None
 
-    def _inspect(self, job: RunnerJob, memory: ProblemMemory, is_first: bool) -> WrongOutput | None:
+    def _inspect(
+        self, job: job_messages.RunnerJob, memory: ProblemMemory, is_first: bool
+    ) -> WrongOutput | None:
         """Check what the run left behind, or publish it, as the job's purpose says."""
         samples = tuple(self.samples)
         for index, buffer in enumerate(memory.buffers):
@@ -289,11 +282,11 @@ class _Execution:
                     buffer.name, element, "no write outside the array", "a write", samples
                 )
         match job.purpose:
-            case JobPurpose.INITIALIZE:
+            case job_messages.JobPurpose.INITIALIZE:
                 memory.initial.move_from(self._working)
-            case JobPurpose.EXPECT if is_first:
+            case job_messages.JobPurpose.EXPECT if is_first:
                 memory.expected.publish(self._working, memory.compared)
-            case JobPurpose.EXPECT | JobPurpose.COMPARE:
+            case job_messages.JobPurpose.EXPECT | job_messages.JobPurpose.COMPARE:
                 return self._compare(memory)
             case _:
                 assert_never(job.purpose)

@@ -16,31 +16,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.foreign.libc import exit_with_parent, processor_clock
-from polygym.runtime.worker.address_space import mapped_bytes
-from polygym.runtime.worker.buffer_memory import (
-    ReadOnlyBuffers,
-    SharedBuffers,
-    address_space_needed,
-)
-from polygym.runtime.worker.job_messages import (
-    Channel,
-    ChannelClosedError,
-    JobFailed,
-    JobResult,
-    RunnerJob,
-    job_result_from_json,
-    job_to_message,
-)
-from polygym.runtime.worker.outcome import (
-    DoesNotCompile,
-    Outcome,
-    OutOfMemory,
-    Timeout,
-    crash_from_exit,
-)
+from polygym.runtime.worker import buffer_memory, job_messages, outcome
 from polygym.runtime.worker.problem import Problem
 from polygym.runtime.worker.runner import ProblemMemory, runner_main
 from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
+from polygym.runtime.worker.server_process import mapped_bytes
 
 _LINKER_RESERVE = 64 * 1024 * 1024
 _MAX_WAIT_SECONDS = 3600.0
@@ -75,11 +55,11 @@ def open_memory(problem: Problem, memory_limit: int) -> OpenProblem:
     sizes = [buffer.size for buffer in problem.buffers]
     constant = [index for index, buffer in enumerate(problem.buffers) if buffer.constant]
     with ExitStack() as undo:
-        held = ReadOnlyBuffers(sizes, constant)
+        held = buffer_memory.ReadOnlyBuffers(sizes, constant)
         undo.callback(held.close)
         sets = []
         for _ in range(3):
-            sets.append(SharedBuffers(sizes))
+            sets.append(buffer_memory.SharedBuffers(sizes))
             undo.callback(sets[-1].close)
         undo.pop_all()
     return OpenProblem(problem, ProblemMemory(problem.buffers, held, *sets), memory_limit)
@@ -90,7 +70,7 @@ class _RunnerProcess:
     """A forked runner that waits for its job."""
 
     process_id: int
-    channel: Channel
+    channel: job_messages.Channel
     clock: int
     target: OpenProblem
 
@@ -127,36 +107,42 @@ class RunnerControl:
         runner.channel.close()
         return os.waitstatus_to_exitcode(os.waitpid(runner.process_id, 0)[1])
 
-    def run(self, target: OpenProblem, job: RunnerJob) -> JobResult:
+    def run(self, target: OpenProblem, job: job_messages.RunnerJob) -> job_messages.JobResult:
         """Do a job in a fresh runner, which stays until :meth:`stop`."""
         try:
             # A spare may have been killed while it waited; then a new runner takes its place.
             verdict = self._attempt(target, job) or self._attempt(target, job)
         except OSError as error:
-            return JobFailed(0, OutOfMemory(f"no runner can be started: {error}"))
-        return verdict or JobFailed(0, OutOfMemory("killed by the system before the work began"))
+            return job_messages.JobFailed(
+                0, outcome.OutOfMemory(f"no runner can be started: {error}")
+            )
+        return verdict or job_messages.JobFailed(
+            0, outcome.OutOfMemory("killed by the system before the work began")
+        )
 
-    def _attempt(self, target: OpenProblem, job: RunnerJob) -> JobResult | None:
+    def _attempt(
+        self, target: OpenProblem, job: job_messages.RunnerJob
+    ) -> job_messages.JobResult | None:
         """Give the job to the spare or to a new runner; None: it was killed before it began."""
         if self._runner is None or self._runner.target is not target:
             self.stop()
             self._runner = self._fork(target, None)
         runner = self._runner
         self._progress.enter(RunnerPhase.WAITING, 0)
-        with suppress(ChannelClosedError):
-            runner.channel.send(*job_to_message(job))
+        with suppress(job_messages.ChannelClosedError):
+            runner.channel.send(*job_messages.job_to_message(job))
         if not self._wait(runner, job):
-            verdict = JobFailed(self._position(job), self._expired(job))
+            verdict = job_messages.JobFailed(self._position(job), self._expired(job))
             self.stop()
             return verdict
         try:
-            return job_result_from_json(runner.channel.receive()[0])
-        except (ChannelClosedError, LookupError, TypeError, ValueError):
+            return job_messages.job_result_from_json(runner.channel.receive()[0])
+        except (job_messages.ChannelClosedError, LookupError, TypeError, ValueError):
             exit_code = self.stop()
         phase = self._progress.phase
         if phase is RunnerPhase.WAITING:
             return None
-        return JobFailed(self._position(job), _outcome_of_exit(exit_code, phase))
+        return job_messages.JobFailed(self._position(job), _outcome_of_exit(exit_code, phase))
 
     def _fork(self, target: OpenProblem, rehearsal: bytes | None) -> _RunnerProcess:
         supervisor = os.getpid()
@@ -166,7 +152,7 @@ class RunnerControl:
             try:
                 exit_with_parent(supervisor)
                 # The programs may take what the problem's own memory leaves of the limit.
-                limit = mapped_bytes() + address_space_needed(
+                limit = mapped_bytes() + buffer_memory.address_space_needed(
                     [buffer.size for buffer in target.problem.buffers]
                 )
                 limit += target.memory_limit - target.problem.memory + _LINKER_RESERVE
@@ -174,9 +160,11 @@ class RunnerControl:
             finally:
                 os._exit(_UNFINISHED)  # never back into the supervisor's code
         theirs.close()
-        return _RunnerProcess(process_id, Channel(ours), processor_clock(process_id), target)
+        return _RunnerProcess(
+            process_id, job_messages.Channel(ours), processor_clock(process_id), target
+        )
 
-    def _wait(self, runner: _RunnerProcess, job: RunnerJob) -> bool:
+    def _wait(self, runner: _RunnerProcess, job: job_messages.RunnerJob) -> bool:
         """Wait for the runner's answer or end; False means that a limit has passed."""
         poller = select.poll()
         for descriptor in (runner.channel.fileno(), *self._wake):
@@ -193,27 +181,29 @@ class RunnerControl:
                 return True
             self._check_parent()
 
-    def _position(self, job: RunnerJob) -> int:
+    def _position(self, job: job_messages.RunnerJob) -> int:
         """Return which program the runner was at (generated code may have overwritten it)."""
         return min(max(self._progress.program, 0), len(job.programs) - 1)
 
-    def _expired(self, job: RunnerJob) -> Outcome:
+    def _expired(self, job: job_messages.RunnerJob) -> outcome.Outcome:
         match self._progress.phase:
             case RunnerPhase.RUNNING:
-                return Timeout(job.run_seconds)
+                return outcome.Timeout(job.run_seconds)
             case RunnerPhase.LOADING:
-                return DoesNotCompile(f"linking: expected at most {job.preparation_seconds} s")
+                return outcome.DoesNotCompile(
+                    f"linking: expected at most {job.preparation_seconds} s"
+                )
             case RunnerPhase.PREPARING | RunnerPhase.WAITING:
-                return Timeout(job.preparation_seconds)
+                return outcome.Timeout(job.preparation_seconds)
             case unreachable:
                 assert_never(unreachable)
 
 
-def _outcome_of_exit(exit_code: int, phase: RunnerPhase) -> Outcome:
+def _outcome_of_exit(exit_code: int, phase: RunnerPhase) -> outcome.Outcome:
     """Name the end of a runner that was not killed from here."""
     if exit_code == -signal.SIGKILL:
-        return OutOfMemory("killed by the system, as it does when memory runs out")
-    crash = crash_from_exit(exit_code)
+        return outcome.OutOfMemory("killed by the system, as it does when memory runs out")
+    crash = outcome.crash_from_exit(exit_code)
     if phase is RunnerPhase.LOADING:
-        return DoesNotCompile(f"linking: the linker ended with {crash.name}")
+        return outcome.DoesNotCompile(f"linking: the linker ended with {crash.name}")
     return crash

@@ -29,17 +29,7 @@ from itertools import count
 from typing import assert_never
 
 from polygym.runtime import loader
-from polygym.runtime.worker.job_messages import (
-    Channel,
-    ChannelClosedError,
-    JobFailed,
-    JobFinished,
-    JobPurpose,
-    Json,
-    RunnerJob,
-    job_from_message,
-    problem_from_message,
-)
+from polygym.runtime.worker import job_messages
 from polygym.runtime.worker.outcome import Ok, Outcome, OutOfMemory, outcome_to_json
 from polygym.runtime.worker.output_comparison import array_statistics, prepare_tolerance
 from polygym.runtime.worker.runner_control import OpenProblem, RunnerControl, open_memory
@@ -63,7 +53,7 @@ class Supervisor:
         """Take over the connection to the parent."""
         self._watch = watch
         self._connection = connection
-        self._channel = Channel(connection, self._wait_for_parent)
+        self._channel = job_messages.Channel(connection, self._wait_for_parent)
         self._keeper = RunnerControl((connection.fileno(), *watch.descriptors), self._check_silence)
         self._problems: dict[int, OpenProblem] = {}
         self._numbers = count()
@@ -82,12 +72,14 @@ class Supervisor:
         finally:
             self._keeper.stop()
 
-    def _answer(self, body: Json, blobs: list[bytes]) -> tuple[Json, list[memoryview]]:
+    def _answer(
+        self, body: job_messages.Json, blobs: list[bytes]
+    ) -> tuple[job_messages.Json, list[memoryview]]:
         match body["request"]:
             case "open":
                 return self._open(body, blobs), []
             case "measure":
-                job = job_from_message(body["job"], blobs)
+                job = job_messages.job_from_message(body["job"], blobs)
                 outcomes = self._measure(self._problems[body["problem"]], job)
                 return {"outcomes": [outcome_to_json(outcome) for outcome in outcomes]}, []
             case "read":
@@ -105,15 +97,15 @@ class Supervisor:
             case other:
                 raise ParentGoneError(f"expected a request, found {other!r}")
 
-    def _open(self, body: Json, blobs: list[bytes]) -> Json:
-        problem = problem_from_message(body["problem"], blobs)
+    def _open(self, body: job_messages.Json, blobs: list[bytes]) -> job_messages.Json:
+        problem = job_messages.problem_from_message(body["problem"], blobs)
         try:
             opened = open_memory(problem, body["memory_limit"] or available_memory())
         except MemoryError as error:
             return _failure("memory", OutOfMemory(str(error)))
 
-        initialise = RunnerJob(
-            JobPurpose.INITIALIZE,
+        initialise = job_messages.RunnerJob(
+            job_messages.JobPurpose.INITIALIZE,
             (problem.initialize,),
             ONCE,
             body["original_seconds"],
@@ -121,7 +113,7 @@ class Supervisor:
         )
         original = replace(
             initialise,
-            purpose=JobPurpose.EXPECT,
+            purpose=job_messages.JobPurpose.EXPECT,
             programs=(problem.original,),
             repetition=Repetition(**body["repetition"]),
         )
@@ -136,7 +128,10 @@ class Supervisor:
         return {"problem": number, "baseline": list(samples)}
 
     def _prepare(
-        self, opened: OpenProblem, initialize: RunnerJob, original: RunnerJob
+        self,
+        opened: OpenProblem,
+        initialize: job_messages.RunnerJob,
+        original: job_messages.RunnerJob,
     ) -> tuple[float, ...]:
         """Make the initial data, run the original, and return its samples."""
         self._stage("initial data", opened, initialize)
@@ -146,19 +141,21 @@ class Supervisor:
             raise _StageError("memory", OutOfMemory(str(error))) from error
         return self._stage("original program", opened, original)
 
-    def _stage(self, name: str, opened: OpenProblem, job: RunnerJob) -> tuple[float, ...]:
+    def _stage(
+        self, name: str, opened: OpenProblem, job: job_messages.RunnerJob
+    ) -> tuple[float, ...]:
         """Do one of the two jobs that have to succeed before anything else can be measured."""
         verdict = self._keeper.run(opened, job)
         self._keeper.stop()
         match verdict:
-            case JobFailed(_, outcome):
+            case job_messages.JobFailed(_, outcome):
                 raise _StageError(name, outcome)
-            case JobFinished(samples):
+            case job_messages.JobFinished(samples):
                 return samples[0]
             case _:
                 assert_never(verdict)
 
-    def _measure(self, opened: OpenProblem, job: RunnerJob) -> list[Outcome]:
+    def _measure(self, opened: OpenProblem, job: job_messages.RunnerJob) -> list[Outcome]:
         """Run the programs together; those left over by one that fails start anew without it."""
         if any(program.tolerance is not None for program in job.programs):
             prepare_tolerance()
@@ -168,10 +165,10 @@ class Supervisor:
             programs = tuple(job.programs[index] for index in remaining)
             verdict = self._keeper.run(opened, replace(job, programs=programs))
             match verdict:
-                case JobFinished(samples):
+                case job_messages.JobFinished(samples):
                     outcomes.update(zip(remaining, map(Ok, samples), strict=True))
                     break
-                case JobFailed(position, outcome):
+                case job_messages.JobFailed(position, outcome):
                     outcomes[remaining.pop(position)] = outcome
                     self._keeper.stop()
                 case _:
@@ -199,7 +196,7 @@ class Supervisor:
             raise ParentGoneError
 
 
-def _failure(stage: str, outcome: Outcome) -> Json:
+def _failure(stage: str, outcome: Outcome) -> job_messages.Json:
     return {"stage": stage, "outcome": outcome_to_json(outcome)}
 
 
@@ -212,7 +209,7 @@ def main(descriptor: int, parent: int) -> None:
         loader.create_linker()
         gc.collect()
         gc.freeze()  # what exists now stays: collecting would copy pages shared with the runners
-        Channel(connection).send({"ready": os.getpid()})
+        job_messages.Channel(connection).send({"ready": os.getpid()})
         supervisor.serve()
-    except (ParentGoneError, ChannelClosedError):
+    except (ParentGoneError, job_messages.ChannelClosedError):
         sys.exit(0)

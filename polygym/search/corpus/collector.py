@@ -34,7 +34,7 @@ from polygym.runtime.evaluation import (
     Evaluator,
     expect_candidate_result,
 )
-from polygym.runtime.evaluation.compiler_pool import CompilerPool
+from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.outcome import OutcomeStatus, WorkerError

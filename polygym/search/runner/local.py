@@ -17,7 +17,7 @@ from polygym.runtime.evaluation import (
     Evaluator,
     expect_candidate_result,
 )
-from polygym.runtime.evaluation.compiler_pool import CompilerPool
+from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.search.runner.retries import evaluate_together_with_retries, evaluate_with_retries
 

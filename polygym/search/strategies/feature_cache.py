@@ -17,9 +17,9 @@ from polygym.cost.features.candidates.candidate_vector import (
     FEATURE_NAMES,
     CandidateFeatures,
     FeatureExtractor,
+    mapping_vector,
 )
 from polygym.cost.features.candidates.loop_tree import LoopForest, LoopTree
-from polygym.cost.features.candidates.mapping_columns import mapping_vector
 from polygym.cost.features.loops.nests import Floats
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop

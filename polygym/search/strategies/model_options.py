@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polygym.cost.models.cost_model import Acquisition, CostModel, ModelKind
-from polygym.cost.models.model_choice import PRETRAINED, ModelChoice
-from polygym.cost.models.pretrained import TargetMachine, matches_machine
+from polygym.cost.models.pretrained import PRETRAINED, ModelChoice, TargetMachine, matches_machine
 from polygym.mapping.machine import Machine
 from polygym.search.strategies.learning_options import LearningOptions
 

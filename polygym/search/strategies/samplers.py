@@ -23,8 +23,7 @@ from polygym.autoschedule.weights import expect_weights, shipped_weights
 from polygym.cost.features.candidates.candidate_vector import CandidateFeatures, candidate_features
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.models.cost_model import CostModel
-from polygym.cost.models.model_choice import PRETRAINED, ModelChoice
-from polygym.cost.models.pretrained import pretrained_inference
+from polygym.cost.models.pretrained import PRETRAINED, ModelChoice, pretrained_inference
 from polygym.errors import InputError, LimitError, PolygymError
 from polygym.mapping.mapping import Mapping
 from polygym.mapping.sizes import scop_sizes

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.runtime.evaluation import Evaluator, expect_candidate_result, rounds_within
-from polygym.runtime.evaluation.compiler_pool import CompilerPool, pin_to_cores
+from polygym.runtime.evaluation.compiler import CompilerPool, pin_to_cores
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.runner import retries
 from polygym.search.sweep import reader

@@ -11,12 +11,12 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from polygym.cost.models.model_choice import ModelChoice
+from polygym.cost.models.pretrained import ModelChoice
 from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluator
-from polygym.runtime.evaluation.compiler_pool import CompilerPool, pin_to_cores
+from polygym.runtime.evaluation.compiler import CompilerPool, pin_to_cores
 from polygym.runtime.evaluation.forked_timeout import StoppedError
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.strategies.samplers import EpisodeSampler, make_sampler, schedule_or_reason

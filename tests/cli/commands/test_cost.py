@@ -10,7 +10,7 @@ import pytest
 
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.candidates.loop_tree import NODE_COLUMNS, LoopForest, LoopTree
-from polygym.cost.models.model_files import load_model
+from polygym.cost.models.pretrained import load_model
 from polygym.mapping.machine import Machine
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.scheduling.baselines import original_schedule

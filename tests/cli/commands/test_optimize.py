@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
-from polygym.cli.output.resume_command import resume_command
-from polygym.cost.models.model_choice import ModelChoice
-from polygym.cost.models.model_files import model_file_digest
+from polygym.cli.output.ranking import resume_command
+from polygym.cost.models.pretrained import ModelChoice, model_file_digest
 from polygym.errors import InputError
 from polygym.poly.scheduling.strategy import ISL, ORIGINAL
 from polygym.search import start as start_module

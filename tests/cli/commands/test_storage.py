@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polybench import Dataset
-from polygym.cli.options.storage import apply_storage
+from polygym.cli.options.variants import VariantOptions
 from polygym.errors import InputError
 from polygym.mdp.records import episode_record
 from polygym.poly.transform.storage.plan import parse_storage
@@ -216,11 +216,11 @@ def test_a_file_has_had_its_price_looked_at(tmp_path: Path) -> None:
     symm, large = load_program("symm", dataset=Dataset.LARGE), parse_storage("temp2=expand")
     path = tmp_path / "best.json"
     path.write_text(json.dumps({"schedule": "", "program": {"storage": str(large)}}))
-    assert apply_storage(symm, None, None, str(path)).storage == large
+    assert VariantOptions(None, None).apply(symm, str(path)).storage == large
     with pytest.raises(InputError, match="allow more with --storage-limit"):
-        apply_storage(symm, None, 1000, str(path))
+        VariantOptions(None, None, 1000).apply(symm, str(path))
     with pytest.raises(InputError, match="allow more with --storage-limit"):
-        apply_storage(symm, large, None)
+        VariantOptions(None, large).apply(symm)
 
 
 def test_a_space_under_a_plan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,8 +20,7 @@ from polygym.cli import dispatch
 from polygym.cli.commands import sweep
 from polygym.cli.output.sweep_progress import progress_line
 from polygym.cli.result import CommandResult
-from polygym.cost.models.model_choice import ModelChoice
-from polygym.cost.models.model_files import model_file_digest
+from polygym.cost.models.pretrained import ModelChoice, model_file_digest
 from polygym.mdp.policies.registry import policy_named
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.runtime.evaluation.c_compilers import compiler_path

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from polygym.cost.limit.bound import Bottleneck, compute_limit
-from polygym.cost.limit.demand import Demand, program_demand
-from polygym.cost.limit.latency_paths import LatencyStep, LatencyTerm
-from polygym.cost.limit.memory_traffic import MemoryTraffic
-from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation
+from polygym.cost.limit.demand import Demand, MemoryTraffic, program_demand
+from polygym.cost.limit.operation_kinds import (
+    ArithmeticKind,
+    LatencyStep,
+    LatencyTerm,
+    TypedOperation,
+)
 from polygym.ir.types import ScalarType
 from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.programs import load_program

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 import polybench
 from polygym.cost.limit import dependence_chains
 from polygym.cost.limit.demand import Demand, scop_demand
-from polygym.cost.limit.latency_paths import LatencyStep, LatencyTerm, latency_path
-from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation
+from polygym.cost.limit.operation_kinds import (
+    ArithmeticKind,
+    LatencyStep,
+    LatencyTerm,
+    TypedOperation,
+    latency_path,
+)
 from polygym.cost.limit.value_flows import find_value_flows
 from polygym.frontend.c import parse_text
 from polygym.frontend.tc import lower_definition, parse_definitions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygym.cost.limit.point_bounds import count_points_at_least
+from polygym.cost.limit.operation_counts import count_points_at_least
 
 
 @pytest.mark.parametrize(

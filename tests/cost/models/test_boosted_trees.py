@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES, candidate_features
-from polygym.cost.models import boosted_tree_files, boosted_trees
+from polygym.cost.models import boosted_trees, tree_inference
 from polygym.cost.models import pretrained as shipped_models
 from polygym.cost.models.boosted_trees import (
     BoostedTreeOptions,
@@ -190,9 +190,9 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
 def test_what_is_unpacked_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.gz"
     train_boosted_trees(samples(6, 5), FEW).save(path)
-    monkeypatch.setattr(boosted_tree_files, "_MAX_BYTES", len(gzip.decompress(path.read_bytes())))
+    monkeypatch.setattr(tree_inference, "_MAX_BYTES", len(gzip.decompress(path.read_bytes())))
     BoostedTrees.load(path)
-    monkeypatch.setattr(boosted_tree_files, "_MAX_BYTES", boosted_tree_files._MAX_BYTES - 1)
+    monkeypatch.setattr(tree_inference, "_MAX_BYTES", tree_inference._MAX_BYTES - 1)
     with pytest.raises(InputError, match="expected a model of trees, found: more than"):
         BoostedTrees.load(path)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from polygym.cost.models.torch_threads import use_torch_threads
+from polygym.cost.models.tree_gru import use_torch_threads
 
 torch = pytest.importorskip("torch")
 

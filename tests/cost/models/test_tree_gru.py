@@ -29,7 +29,7 @@ from polygym.cost.models.cost_model import (
     Objective,
     TrainingSamples,
 )
-from polygym.cost.models.model_files import load_model
+from polygym.cost.models.pretrained import load_model
 from polygym.cost.models.pretrained import model_path as shipped_path
 from polygym.cost.models.tree_gru import TreeGRU, TreeGRUOptions, TreeGRUShape, train_tree_gru
 from polygym.errors import InputError
@@ -350,7 +350,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_pytorch_is_not_imported_until_it_is_needed() -> None:
     code = (
-        "import sys, polygym.cli.commands.cost, polygym.cost.models.model_files; from "
+        "import sys, polygym.cli.commands.cost, polygym.cost.models.pretrained; from "
         "polygym.search.corpus import samples; "
         "print('torch' in sys.modules)"
     )

@@ -9,9 +9,8 @@ import pytest
 
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.models import pretrained
-from polygym.cost.models.boosted_tree_files import BoostedTreeFile
 from polygym.cost.models.cost_model import ModelCard
-from polygym.cost.models.tree_inference import TreeArrays, TreeInference
+from polygym.cost.models.tree_inference import BoostedTreeFile, TreeArrays, TreeInference
 from polygym.errors import InputError
 
 CARD = ModelCard("trees", "by hand", 0, 0, 0, 0)

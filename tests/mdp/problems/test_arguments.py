@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygym.envs.explore import ExploreEnv
-from polygym.envs.schedule import ScheduleEnv
+from polygym.envs.schedule import ExploreEnv, ScheduleEnv
 from polygym.errors import InputError
 from polygym.mdp.problems.arguments import ARGUMENT_NAMES, check_arguments, check_integer
 

@@ -19,7 +19,7 @@ from polygym.errors import InputError, LimitError
 from polygym.pictures import HEIGHT, WIDTH, Scene, render, save
 from polygym.pictures.scenes import canvas
 from polygym.pictures.scenes.canvas import draw
-from polygym.pictures.scenes.parallel_coordinates import coordinate_names
+from polygym.pictures.scenes.space_plot import coordinate_names
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.spaces.coordinates import CoordinateLayout
 from polygym.poly.spaces.generators import RationalPoint

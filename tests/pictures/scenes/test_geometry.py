@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.pictures.scenes.arrow_shapes import arrow_shape, points_array
-from polygym.pictures.scenes.frame import evenly_chosen
-from polygym.pictures.scenes.projection import PixelBox, fit_projection
-from polygym.pictures.scenes.value_scale import fit_scale, signed_log
+from polygym.pictures.scenes.instance_plot import evenly_chosen
+from polygym.pictures.scenes.projection import PixelBox, arrow_shape, fit_projection, points_array
+from polygym.pictures.scenes.space_plot import fit_scale, signed_log
 
 BOX = PixelBox(10, 20, 300, 200)
 

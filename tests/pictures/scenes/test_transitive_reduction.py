@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.pictures.scenes.transitive_reduction import reduce_pairs
+from polygym.pictures.scenes.instances import reduce_pairs
 
 PAIRS = st.sets(
     st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1])

@@ -22,7 +22,7 @@ from polygym.runtime.evaluation.evaluation_results import evaluation_of_run
 from polygym.runtime.evaluation.measurement_rule import SCREENING
 from polygym.runtime.worker.outcome import Ok, OutcomeStatus
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.runtime.worker.session import Session
+from polygym.runtime.worker.worker import Session
 from tests.runtime.evaluation import programs
 from tests.runtime.evaluation.programs import Imposter, gemm, illegal, interchanged, plain
 

@@ -13,8 +13,8 @@ from polygym.runtime.evaluation import measurement_rule as module
 from polygym.runtime.evaluation.measurement_rule import InterleavedRuns
 from polygym.runtime.worker.outcome import Crash, Ok, Outcome
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.runtime.worker.session import Session
 from polygym.runtime.worker.timing import ONCE, MeasureOptions
+from polygym.runtime.worker.worker import Session
 
 FAST, SLOW, LONG, BROKEN, ORIGINAL = (
     CompiledProgram(name, ()) for name in (b"fast", b"slow", b"long", b"broken", b"original")
@@ -80,7 +80,7 @@ def session() -> Pretender:
 
 @pytest.fixture
 def turns(session: Pretender, clock: Clock) -> InterleavedRuns:
-    return InterleavedRuns(cast(Session, session), 10.0)
+    return InterleavedRuns(cast("Session", session), 10.0)
 
 
 def test_one_that_may_be_faster_runs_in_turn(turns: InterleavedRuns, session: Pretender) -> None:

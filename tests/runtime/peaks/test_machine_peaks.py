@@ -11,8 +11,14 @@ import pytest
 
 from polygym.errors import InputError, LimitError
 from polygym.ir.types import ScalarType
-from polygym.runtime.peaks import arithmetic_loops, calibration, memory_loops
-from polygym.runtime.peaks.arithmetic_loops import ArithmeticLoop, ArithmeticStream
+from polygym.runtime.peaks import arithmetic_loops, calibration
+from polygym.runtime.peaks.arithmetic_loops import (
+    ArithmeticLoop,
+    ArithmeticStream,
+    MemoryAccessKind,
+    MemoryLevel,
+    MemoryLoop,
+)
 from polygym.runtime.peaks.loop_code import THREAD_BYTES, compile_loop
 from polygym.runtime.peaks.machine_peaks import (
     LevelPeak,
@@ -21,7 +27,6 @@ from polygym.runtime.peaks.machine_peaks import (
     Peaks,
     combine_peaks,
 )
-from polygym.runtime.peaks.memory_loops import MemoryAccessKind, MemoryLevel, MemoryLoop
 from polygym.runtime.worker.background_load import BackgroundLoad
 from polygym.runtime.worker.outcome import Ok
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
@@ -149,9 +154,9 @@ def test_what_is_found_once_is_looked_for_again(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_levels_of_machines_that_say_little() -> None:
-    memory_level, memory = memory_loops.memory_levels((), 2, 2**30)
+    memory_level, memory = arithmetic_loops.memory_levels((), 2, 2**30)
     assert (memory_level.size, memory.size) == (2 * memory_level.bytes_per_thread, 0)
-    small = memory_loops.memory_levels(
+    small = arithmetic_loops.memory_levels(
         ("L1 data 32K", "L1 instruction 32K", "L2 unified 512K"), 1, 1 << 20
     )
     assert [level.name for level in small] == ["L1", "L2", "memory"]
@@ -169,7 +174,7 @@ def test_loops_run_and_take_the_time_that_they_say() -> None:
         )
     ]
     codes += [
-        memory_loops.memory_loop_code(MemoryLoop(piece, way), 2)
+        arithmetic_loops.memory_loop_code(MemoryLoop(piece, way), 2)
         for way in (MemoryAccessKind.COPY, MemoryAccessKind.NON_TEMPORAL_WRITE)
     ]
     buffers = (

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from polygym.runtime.worker.session import Session
-from polygym.runtime.worker.worker import Worker
+from polygym.runtime.worker.worker import Session, Worker
 from tests.runtime.worker import objects
 
 

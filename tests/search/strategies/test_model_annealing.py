@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES, candidate_features
-from polygym.cost.features.candidates.mapping_columns import MAPPING_COLUMNS
+from polygym.cost.features.candidates.candidate_vector import (
+    FEATURE_NAMES,
+    MAPPING_COLUMNS,
+    candidate_features,
+)
 from polygym.cost.models.correction import base_scores
 from polygym.cost.models.cost_model import Acquisition, ModelCard, TrainingSamples
-from polygym.cost.models.model_choice import ModelChoice
-from polygym.cost.models.pretrained import TargetMachine, pretrained_model
+from polygym.cost.models.pretrained import ModelChoice, TargetMachine, pretrained_model
 from polygym.cost.models.tree_gru import TreeGRUOptions, TreeGRUShape, train_tree_gru
 from polygym.mapping.machine import Machine
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping

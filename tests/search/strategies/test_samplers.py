@@ -13,7 +13,7 @@ from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES, can
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.models import pretrained
 from polygym.cost.models.cost_model import ModelCard
-from polygym.cost.models.model_choice import ModelChoice
+from polygym.cost.models.pretrained import ModelChoice
 from polygym.errors import InputError, LimitError
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.mdp.episode import Episode

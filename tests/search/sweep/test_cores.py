@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polybench import Dataset
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
-from polygym.runtime.evaluation.compiler_pool import CompilerPool
+from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.worker.problem import CompiledProgram
 from polygym.search.sweep.cores import plan_cores, usable_cores
 from polygym.search.sweep.settings import SweepSetting

@@ -6,7 +6,7 @@ when they are called; they share ``options``.
 
 import click
 
-from polygym.cli.lazy_group import LazyGroup
+from polygym.cli.group import LazyGroup
 
 __all__ = ["command"]
 

@@ -129,13 +129,8 @@ def command(
     one end to end, MODEL's own is kept, and said so.
     """
     from polygym.graphs.model_source import open_source
+    from polygym.graphs.optimization import optimizer
     from polygym.graphs.optimization.backtracking import optimize_by_backtracking
-    from polygym.graphs.optimization.optimizer import (
-        ExtractionMethod,
-        OptimizationOptions,
-        optimize_graph,
-        result_summary,
-    )
     from polygym.rewrite.egraph import SaturationLimits
 
     source = open_source(model, shapes, seed)
@@ -156,12 +151,14 @@ def command(
         deep["k_multi"] = usual if k_multi is None else k_multi
         most = _ITERATIONS if iterations is None else iterations
         limits = SaturationLimits(max_nodes, most, time_limit, deep["k_multi"])
-        options = OptimizationOptions(
-            limits, extraction=ExtractionMethod(extraction), extraction_seconds=extract_time_limit
+        options = optimizer.OptimizationOptions(
+            limits,
+            extraction=optimizer.ExtractionMethod(extraction),
+            extraction_seconds=extract_time_limit,
         )
-        result = optimize_graph(source.graph, costs, options, rules, tell)
+        result = optimizer.optimize_graph(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed}
-    report |= {"strategy": strategy, **deep, **result_summary(result, costs)}
+    report |= {"strategy": strategy, **deep, **optimizer.result_summary(result, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")

@@ -1,4 +1,11 @@
-"""The features of a candidate: all statements' nests, added up, each with its share of the work."""
+"""The features of a candidate: all statements' nests, added up, each with its share of the work.
+
+The options of a mapping as numbers: features for a model of one program alone.
+
+Features mean the same for every program, and leave out what mostly does not matter. What does in
+one program its own measurements show: that it wants tiles of 48, or its iterations dealt out
+statically. Numbers of a mapping mean nothing for another program, so no other model reads them.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,11 +32,12 @@ from polygym.cost.features.loops.column_names import (
     context_rows,
     signed_log,
 )
-from polygym.cost.features.loops.nests import Floats, StatementNest
-from polygym.cost.features.loops.packable import (
+from polygym.cost.features.loops.nests import (
     NO_PACKABLE_ARRAYS,
+    Floats,
     PackableArrays,
     PackableByStatement,
+    StatementNest,
     packable_arrays,
     statements_in_independent_tiles,
 )
@@ -38,6 +46,7 @@ from polygym.cost.features.statements.statement_work import StatementWork, work_
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache
+from polygym.mapping.knobs import COLUMNS
 from polygym.mapping.machine import Machine, this_machine
 from polygym.mapping.mapping import Mapping
 from polygym.mapping.sizes import Sizes, constant_at
@@ -304,3 +313,19 @@ def _combine_statements(columns: Floats, relations: Floats) -> Floats:
     return np.concatenate(
         [weights @ columns, columns[main], weights @ relations, [float(len(columns))], totals]
     )
+
+
+MAPPING_COLUMNS = tuple(column.name for _, column in COLUMNS)
+"""The names of the columns of :func:`mapping_vector`; -1 stands for a default. Orders begin with
+the loop that runs innermost."""
+
+
+def mapping_vector(mapping: Mapping) -> Floats:
+    """Return the numbers of a mapping.
+
+    >>> vector = mapping_vector(Mapping(tile=(32, 8), unroll_jam=4))
+    >>> names = ("tile_1", "tile_2", "unroll_jam")
+    >>> [float(vector[MAPPING_COLUMNS.index(name)]) for name in names]
+    [8.0, 0.0, 4.0]
+    """
+    return np.array([column(getattr(mapping, knob.name)) for knob, column in COLUMNS], np.float64)

@@ -28,21 +28,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygym.codegen.common.loop_annotation import (
-    DiagonalLoop,
-    LaneRows,
-    ParallelLoop,
-    ScalarReplacement,
-    UnrollAndJam,
-    VectorLoop,
-)
+from polygym.codegen.common import loop_annotation
 from polygym.cost.features.candidates.pack_estimates import PackedReferences, estimate_packs
-from polygym.cost.features.loops.column_names import (
-    ADD_LATENCY,
-    BOUND_COLUMNS,
-    TRAFFIC_COLUMNS,
-    signed_log,
-)
+from polygym.cost.features.loops import column_names
 from polygym.cost.features.loops.footprints import (
     StackedLoops,
     cache_traffic,
@@ -115,15 +103,17 @@ class _VectorBlocks:
             for place, annotation in enumerate(nest.annotations):
                 match annotation:
                     case (
-                        UnrollAndJam(copies) | LaneRows(copies=copies) | DiagonalLoop(copies=copies)
+                        loop_annotation.UnrollAndJam(copies)
+                        | loop_annotation.LaneRows(copies=copies)
+                        | loop_annotation.DiagonalLoop(copies=copies)
                     ):
                         jam[one, place] = copies
-                        turned[one] |= not isinstance(annotation, UnrollAndJam)
-                    case VectorLoop(wide, number):
+                        turned[one] |= not isinstance(annotation, loop_annotation.UnrollAndJam)
+                    case loop_annotation.VectorLoop(wide, number):
                         vector[one], bits[one], vectors[one] = place, wide, number
-                    case ScalarReplacement(statements):
+                    case loop_annotation.ScalarReplacement(statements):
                         held[one] |= nest.work.name in statements
-                    case ParallelLoop() if parallel[one] < 0:
+                    case loop_annotation.ParallelLoop() if parallel[one] < 0:
                         parallel[one] = place
                     case _:
                         pass
@@ -181,7 +171,7 @@ def nest_columns(
         cycles=alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
     )
     known = np.asarray(np.stack([column.number(at) for column in NEST], axis=1), np.float64)
-    known = np.asarray(np.where(_IS_SCALED, signed_log(known), known))
+    known = np.asarray(np.where(_IS_SCALED, column_names.signed_log(known), known))
     return known, relation_features(statements.references, statements.instances, loops, seen)
 
 
@@ -249,8 +239,8 @@ NEST = (
         "unit_strides", "share of references that stay or move by one", lambda at: at.unit_strides
     ),
     _alone("footprint", "bytes that the nest touches"),
-    *(_alone(name, "bytes that come into a cache") for name in TRAFFIC_COLUMNS),
-    *(_alone(name, "these over all operations") for name in BOUND_COLUMNS),
+    *(_alone(name, "bytes that come into a cache") for name in column_names.TRAFFIC_COLUMNS),
+    *(_alone(name, "these over all operations") for name in column_names.BOUND_COLUMNS),
     NestColumn("cycles", "estimated cycles of a thread", lambda at: at.cycles, True),
     NestColumn(
         "loop_overhead",
@@ -375,7 +365,7 @@ def _chain_cycles(
     waits = blocks.is_promoted | np.logical_or.reduceat(still, references.starts)
     waits &= statements.is_reduction & (found.counts > 0)
     operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
-    return np.asarray(np.where(waits, ADD_LATENCY / operations, 0.0))
+    return np.asarray(np.where(waits, column_names.ADD_LATENCY / operations, 0.0))
 
 
 def _thread_shares(

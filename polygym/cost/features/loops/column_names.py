@@ -32,16 +32,7 @@ from typing import assert_never
 
 import numpy as np
 
-from polygym.codegen.common.loop_annotation import (
-    DiagonalLoop,
-    LaneRows,
-    LoopAnnotation,
-    ParallelLoop,
-    ScalarReplacement,
-    SequentialLoop,
-    UnrollAndJam,
-    VectorLoop,
-)
+from polygym.codegen.common import loop_annotation
 from polygym.cost.features.loops.cache_lines import reference_footprint
 from polygym.cost.features.loops.nests import Floats, StatementNest
 
@@ -133,20 +124,24 @@ def _reference_order(footprint: NestFootprint, position: int) -> tuple[float, ..
 
 
 def _annotation_columns(
-    annotation: LoopAnnotation, nest: StatementNest
+    annotation: loop_annotation.LoopAnnotation, nest: StatementNest
 ) -> tuple[str, float, float]:
     """Return the kind of a loop, its copies and its lanes."""
     match annotation:
-        case SequentialLoop():
+        case loop_annotation.SequentialLoop():
             return "sequential", 1.0, 1.0
-        case ParallelLoop():
+        case loop_annotation.ParallelLoop():
             return "parallel", 1.0, 1.0
-        case UnrollAndJam(copies) | LaneRows(copies=copies) | DiagonalLoop(copies=copies):
+        case (
+            loop_annotation.UnrollAndJam(copies)
+            | loop_annotation.LaneRows(copies=copies)
+            | loop_annotation.DiagonalLoop(copies=copies)
+        ):
             # Models have learned from rows and diagonals that are jammed.
             return "jam", float(copies), 1.0
-        case VectorLoop(bits, copies):
+        case loop_annotation.VectorLoop(bits, copies):
             return "vector", float(copies), vector_lanes(bits, nest)
-        case ScalarReplacement():
+        case loop_annotation.ScalarReplacement():
             return "hold", 1.0, 1.0
         case _:
             assert_never(annotation)

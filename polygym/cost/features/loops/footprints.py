@@ -10,19 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polygym.cost.features.loops import column_names
 from polygym.cost.features.loops.cache_lines import LINE_BYTES
-from polygym.cost.features.loops.column_names import (
-    BOUND_COLUMNS,
-    CACHE_SIZES,
-    FOOTPRINT_THRESHOLDS,
-    TRAFFIC_COLUMNS,
-    signed_log,
-)
 from polygym.cost.features.loops.nests import Floats
 from polygym.cost.features.loops.stacked_statements import Flags, Integers, StackedReferences
 
-_CACHE_SIZES = np.array(CACHE_SIZES)
-_FOOTPRINT_THRESHOLDS = np.array(FOOTPRINT_THRESHOLDS)
+_CACHE_SIZES = np.array(column_names.CACHE_SIZES)
+_FOOTPRINT_THRESHOLDS = np.array(column_names.FOOTPRINT_THRESHOLDS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +77,8 @@ def traffic_and_length_columns(
         "innermost_length": inner,
         "inner_two_length": inner * around,
         "footprint": working[:, 0],
-        **dict(zip(TRAFFIC_COLUMNS, arrives.T, strict=True)),
-        **dict(zip(BOUND_COLUMNS, bound.T, strict=True)),
+        **dict(zip(column_names.TRAFFIC_COLUMNS, arrives.T, strict=True)),
+        **dict(zip(column_names.BOUND_COLUMNS, bound.T, strict=True)),
         "loop_overhead": box / inner * share,
     }
 
@@ -181,8 +175,8 @@ def relation_features(
     inner = np.minimum(loops.box, np.maximum(1.0, instances)[:, None])[references.owners]
     outer = lengths.cumprod(axis=1) / lengths
     is_loop = loops.is_loop[references.owners]
-    reuse = np.where(is_loop, signed_log(inner / footprints.elements[:, :width]), 0.0)
-    outer = np.where(is_loop, signed_log(outer), 0.0)
+    reuse = np.where(is_loop, column_names.signed_log(inner / footprints.elements[:, :width]), 0.0)
+    outer = np.where(is_loop, column_names.signed_log(outer), 0.0)
     below = footprints.bytes[:, :width, None] < _FOOTPRINT_THRESHOLDS
     best = [np.where(below, array[:, :, None], 0.0).max(axis=1) for array in (reuse, outer)]
     return np.asarray(np.maximum.reduceat(np.concatenate(best, axis=1), references.starts, axis=0))

@@ -28,8 +28,7 @@ from typing import TypeAlias
 import numpy as np
 
 from polygym.codegen.tree.ir import BandMember
-from polygym.cost.features.loops.nests import TOLERANCE, Floats, StatementNest, row_basis
-from polygym.cost.features.loops.packable import NO_PACKABLE_ARRAYS, PackableArrays
+from polygym.cost.features.loops import nests
 from polygym.cost.features.statements.row_steps import Factors, row_step
 from polygym.cost.features.statements.statement_work import StatementWork
 from polygym.poly.innermost import independent_rows
@@ -56,7 +55,7 @@ class _NestFrame:
     values: tuple[int, ...]
     outer: tuple[tuple[Factors, ...], ...]
     tiled: tuple[bool, ...]
-    directions: Floats
+    directions: nests.Floats
     points: tuple[int | None, ...]
     point_loops: tuple[int, ...]
 
@@ -95,8 +94,8 @@ def planned_nest(
     work: StatementWork,
     members: Sequence[BandMember],
     offsets: Sequence[Sequence[int]],
-    packs: PackableArrays = NO_PACKABLE_ARRAYS,
-) -> StatementNest:
+    packs: nests.PackableArrays = nests.NO_PACKABLE_ARRAYS,
+) -> nests.StatementNest:
     """Return the loops of a statement, given those around it in a planned tree.
 
     ``offsets`` are the constants of the rows of every member's parts, parameters counted in.
@@ -118,7 +117,7 @@ def planned_nest(
         if frame.tiled[place]:
             tiles += [(row, size) for (row, _), size in zip(shape[place], sizes, strict=True)]
     steps = [max(member.terms[0].size, by) for member, by in zip(members, frame.steps, strict=True)]
-    return StatementNest(
+    return nests.StatementNest(
         work,
         np.array(lengths, dtype=np.float64),
         tuple([member.annotation for member in members]),
@@ -205,7 +204,7 @@ def _row_factors(
     wanted = np.array(row, dtype=np.float64)
     factors, *_ = np.linalg.lstsq(matrix, wanted, rcond=None)
     # As np.allclose, which takes longer than all the rest.
-    if not (np.abs(matrix @ factors - wanted) <= TOLERANCE + 1e-5 * np.abs(wanted)).all():
+    if not (np.abs(matrix @ factors - wanted) <= nests.TOLERANCE + 1e-5 * np.abs(wanted)).all():
         return None
     return tuple(zip(kept, map(float, factors), strict=True))
 
@@ -213,13 +212,13 @@ def _row_factors(
 @lru_cache(maxsize=4096)
 def _loop_directions(
     rows: tuple[tuple[int, ...], ...], is_point: tuple[bool, ...], depth: int
-) -> tuple[frozenset[int], Floats]:
+) -> tuple[frozenset[int], nests.Floats]:
     """Return which points' rows are independent of those before, and where all rows lead.
 
     That is by what the iterators move while a row grows by one, a column for each.
     """
     points = [place for place, one in enumerate(is_point) if one]
-    places, inverse = row_basis(tuple(rows[place] for place in points), depth)
+    places, inverse = nests.row_basis(tuple(rows[place] for place in points), depth)
     kept = [points[place] for place in places]
     array = np.zeros((depth, len(rows)))
     of_row = {rows[place]: inverse[:, column] for column, place in enumerate(kept)}

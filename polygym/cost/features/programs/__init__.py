@@ -1,3 +1,3 @@
-"""Features of programs: their ``shape``, ``canonical_bodies``, and ``scalar_forwarding``."""
+"""Features of programs: their ``shape``, and ``canonical_bodies``."""
 
 __all__: list[str] = []

@@ -37,8 +37,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.cost.features.programs.scalar_forwarding import array_accesses, forward_scalars
-from polygym.cost.features.programs.shape import EnclosingLoops, enclosing_loops
+from polygym.cost.features.programs import shape
 from polygym.cost.features.statements.statement_work import StatementAccess, work_of_statements
 from polygym.ir.scop import Statement
 from polygym.mapping.sizes import scop_sizes
@@ -91,14 +90,15 @@ def _innermost_bodies(program: Program, *, forwards_scalars: bool) -> Iterator[_
     works = work_of_statements(scop, scop_sizes(scop, dict(program.parameters)))
     order = original_schedule(scop)
     paths = {
-        statement.name: enclosing_loops(order.rows(statement.name)) for statement in scop.statements
+        statement.name: shape.enclosing_loops(order.rows(statement.name))
+        for statement in scop.statements
     }
     touches = (
-        forward_scalars(works, paths)
+        shape.forward_scalars(works, paths)
         if forwards_scalars
-        else {work.name: array_accesses(work) for work in works}
+        else {work.name: shape.array_accesses(work) for work in works}
     )
-    nests: defaultdict[object, dict[EnclosingLoops, list[Statement]]] = defaultdict(dict)
+    nests: defaultdict[object, dict[shape.EnclosingLoops, list[Statement]]] = defaultdict(dict)
     for statement in scop.statements:
         if path := paths[statement.name]:
             nests[path[0]].setdefault(path, []).append(statement)

@@ -1,7 +1,7 @@
 """Features of a schedule alone, from its rows: no tree, no mapping.
 
-``schedule_vector`` adds up ``statement_columns`` of ``stacked_loops``, with the ``ordering`` by
-``dependence_forms``; ``program_features`` is the same for all schedules of a program.
+``schedule_vector`` adds up ``statement_columns``, with the ``ordering`` by dependences;
+``program_features`` is the same for all schedules of a program.
 """
 
 __all__: list[str] = []

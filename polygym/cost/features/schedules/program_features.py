@@ -15,7 +15,7 @@ import numpy as np
 
 from polygym.cost.features.loops.nests import Floats
 from polygym.cost.features.loops.stacked_statements import Flags, Integers, StackedStatements
-from polygym.cost.features.schedules.dependence_forms import DependenceForms, build_dependence_forms
+from polygym.cost.features.schedules.ordering import DependenceForms, build_dependence_forms
 from polygym.cost.features.statements.statement_work import work_of_statements
 from polygym.ir.scop import Scop
 from polygym.mapping.sizes import Sizes

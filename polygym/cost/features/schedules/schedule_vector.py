@@ -7,9 +7,10 @@ long; here a
 some products of matrices:
 
 * the rows that are loops, how long they are, and what they touch without tiles
-  (:mod:`polygym.cost.features.schedules.stacked_loops`, :mod:`polygym.cost.stacked_footprints`);
+  (:mod:`polygym.cost.features.schedules.statement_columns`,
+  :mod:`polygym.cost.features.loops.footprints`);
 * what dependences leave free: parallel rows, bands, how statements share loops
-  (:mod:`polygym.cost.schedule_ordering`);
+  (:mod:`polygym.cost.features.schedules.ordering`);
 * how references move in the innermost loop, and in the best loop that a vector could take.
 
 A statement has the columns :data:`STATEMENT_COLUMNS`. As with candidates they are added up with
@@ -27,40 +28,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygym.cost.features.loops.column_names import (
-    CACHE_SIZES,
-    RELATION_COLUMNS,
-    TRAFFIC_COLUMNS,
-    NestFootprint,
-    context_rows,
-    signed_log,
-)
-from polygym.cost.features.loops.footprints import (
-    cache_traffic,
-    relation_features,
-    stacked_footprints,
-    working_sets,
-)
+from polygym.cost.features.loops import column_names, footprints
 from polygym.cost.features.loops.nests import Floats, untiled_nest
-from polygym.cost.features.schedules.dependence_forms import schedule_points
-from polygym.cost.features.schedules.ordering import ScheduleOrdering, schedule_ordering
-from polygym.cost.features.schedules.program_features import ProgramFeatures
-from polygym.cost.features.schedules.stacked_loops import RowLoops, schedule_loops
-from polygym.cost.features.schedules.statement_columns import (
-    LOG_SCALED,
-    STATEMENT_COLUMNS,
-    loop_columns,
-    parallelism_columns,
-    program_columns,
-    stride_columns,
+from polygym.cost.features.schedules import statement_columns
+from polygym.cost.features.schedules.ordering import (
+    ScheduleOrdering,
+    schedule_ordering,
+    schedule_points,
 )
+from polygym.cost.features.schedules.program_features import ProgramFeatures
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule
 
 SCHEDULE_FEATURE_NAMES = (
-    *(f"{name}_sum" for name in STATEMENT_COLUMNS),
-    *(f"{name}_main" for name in STATEMENT_COLUMNS),
-    *RELATION_COLUMNS,
+    *(f"{name}_sum" for name in statement_columns.STATEMENT_COLUMNS),
+    *(f"{name}_main" for name in statement_columns.STATEMENT_COLUMNS),
+    *column_names.RELATION_COLUMNS,
     "statements",
     "nests",
     "innermost_nests",
@@ -69,13 +52,13 @@ SCHEDULE_FEATURE_NAMES = (
     "carried_inside",
     "total_cycles",
     "total_operations",
-    *(f"total_{name}" for name in TRAFFIC_COLUMNS),
+    *(f"total_{name}" for name in column_names.TRAFFIC_COLUMNS),
 )
 """What the columns of :attr:`RowFeatures.vector` are."""
 
-_CYCLES = STATEMENT_COLUMNS.index("cycles")
-_FIRST_TRAFFIC = STATEMENT_COLUMNS.index(TRAFFIC_COLUMNS[0])
-_TOTALS = [_CYCLES, 0, *range(_FIRST_TRAFFIC, _FIRST_TRAFFIC + len(CACHE_SIZES))]
+_CYCLES = statement_columns.STATEMENT_COLUMNS.index("cycles")
+_FIRST_TRAFFIC = statement_columns.STATEMENT_COLUMNS.index(column_names.TRAFFIC_COLUMNS[0])
+_TOTALS = [_CYCLES, 0, *range(_FIRST_TRAFFIC, _FIRST_TRAFFIC + len(column_names.CACHE_SIZES))]
 
 
 @pickle_by_name
@@ -85,7 +68,7 @@ class ScheduleFeatures:
 
     program: ProgramFeatures
     vector: Floats
-    loops: RowLoops
+    loops: statement_columns.RowLoops
     ordering: ScheduleOrdering
     heaviest: int
 
@@ -96,8 +79,10 @@ class ScheduleFeatures:
         work = stack.works[place]
         own = self.loops.row_vectors[place, : stack.counts[place], : work.depth]
         rows = [tuple(map(int, row)) for row in own]
-        return context_rows(
-            NestFootprint.of(untiled_nest(work, rows, stack.equations.equations[place]))
+        return column_names.context_rows(
+            column_names.NestFootprint.of(
+                untiled_nest(work, rows, stack.equations.equations[place])
+            )
         )
 
 
@@ -107,19 +92,21 @@ def schedule_features(program: ProgramFeatures, schedule: Schedule) -> ScheduleF
     rows = schedule_points(program.dependence_forms, schedule)
     order = schedule_ordering(program.dependence_forms, rows)
     wide = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
-    row_loops = schedule_loops(stack, wide[:, program.columns].transpose(1, 0, 2))
-    touched = stacked_footprints(stack.references, row_loops)
-    working = working_sets(stack.references, touched)
-    arriving = cache_traffic(stack.references, row_loops, touched, working)
+    row_loops = statement_columns.schedule_loops(stack, wide[:, program.columns].transpose(1, 0, 2))
+    touched = footprints.stacked_footprints(stack.references, row_loops)
+    working = footprints.working_sets(stack.references, touched)
+    arriving = footprints.cache_traffic(stack.references, row_loops, touched, working)
     by_name = {
-        **loop_columns(program, row_loops, working, arriving),
-        **stride_columns(program, row_loops),
-        **parallelism_columns(program, row_loops, order),
+        **statement_columns.loop_columns(program, row_loops, working, arriving),
+        **statement_columns.stride_columns(program, row_loops),
+        **statement_columns.parallelism_columns(program, row_loops, order),
     }
-    columns = np.empty((len(stack.works), len(STATEMENT_COLUMNS)))
-    for place, name in enumerate(STATEMENT_COLUMNS):
+    columns = np.empty((len(stack.works), len(statement_columns.STATEMENT_COLUMNS)))
+    for place, name in enumerate(statement_columns.STATEMENT_COLUMNS):
         columns[:, place] = by_name[name]
-    columns[:, : len(LOG_SCALED)] = signed_log(columns[:, : len(LOG_SCALED)])
+    columns[:, : len(statement_columns.LOG_SCALED)] = column_names.signed_log(
+        columns[:, : len(statement_columns.LOG_SCALED)]
+    )
     cycles = columns[:, _CYCLES]
     weights = np.exp2(cycles - cycles.max())
     weights /= weights.sum()
@@ -128,9 +115,10 @@ def schedule_features(program: ProgramFeatures, schedule: Schedule) -> ScheduleF
         [
             weights @ columns,
             columns[main],
-            weights @ relation_features(stack.references, program.instances, row_loops, touched),
-            program_columns(program, row_loops, order),
-            signed_log(np.sum(np.exp2(columns[:, _TOTALS]) - 1.0, axis=0)),
+            weights
+            @ footprints.relation_features(stack.references, program.instances, row_loops, touched),
+            statement_columns.program_columns(program, row_loops, order),
+            column_names.signed_log(np.sum(np.exp2(columns[:, _TOTALS]) - 1.0, axis=0)),
         ]
     )
     return ScheduleFeatures(program, vector, row_loops, order, main)

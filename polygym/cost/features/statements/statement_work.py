@@ -25,13 +25,9 @@ from polygym.cost.features.statements.row_steps import domain_holes, remove_hole
 from polygym.ir.expressions import Access, Binary, Call, Unary, walk
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes, known_sizes
+from polygym.poly import isl_values
 from polygym.poly.evaluation import evaluate_extent
 from polygym.poly.isl_budget import bounded_operations
-from polygym.poly.isl_values import (
-    coefficients,
-    constant_term,
-    isl_text,
-)
 from polygym.poly.may_accesses import anchor
 from polygym.poly.vertices import RationalVertex, rational_vertices
 
@@ -156,7 +152,8 @@ def _footprint_sizes(
             key = touch.array, touch.subscripts
             together[key] = together[key].union(image) if key in together else image
     return {
-        key: count_instances(isl_text(image.coalesce()), sizes) for key, image in together.items()
+        key: count_instances(isl_values.isl_text(image.coalesce()), sizes)
+        for key, image in together.items()
     }
 
 
@@ -195,8 +192,8 @@ def _statement_access(
             and not form.dim(isl.dim_type.div)
             and form.get_denominator_val().is_one()
         )
-        rows.append(coefficients(form, isl.dim_type.in_) if is_plain else None)
-        offsets.append(constant_term(form) if is_plain else 0)
+        rows.append(isl_values.coefficients(form, isl.dim_type.in_) if is_plain else None)
+        offsets.append(isl_values.constant_term(form) if is_plain else 0)
     return StatementAccess(
         array.name, array.type.size, writes, tuple(rows), tuple(offsets), extents
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.cost.features.candidates.mapping_columns import MAPPING_COLUMNS, mapping_vector
+from polygym.cost.features.candidates.candidate_vector import MAPPING_COLUMNS, mapping_vector
 from polygym.mapping.mapping import Mapping, WorkSharing, parse_mapping
 
 START = parse_mapping("threads=2 tile=32x8 vector_bits=256 vector_copies=2 unroll_jam=4")

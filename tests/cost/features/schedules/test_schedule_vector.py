@@ -18,8 +18,11 @@ from hypothesis import strategies as st
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.ir import Band, Leaf, SequenceNode, Tree
 from polygym.cost import SCHEDULE_FEATURE_NAMES, ProgramFeatures, schedule_features
-from polygym.cost.features.schedules.dependence_forms import build_dependence_forms, schedule_points
-from polygym.cost.features.schedules.ordering import schedule_ordering
+from polygym.cost.features.schedules.ordering import (
+    build_dependence_forms,
+    schedule_ordering,
+    schedule_points,
+)
 from polygym.errors import LimitError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop

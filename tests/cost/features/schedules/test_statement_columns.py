@@ -20,7 +20,7 @@ from polygym.cost.features.loops.column_names import CACHE_SIZES, CONTEXT_COLUMN
 from polygym.cost.features.loops.footprints import relation_features as relations_of_all
 from polygym.cost.features.loops.footprints import stacked_footprints
 from polygym.cost.features.loops.nests import untiled_nest
-from polygym.cost.features.schedules.stacked_loops import schedule_loops
+from polygym.cost.features.schedules.statement_columns import schedule_loops
 from polygym.cost.features.statements.statement_work import work_of_statements
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop

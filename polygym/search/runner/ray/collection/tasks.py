@@ -14,7 +14,7 @@ from pathlib import Path
 from polygym.autoschedule.program_recipes import recipe_from_json
 from polygym.errors import InputError
 from polygym.mapping.machine import this_machine
-from polygym.runtime.evaluation.compiler_pool import CompilerPool
+from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import COMPILE_SECONDS, Collection, CollectPlan
 from polygym.search.corpus.program_choice import ProgramChoice
