@@ -266,7 +266,7 @@ def test_the_checks_find_what_they_look_for() -> None:
     for text in ("import polygym", "from polygym import __version__"):
         assert imported_modules(text, MODULES) == {""}
     text = "import_module('polygym.cli.main')\nstarted = 'polygym.envs.schedule:ConstructEnv'"
-    assert named_modules(text, MODULES) == {"cli.main", "envs.construct"}
+    assert named_modules(text, MODULES) == {"cli.main", "envs.schedule"}
     modules = {module: set[str]() for module in MODULES if module}
     modules["poly.spaces.farkas"] = {"poly.legality"}
     assert circles(package_graph(modules)) == []

@@ -3,7 +3,7 @@
 isl's usual schedule is what there is to begin with. It is departed from where two models of cost
 expect another one of a few (:func:`polygym.poly.scheduling.alternatives.default_candidates`) to be
 faster under the mapping, at the program's sizes, on this machine: boosted trees
-(:mod:`polygym.cost.shipped_weights`) and a network (:mod:`polygym.autoschedule.weights`), which
+(:mod:`polygym.cost.models`) and a network (:mod:`polygym.autoschedule.weights`), which
 have learned from other programs, measured on other machines. With a and b what they expect, as
 powers of two beside isl's usual schedule, the promise is
 

@@ -1,8 +1,8 @@
 """Default decisions without a search: storage variant, index-set splitting and schedule.
 
 Loops that are free are no gain in themselves: new arrays take memory, and pieces take code. So the
-rules that find a plan (:mod:`polygym.poly.transform.storage.choose_schedule`) and cuts
-(:mod:`polygym.poly.transform.splitting.choose_schedule`) make no more than candidates, three at
+rules that find a plan (:mod:`polygym.poly.transform.storage`) and cuts
+(:mod:`polygym.poly.transform.splitting`) make no more than candidates, three at
 most::
 
     as written      expanded, where memory alone is in the way of loops

@@ -4,7 +4,7 @@ Bit for bit the same result means the same operations on the same values, so alo
 from one instance to the next every operation waits, whatever the schedule, the storage and the
 number of threads. Any path in that relation is a bound below the time; the longer, the better.
 It is found by walking: from the first instance of each statement along arcs
-(:mod:`polygym.cost.limit.find_flow_edges`), to a statement from which there is a way back where
+(:func:`find_flow_edges`), to a statement from which there is a way back where
 there is one, and to the instance that the original order runs first of all that an arc leads to.
 
 A walk of a million steps is made of few. Suppose that its last 2p arcs are the same p arcs twice,

@@ -7,7 +7,7 @@ is being decided is orange, and the point that is being built is the thick line 
 
 * Many rays have the same small values: each polyline is shifted by a small part of a step, always
   the same for the same ray, so that lines that coincide look like a bundle and not like one.
-* Large values are drawn on a logarithmic scale (:mod:`polygym.pictures.fit_scale`).
+* Large values are drawn on a logarithmic scale (:func:`fit_scale`).
 * The coordinates' names are thinned out until they are readable.
 
 The sheet of parallel coordinates: a line for every coordinate, what it is, and the values.

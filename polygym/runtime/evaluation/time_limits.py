@@ -3,7 +3,7 @@
 isl's scheduler solves integer programs, and isl's code generation is worst-case exponential. isl's
 count of operations bounds nearly all of it; in a program with odd numbers one operation may take
 longer than the next thousand. So both work in a copy of the process that can be ended
-(:mod:`polygym.runtime.evaluation.run_forked`), and what is given up ends in a sentence that says
+(:func:`run_forked`), and what is given up ends in a sentence that says
 what else there is to do.
 """
 

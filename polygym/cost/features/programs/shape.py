@@ -46,7 +46,7 @@ and of given sizes; nothing is run. What is counted, by the example of y = Ax::
 * An access *strides* if the innermost loop takes it to no near neighbour in memory
   (:mod:`polygym.poly.innermost`). A[i][j] does not, in the loops j, i it would.
 * A nest is *in sequence* if its outermost loop is not parallel: an iteration waits for another.
-* *Operations* are counted as in :mod:`polygym.cost.work_of_statements`, *elements* are those of all
+* *Operations* are counted as for models of cost, *elements* are those of all
 arrays. The
   first divided by the second is the *reuse*, how much could be done with an element once it is in a
   cache: here n + 2n² operations (S counts as one) for n² + 2n elements, 1.97 at n = 100, and about
