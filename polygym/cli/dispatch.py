@@ -20,7 +20,7 @@ import click
 from polygym.cli import interrupts
 from polygym.cli.failures import EXIT_USAGE, error_report
 from polygym.cli.group import polygym
-from polygym.cli.output.console import print_json, write_text
+from polygym.cli.output.console import print_json, write_text, write_verdict
 from polygym.cli.output.text import printable
 from polygym.cli.result import CommandResult
 
@@ -90,8 +90,9 @@ def _complain(label: str, text: str) -> None:
     """Write to standard error; where that is impossible too, the exit code has to do."""
     with suppress(OSError):
         if label:
-            write_text(label, err=True, newline=False, fg="red", bold=True)
-        write_text(text, err=True)
+            write_verdict(label, text, err=True)
+        else:
+            write_text(text, err=True)
 
 
 def _write(answer: CommandResult) -> int:

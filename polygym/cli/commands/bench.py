@@ -25,7 +25,7 @@ from polygym.cli.output.bench_table import (
 from polygym.cli.output.console import progress, report_background_load, spinner, write_text
 from polygym.cli.output.limits import busy_machine_note
 from polygym.cli.output.text import listed, shorten
-from polygym.cli.result import CommandResult
+from polygym.cli.result import CommandResult, answer
 from polygym.errors import InputError, SourceError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -134,10 +134,8 @@ def command(
     results = _measured(programs, how)
     if figure is not None:
         benching.draw_limits(figure, results.results, str(dataset or Dataset.LARGE))
-    if as_json:
-        return CommandResult(results.code, _report(results, programs, dataset, how))
-    _print(results, programs, how)
-    return CommandResult(results.code)
+    document = _report(results, programs, dataset, how)
+    return answer(as_json, document, lambda: _print(results, programs, how), results.code)
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ import click
 from polygym.autoschedule import storage_cache
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import file_argument
-from polygym.cli.output.console import format_seconds, write_text
+from polygym.cli.output.console import attributes, format_seconds, write_text
 from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.result import CommandResult, answer
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.tc.cache import CacheEntry, KernelCache, entries_from_text, text_of_entries, user_cache
@@ -48,18 +48,11 @@ def list_entries(as_json: bool) -> CommandResult:
     cache = _cache()
     entries = cache.entries()
     if as_json:
-        return CommandResult(
-            document={"file": str(cache.path), "entries": [_as_json(e) for e in entries]}
-        )
+        return answer(True, {"file": str(cache.path), "entries": [_as_json(e) for e in entries]})
     if entries:
         rows = [
-            (
-                cache_entry.label,
-                cache_entry.mapping,
-                "-" if cache_entry.seconds is None else format_seconds(cache_entry.seconds),
-                f"{len(cache_entry.code) / 1024:.1f}",
-            )
-            for cache_entry in entries
+            (e.label, e.mapping, format_seconds(e.seconds), f"{len(e.code) / 1024:.1f}")
+            for e in entries
         ]
         print_table(("COMPREHENSION", "MAPPING", "TIME", "KB"), rows, "llrr")
     write_text(f"{len(entries)} in {cache.path}")
@@ -78,9 +71,8 @@ def export(file: Path, as_json: bool) -> CommandResult:
         click.echo(text_of_entries(entries), nl=False)
         return CommandResult()
     write_atomically(file, text_of_entries(entries).encode())
-    if not as_json:
-        write_text(f"{len(entries)} written to {file}")
-    return CommandResult(document={"entries": len(entries), "file": str(file)} if as_json else None)
+    document = {"entries": len(entries), "file": str(file)}
+    return answer(as_json, document, lambda: write_text(f"{len(entries)} written to {file}"))
 
 
 @command.command("import")
@@ -100,9 +92,7 @@ def import_entries(file: Path, as_json: bool) -> CommandResult:
     kept = sum(cache.put(cache_entry) for cache_entry in entries)
     if kept < len(entries):
         raise InputError(f"{cache.path}: {len(entries) - kept} of {len(entries)} could not be kept")
-    if not as_json:
-        write_text(f"{kept} added")
-    return CommandResult(document={"entries": kept} if as_json else None)
+    return answer(as_json, {"entries": kept}, lambda: write_text(f"{kept} added"))
 
 
 @command.command("clear")
@@ -111,9 +101,8 @@ def clear(as_json: bool) -> CommandResult:
     """Forget everything: also where programs keep their values."""
     count = _cache().clear()
     homes = storage_cache.clear_rankings()
-    if not as_json:
-        write_text(f"{count} forgotten, and where {homes} programs keep their values")
-    return CommandResult(document={"entries": count, "homes": homes} if as_json else None)
+    said = f"{count} forgotten, and where {homes} programs keep their values"
+    return answer(as_json, {"entries": count, "homes": homes}, lambda: write_text(said))
 
 
 def _cache() -> KernelCache:
@@ -123,13 +112,6 @@ def _cache() -> KernelCache:
     return cache
 
 
-def _as_json(one: CacheEntry) -> dict[str, Any]:
-    return {
-        "key": one.key,
-        "label": one.label,
-        "schedule": one.schedule,
-        "mapping": one.mapping,
-        "seconds": one.seconds,
-        "bytes": len(one.code),
-        "made": one.created,
-    }
+def _as_json(entry: CacheEntry) -> dict[str, Any]:
+    document = attributes(entry, "key", "label", "schedule", "mapping", "seconds")
+    return {**document, "bytes": len(entry.code), "made": entry.created}

@@ -7,8 +7,8 @@ import click
 from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
 from polygym.cli.options.variants import VariantOptions, variant_options
-from polygym.cli.output.console import write_text
-from polygym.cli.result import CommandResult
+from polygym.cli.output.console import attributes, write_text, write_verdict
+from polygym.cli.result import CommandResult, answer
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.legality import Violation, find_violation
 from polygym.programs import load_scop
@@ -58,36 +58,23 @@ def command(
     program = variant.resolve(written, schedule_text, sizes)
     schedule = schedule_maker(schedule_text)(program.scop, sizes, DEFAULT_MAPPING).schedule
     violation = check_within(lambda: find_violation(program.scop, schedule))
-    code = 0 if violation is None else 1
-    if as_json:
-        result = None if violation is None else _as_json(violation)
-        return CommandResult(
-            code,
-            {
-                "legal": violation is None,
-                **program.to_json(),
-                "schedule": str(schedule),
-                "violation": result,
-            },
-        )
+    document = {
+        "legal": violation is None,
+        **program.to_json(),
+        "schedule": str(schedule),
+        "violation": None if violation is None else _as_json(violation),
+    }
     if violation is None:
-        write_text("legal", fg="green", bold=True)
-    else:
-        write_text("illegal", newline=False, fg="red", bold=True)
-        write_text(f": {violation}")
-    return CommandResult(code)
+        return answer(as_json, document, lambda: write_text("legal", fg="green", bold=True))
+    return answer(as_json, document, lambda: write_verdict("illegal", f": {violation}"), 1)
 
 
 def _as_json(violation: Violation) -> dict[str, Any]:
+    dependence = violation.dependence
     return {
         "message": str(violation),
-        "source": violation.dependence.source,
-        "sink": violation.dependence.sink,
-        "kinds": list(violation.dependence.kind.names()),
-        "arrays": list(violation.dependence.arrays),
-        "relation": violation.dependence.relation,
-        "dimension": violation.dimension,
-        "parameters": violation.parameters,
-        "source_instance": list(violation.source_instance),
-        "sink_instance": list(violation.sink_instance),
+        **attributes(dependence, "source", "sink"),
+        "kinds": list(dependence.kind.names()),
+        **attributes(dependence, "arrays", "relation"),
+        **attributes(violation, "dimension", "parameters", "source_instance", "sink_instance"),
     }

@@ -57,14 +57,13 @@ def status_command(address: str, as_json: bool) -> CommandResult:
 
 def _row(node: dict[str, Any]) -> tuple[object, ...]:
     worker = node["worker"] or {}
-    clock = worker.get("clock_seconds")
     return (
         node["node"][:8],
         node["host"],
         _state(node),
         f"{node['cpus']:g}",
         node["measuring"],
-        "-" if clock is None else format_seconds(clock),
+        format_seconds(worker.get("clock_seconds")),
         worker.get("kind", "-"),
         worker.get("about") or "-",
     )

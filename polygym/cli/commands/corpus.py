@@ -10,7 +10,7 @@ from polygym.cli.options.values import choice_option, file_argument
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import counted
-from polygym.cli.result import CommandResult
+from polygym.cli.result import CommandResult, answer
 from polygym.errors import InputError
 from polygym.search.corpus import packing
 from polygym.search.corpus.export import export_parquet
@@ -51,10 +51,7 @@ def stats(file: Path, as_json: bool) -> CommandResult:
     """Count rows, programs and machines; report outliers and drift."""
     with open_corpus(file) as corpus:
         statistics = corpus_statistics(corpus)
-    if as_json:
-        return CommandResult(document=statistics.to_json())
-    _print(statistics, file)
-    return CommandResult()
+    return answer(as_json, statistics.to_json(), lambda: _print(statistics, file))
 
 
 @command.command("check")
@@ -63,12 +60,9 @@ def stats(file: Path, as_json: bool) -> CommandResult:
 def check(file: Path, as_json: bool) -> CommandResult:
     """Check all checksums of CORPUS, and SQLite's pages. Exit code 1: it is damaged."""
     problems = file_problems(file)
-    if as_json:
-        return CommandResult(int(bool(problems)), {"file": str(file), "problems": problems})
-    for problem in problems:
-        write_text(problem)
-    write_text(f"{file}: {'damaged' if problems else 'whole'}")
-    return CommandResult(int(bool(problems)))
+    said = "\n".join([*problems, f"{file}: {'damaged' if problems else 'whole'}"])
+    document = {"file": str(file), "problems": problems}
+    return answer(as_json, document, lambda: write_text(said), int(bool(problems)))
 
 
 @command.command("merge")
@@ -92,12 +86,10 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> CommandResult:
             with open_corpus(file) as other:
                 added[str(file)] = merge_corpora(corpus, other)
         rows = corpus.count()
-    if as_json:
-        return CommandResult(document={"file": str(into), "rows": rows, "added": added})
-    for name, count in added.items():
-        write_text(f"{counted(count, 'row')} added from {name}")
-    write_text(f"{counted(rows, 'row')} in {into}")
-    return CommandResult()
+    said = [f"{counted(count, 'row')} added from {name}" for name, count in added.items()]
+    said.append(f"{counted(rows, 'row')} in {into}")
+    document = {"file": str(into), "rows": rows, "added": added}
+    return answer(as_json, document, lambda: write_text("\n".join(said)))
 
 
 @command.command("export")
@@ -111,9 +103,8 @@ def export(file: Path, parquet: Path, as_json: bool) -> CommandResult:
     """
     with open_corpus(file) as corpus:
         rows = export_parquet(corpus, parquet)
-    if not as_json:
-        write_text(f"{counted(rows, 'row')} written to {parquet}")
-    return CommandResult(document={"rows": rows, "file": str(parquet)} if as_json else None)
+    said = f"{counted(rows, 'row')} written to {parquet}"
+    return answer(as_json, {"rows": rows, "file": str(parquet)}, lambda: write_text(said))
 
 
 @command.command("pack")
@@ -124,10 +115,9 @@ def pack(file: Path, packed: Path, as_json: bool) -> CommandResult:
     """Write CORPUS as the small file PACKED."""
     with open_corpus(file) as corpus:
         size, rows = packing.pack(corpus, packed), corpus.count()
-    if as_json:
-        return CommandResult(document={"file": str(packed), "rows": rows, "bytes": size})
-    write_text(f"{counted(rows, 'row')} in {packed}, {size:,} bytes")
-    return CommandResult()
+    document = {"file": str(packed), "rows": rows, "bytes": size}
+    said = f"{counted(rows, 'row')} in {packed}, {size:,} bytes"
+    return answer(as_json, document, lambda: write_text(said))
 
 
 _SHIPPED = packing.SHIPPED_CORPORA
@@ -155,10 +145,8 @@ def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) ->
     if packed is not None and which is not None:
         raise InputError("--which: expected no PACKED beside it, found both")
     rows = packing.unpack(packed or _SHIPPED[which or "large"].path, file)
-    if as_json:
-        return CommandResult(document={"file": str(file), "rows": rows})
-    write_text(f"{counted(rows, 'row')} in {file}")
-    return CommandResult()
+    said = f"{counted(rows, 'row')} in {file}"
+    return answer(as_json, {"file": str(file), "rows": rows}, lambda: write_text(said))
 
 
 def _print(found: CorpusStatistics, file: Path) -> None:

@@ -12,7 +12,7 @@ from polygym.cli.options.values import choice_option, count_option, file_argumen
 from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import counted
-from polygym.cli.result import CommandResult
+from polygym.cli.result import CommandResult, answer
 from polygym.cost.models import boosted_trees, cross_validation
 from polygym.cost.models.cost_model import ModelCard, ModelKind, Objective, TrainingSamples
 from polygym.cost.models.pretrained import expect_model_path, load_model, training_machines
@@ -138,12 +138,8 @@ def train_command(
         about = replace(about, notes={**about.notes, "validation": asdict(validation)})
     made = recipe.made(samples, about)
     made.save(model)
-    if as_json:
-        return CommandResult(
-            document={"file": str(model), "bytes": _size(model), **asdict(made.card)}
-        )
-    _print(made, model)
-    return CommandResult()
+    document = {"file": str(model), "bytes": model.stat().st_size, **asdict(made.card)}
+    return answer(as_json, document, lambda: _print(made, model))
 
 
 @command.command("show")
@@ -156,10 +152,8 @@ def show_command(model: Path | None, as_json: bool) -> CommandResult:
     """
     file = model or expect_model_path()
     result = load_model(file)
-    if as_json:
-        return CommandResult(document={**asdict(result.card), **_inside(result)})
-    _print(result, file)
-    return CommandResult()
+    document = {**asdict(result.card), **_inside(result)}
+    return answer(as_json, document, lambda: _print(result, file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +271,6 @@ def _expect_programs(path: Path, programs: int, folds: int, every: Collection[st
         raise InputError(f"--{error}; --folds 0 tests nothing") from None
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
-
-
 def _inside(model: boosted_trees.BoostedTrees | TreeGRU) -> dict[str, Any]:
     """Return what else there is to say of a model, by its kind."""
     match model:
@@ -294,7 +284,7 @@ def _inside(model: boosted_trees.BoostedTrees | TreeGRU) -> dict[str, Any]:
 
 def _print(model: boosted_trees.BoostedTrees | TreeGRU, path: Path) -> None:
     card = model.card
-    heading(f"{path}: {card.kind}, {card.objective}, {_size(path):,} bytes")
+    heading(f"{path}: {card.kind}, {card.objective}, {path.stat().st_size:,} bytes")
     write_text(
         f"  learned from {counted(card.rows, 'row')}, {counted(card.cases, 'case')} of "
         f"{counted(card.programs, 'program')}"

@@ -1,6 +1,6 @@
 """``polygym machine``: what this machine does at most."""
 
-from typing import Any
+from dataclasses import astuple
 
 import click
 
@@ -8,6 +8,7 @@ from polygym.cli.options.common import json_option, threads_option
 from polygym.cli.output.console import heading, spinner, write_text
 from polygym.cli.output.limits import busy_machine_note
 from polygym.cli.output.tables import print_table
+from polygym.cli.output.text import counted
 from polygym.cli.result import CommandResult
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.peaks.calibration import peak_cache_path, peaks_for, remeasured_peaks
@@ -37,62 +38,34 @@ def command(threads: int, remeasure: bool, as_json: bool) -> CommandResult:
         peaks = remeasured_peaks(threads) if remeasure else peaks_for(threads)
     machine = machine_fingerprint()
     if as_json:
-        document: dict[str, Any] = {"key": machine.key, "processor": machine.processor}
-        document["file"] = None if (path := peak_cache_path()) is None else str(path)
-        return CommandResult(document={**document, **peaks.to_json()})
-    number = f"{peaks.threads} thread{'' if peaks.threads == 1 else 's'}"
-    heading(f"{machine.processor}, {number} of {machine.cores}")
+        file = None if (path := peak_cache_path()) is None else str(path)
+        document = {"key": machine.key, "processor": machine.processor, "file": file}
+        return CommandResult(document=document | peaks.to_json())
+    heading(f"{machine.processor}, {counted(peaks.threads, 'thread')} of {machine.cores}")
     _print(peaks)
     return CommandResult()
 
 
 def _print(peaks: Peaks) -> None:
     write_text("Operations a second, in 10^9")
-    print_table(
-        ("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"),
-        [
-            (
-                rates.type.value,
-                *map(_billions, (rates.add, rates.multiply, rates.any, rates.divide, rates.root)),
-            )
-            for rates in peaks.rates
-        ],
-        "lrrrrr",
-    )
+    rows = [(one.type.value, *map(_billions, astuple(one)[1:])) for one in peaks.rates]
+    print_table(("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"), rows, "lrrrrr")
     write_text("\nWaiting for an operation, in ns")
-    print_table(
-        ("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"),
-        [
-            (
-                latencies.type.value,
-                *(
-                    f"{1e9 * value:.2f}"
-                    for value in (
-                        latencies.add,
-                        latencies.multiply,
-                        latencies.multiply_add,
-                        latencies.divide,
-                        latencies.root,
-                    )
-                ),
-            )
-            for latencies in peaks.latencies
-        ],
-        "lrrrrr",
-    )
+    rows = [
+        (one.type.value, *(f"{1e9 * value:.2f}" for value in astuple(one)[1:]))
+        for one in peaks.latencies
+    ]
+    print_table(("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"), rows, "lrrrrr")
     write_text("\nBytes a second, in 10^9")
-    print_table(
-        ("LEVEL", "HOLDS", "MOVES"),
-        [
-            (
-                level_peak.name,
-                f"{level_peak.size / 1024:,.0f} KB" if level_peak.size else "all",
-                _billions(level_peak.bandwidth),
-            )
-            for level_peak in peaks.levels
-        ],
-        "lrr",
-    )
+    rows = [
+        (
+            level.name,
+            f"{level.size / 1024:,.0f} KB" if level.size else "all",
+            _billions(level.bandwidth),
+        )
+        for level in peaks.levels
+    ]
+    print_table(("LEVEL", "HOLDS", "MOVES"), rows, "lrr")
     if warning := busy_machine_note(peaks):
         write_text(f"\n{warning}", err=True)
 

@@ -12,12 +12,12 @@ from polygym.cli.options.common import json_option
 from polygym.cli.options.text_files import read_small_file
 from polygym.cli.output.console import format_seconds, heading, spinner, write_text
 from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output.text import sizes_text
+from polygym.cli.result import CommandResult, answer, changed
 from polygym.errors import InputError
 from polygym.mdp.records import episode_record
 from polygym.mdp.records.episode_record import Replay, ReplayMismatchError
 from polygym.poly.legality import Violation, find_violation
-from polygym.poly.schedule import Schedule
 from polygym.programs.isl_text import without_parameters
 from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.evaluation.time_limits import check_within
@@ -62,7 +62,7 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Comm
         with spinner("playing the episode again"):
             played = episode_record.replay_record(recorded, str(file), c_file)
     except ReplayMismatchError as error:
-        return _changed(str(error), as_json)
+        return changed(str(error), as_json)
     schedule = played.schedule
     violation = None
     if schedule is not None:
@@ -76,12 +76,8 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Comm
         ):
             (evaluation,) = evaluator.evaluate_interleaved((schedule,), _ROUNDS)
     holds = violation is None and (evaluation is None or evaluation.is_ok)
-    if as_json:
-        return CommandResult(
-            0 if holds else 1, _as_json(recorded, played, schedule, violation, evaluation)
-        )
-    _print(recorded, played, schedule, violation, evaluation)
-    return CommandResult(0 if holds else 1)
+    parts = recorded, played, violation, evaluation
+    return answer(as_json, _as_json(*parts), lambda: _print(*parts), int(not holds))
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -95,22 +91,14 @@ def _read(file: Path) -> Mapping[str, Any]:
     return episode_record.read_record(text, str(file))
 
 
-def _changed(message: str, as_json: bool) -> CommandResult:
-    if as_json:
-        return CommandResult(1, {"agrees": False, "error": message})
-    write_text("changed", err=True, newline=False, fg="red", bold=True)
-    write_text(f": {message}", err=True)
-    return CommandResult(1)
-
-
 def _as_json(
     recorded: Mapping[str, Any],
     played: Replay,
-    schedule: Schedule | None,
     violation: Violation | None,
     found: Evaluation | None,
 ) -> dict[str, Any]:
-    program, episode = played.program, played.episode
+    program, episode, schedule = played.program, played.episode, played.schedule
+    mapping = played.evaluation_options.mapping
     return {
         "agrees": True,
         "program": program.name,
@@ -121,9 +109,9 @@ def _as_json(
         "schedule": None if schedule is None else str(schedule),
         "splitting": str(program.splitting),
         "storage": str(program.storage),
-        "mapping": str(played.evaluation_options.mapping),
-        "tolerance": played.evaluation_options.mapping.tolerance,
-        "caveat": played.evaluation_options.mapping.timing_caveat,
+        "mapping": str(mapping),
+        "tolerance": mapping.tolerance,
+        "caveat": mapping.timing_caveat,
         "legal": None if schedule is None else violation is None,
         "violation": None if violation is None else str(violation),
         "recorded": recorded.get("outcome"),
@@ -136,14 +124,12 @@ def _as_json(
 def _print(
     recorded: Mapping[str, Any],
     played: Replay,
-    schedule: Schedule | None,
     violation: Violation | None,
     found: Evaluation | None,
 ) -> None:
-    program = played.program
-    sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
-    heading(f"{program.name}: {program.scop.name}({sizes})")
-    episode = played.episode
+    program, episode, schedule = played.program, played.episode, played.schedule
+    heading(f"{program.name}: {program.scop.name}({sizes_text(program.parameters)})")
+    mapping = played.evaluation_options.mapping
     if episode is None:
         write_text("  episode   none: the schedule was given")
     else:
@@ -159,11 +145,9 @@ def _print(
         write_text(f"  split     {program.splitting}")
     if not program.storage.is_source:
         write_text(f"  storage   {program.storage}")
-    write_text(f"  mapping   {played.evaluation_options.mapping}")
-    simpler = played.evaluation_options.mapping.simplification_note(
-        None if found is None else found.applied_mapping
-    )
-    for note in filter(None, (simpler, played.evaluation_options.mapping.timing_caveat)):
+    write_text(f"  mapping   {mapping}")
+    simpler = mapping.simplification_note(None if found is None else found.applied_mapping)
+    for note in filter(None, (simpler, mapping.timing_caveat)):
         write_text(f"            {note}")
     write_text("  legal     ", newline=False)
     if violation is not None:
@@ -172,9 +156,7 @@ def _print(
     write_text("yes", fg="green")
     rows = [_row("recorded", recorded.get("outcome"))] if played.is_comparable else []
     if not played.is_comparable:
-        before = ", ".join(
-            f"{name} = {value}" for name, value in (played.measured_for or {}).items()
-        )
+        before = sizes_text((played.measured_for or {}).items())
         write_text(f"  recorded  for other sizes ({before}): not comparable")
     if found is not None:
         rows.append(_row("found now", found.to_json()))

@@ -10,8 +10,8 @@ from polygym.cli.options.common import json_option, parameters_option, seed_opti
 from polygym.cli.options.text_files import read_small_file
 from polygym.cli.options.values import choice_option, count_option, file_option
 from polygym.cli.output.console import format_seconds, heading, spinner, write_text
-from polygym.cli.output.text import shorten
-from polygym.cli.result import CommandResult
+from polygym.cli.output.text import shorten, sizes_text
+from polygym.cli.result import CommandResult, answer, changed
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import PlanningLimits
@@ -204,18 +204,14 @@ def optimize(
 def differentiate(target: str, definition: str | None, as_json: bool) -> CommandResult:
     """Write the text of a program's gradient."""
     program = gradient(_program(target, definition))
-    if as_json:
-        parameters = {name: str(kind) for name, kind in program.parameters}
-        return CommandResult(
-            document={
-                "name": program.name,
-                "parameters": parameters,
-                "result": str(program.result),
-                "program": text_of_program(program),
-            }
-        )
-    write_text(text_of_program(program))
-    return CommandResult()
+    text = text_of_program(program)
+    document = {
+        "name": program.name,
+        "parameters": {name: str(kind) for name, kind in program.parameters},
+        "result": str(program.result),
+        "program": text,
+    }
+    return answer(as_json, document, lambda: write_text(text))
 
 
 @command.command("replay", help=_REPLAY)
@@ -241,11 +237,7 @@ def replay(file: str, as_json: bool) -> CommandResult:
                     result.program, result.result, record["measured"], where
                 )
     except InputError as error:
-        if as_json:
-            return CommandResult(1, {"agrees": False, "error": str(error)})
-        write_text("changed", err=True, newline=False, fg="red", bold=True)
-        write_text(f": {error}", err=True)
-        return CommandResult(1)
+        return changed(str(error), as_json)
     if as_json:
         more = {} if again is None else {"measured": again}
         return CommandResult(document={"agrees": True, **result.to_json(), **more})
@@ -311,7 +303,7 @@ def _print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> N
     first, last = race.timings
     heading("code")
     write_text(last.code.rstrip())
-    sizes = ", ".join(f"{name} = {size}" for name, size in race.sizes)
+    sizes = sizes_text(race.sizes)
     heading(f"measured{f', {sizes}' if sizes else ''}")
     for name, timing in (("at first", first), ("at last", last)):
         if timing.seconds is None:
@@ -329,5 +321,5 @@ def _print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> N
             "  not compared with the interpreter: no sizes at which it has a value soon enough"
         )
     else:
-        at = ", ".join(f"{name} = {size}" for name, size in compared_at.items())
+        at = sizes_text(compared_at.items())
         write_text(f"  both compute what the interpreter does{f' at {at}' if at else ''}")

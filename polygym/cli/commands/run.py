@@ -11,6 +11,7 @@ from polygym.cli.options import common, schedules
 from polygym.cli.options.values import bytes_option, count_option
 from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
 from polygym.cli.output.array_figures import array_figures, non_finite_arrays, non_finite_remark
+from polygym.cli.output.bench_table import speedup_of
 from polygym.cli.output.console import (
     format_seconds,
     heading,
@@ -20,7 +21,8 @@ from polygym.cli.output.console import (
 )
 from polygym.cli.output.limits import known_limit, limit_sentence, limit_share
 from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output.text import sizes_text
+from polygym.cli.result import CommandResult, answer
 from polygym.codegen.transforms.privatization import private_array_texts
 from polygym.cost.limit.bound import Limit
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
@@ -32,7 +34,7 @@ from polygym.programs import Program, load_program
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.evaluation.time_limits import code_within
 from polygym.runtime.worker import timing
-from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus, ProblemError, outcome_to_json
+from polygym.runtime.worker.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.runtime.worker.problem import CompiledProgram, Problem
 from polygym.runtime.worker.worker import Worker
 
@@ -138,10 +140,7 @@ def command(
     if limit is not None and isinstance(outcome, Ok):
         report["share_of_limit"] = limit_share(limit, outcome.best)
     code = 0 if isinstance(outcome, Ok) else 1
-    if as_json:
-        return CommandResult(code, report)
-    _print(report, outcome, limit)
-    return CommandResult(code)
+    return answer(as_json, report, lambda: _print(report, outcome, limit), code)
 
 
 def _mapped(
@@ -230,9 +229,7 @@ def _report(
         "samples": list(outcome.samples) if isinstance(outcome, Ok) else [],
         "baseline_seconds": baseline.best if isinstance(baseline, Ok) else None,
         "baseline_samples": list(baseline.samples) if isinstance(baseline, Ok) else [],
-        "speedup": baseline.best / outcome.best
-        if isinstance(baseline, Ok) and isinstance(outcome, Ok)
-        else None,
+        "speedup": speedup_of(baseline, outcome),
         "compile_seconds": compile_seconds,
         "arrays": arrays,
         "not_finite": non_finite_arrays(arrays),
@@ -241,7 +238,7 @@ def _report(
 
 
 def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> None:
-    sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
+    sizes = sizes_text(report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
     if report["splitting"]:
         write_text(f"  split     {report['splitting']}")
@@ -287,12 +284,7 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
             "lrrrlrl",
             optional=("LAST", "MIDDLE", "SUM OF SQUARES"),
         )
-    for remark in _remarks(report):
-        write_text(f"  {remark}")
-
-
-def _remarks(report: dict[str, Any]) -> list[str]:
-    """Return what there is to be said about the results."""
-    if report["status"] == OutcomeStatus.OK.value and not report["arrays"]:
-        return ["the region changes nothing that is seen outside of it: nothing was compared"]
-    return [non_finite_remark(report["not_finite"])] if report["not_finite"] else []
+    if isinstance(outcome, Ok) and not report["arrays"]:
+        write_text("  the region changes nothing that is seen outside of it: nothing was compared")
+    elif report["not_finite"]:
+        write_text(f"  {non_finite_remark(report['not_finite'])}")

@@ -7,9 +7,9 @@ import click
 from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
 from polygym.cli.options.variants import VariantOptions, variant_options
-from polygym.cli.output.console import heading, write_text
+from polygym.cli.output.console import attributes, heading, write_text
 from polygym.cli.output.text import shorten
-from polygym.cli.result import CommandResult
+from polygym.cli.result import CommandResult, answer
 from polygym.codegen.c import print_c
 from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.passes import PASSES
@@ -126,19 +126,14 @@ def command(
 
     if shown is not None:
         stage = code_within(lambda: _stage(stage_after(shown, legal(), chosen, sizes)))
-        if as_json:
-            return CommandResult(document=stage)
-        click.echo(stage["text"], nl=False)
-        return CommandResult()
+        return answer(as_json, stage, lambda: click.echo(stage["text"], nl=False))
     code = code_within(lambda: _c_text(legal(), chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
         return CommandResult()
     result = dependences(scop)
-    if as_json:
-        return CommandResult(document=_as_json(scop, result, schedule, code) | program.to_json())
-    _print(scop, result, schedule_text, schedule, code)
-    return CommandResult()
+    document = _as_json(scop, result, schedule, code) | program.to_json()
+    return answer(as_json, document, lambda: _print(scop, result, schedule_text, schedule, code))
 
 
 def _wrapped(target: str, region: str | None, *, as_json: bool) -> CommandResult:
@@ -146,20 +141,15 @@ def _wrapped(target: str, region: str | None, *, as_json: bool) -> CommandResult
     if not is_path(target) or target.endswith(".tc"):
         raise InputError(f"--wrap: expected the path of a C file, found {target}")
     text = completed_file(target, region).text
-    if as_json:
-        return CommandResult(document={"file": target, "text": text})
-    click.echo(text, nl=not text.endswith("\n"))
-    return CommandResult()
+    document = {"file": target, "text": text}
+    return answer(as_json, document, lambda: click.echo(text, nl=not text.endswith("\n")))
 
 
 def _passes(*, as_json: bool) -> CommandResult:
     """Print the passes of the C front end and of code generation, a line each."""
-    if as_json:
-        rows = [{"name": name, "leaves": "c", "does": summary} for name, summary in _C_ROWS]
-        rows += [{"name": o.name, "leaves": o.produces.value, "does": o.summary} for o in PASSES]
-        return CommandResult(document={"passes": rows})
-    write_text(pass_list_text(_C_ROWS))
-    return CommandResult()
+    rows = [{"name": name, "leaves": "c", "does": summary} for name, summary in _C_ROWS]
+    rows += [{"name": o.name, "leaves": o.produces.value, "does": o.summary} for o in PASSES]
+    return answer(as_json, {"passes": rows}, lambda: write_text(pass_list_text(_C_ROWS)))
 
 
 def _c_stage(
@@ -167,11 +157,8 @@ def _c_stage(
 ) -> CommandResult:
     """Print the C text that a pass of the C front end leaves."""
     text = c_text_after(row, target, region, parameters)
-    if as_json:
-        stage = {"name": target, "after": row.name, "does": row.summary, "leaves": "c"}
-        return CommandResult(document=stage | {"text": text})
-    click.echo(text, nl=False)
-    return CommandResult()
+    stage = {"name": target, "after": row.name, "does": row.summary, "leaves": "c", "text": text}
+    return answer(as_json, stage, lambda: click.echo(text, nl=False))
 
 
 def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
@@ -231,10 +218,7 @@ def _as_json(
         ],
         "statements": [
             {
-                "name": statement.name,
-                "iterators": list(statement.iterators),
-                "domain": statement.domain,
-                "text": statement.text,
+                **attributes(statement, "name", "iterators", "domain", "text"),
                 "line": statement.location.line,
                 "write": statement.write.relation,
                 "reads": [access.relation for access in statement.reads],
@@ -243,11 +227,9 @@ def _as_json(
         ],
         "dependences": [
             {
-                "source": dependence.source,
-                "sink": dependence.sink,
+                **attributes(dependence, "source", "sink"),
                 "kinds": list(dependence.kind.names()),
-                "arrays": list(dependence.arrays),
-                "relation": dependence.relation,
+                **attributes(dependence, "arrays", "relation"),
             }
             for dependence in found
         ],

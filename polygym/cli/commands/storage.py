@@ -11,7 +11,8 @@ from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output.text import sizes_text
+from polygym.cli.result import CommandResult, answer
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 from polygym.poly.transform.storage.inhibitors import loop_inhibitors, source_loops
@@ -66,10 +67,7 @@ def command(
         "webs": [_as_json(web) for web in webs],
         "plan": _plan(program.scop, chosen),
     }
-    if as_json:
-        return CommandResult(document=document)
-    _print(document, webs)
-    return CommandResult()
+    return answer(as_json, document, lambda: _print(document, webs))
 
 
 def _plan(source: Scop, program: Program) -> dict[str, Any]:
@@ -110,7 +108,7 @@ def _as_json(web: WebChoices) -> dict[str, Any]:
 
 
 def _print(document: dict[str, Any], webs: tuple[WebChoices, ...]) -> None:
-    sizes = ", ".join(f"{name} = {value}" for name, value in document["parameters"].items())
+    sizes = sizes_text(document["parameters"].items())
     heading(f"{document['program']}: {document['function']}({sizes})")
     print_table(
         ("ARRAY", "WRITTEN BY", "LIVE", "BLOCKS", "CHOICE", "BYTES"),

@@ -20,12 +20,11 @@ from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import spinner, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.sweep_progress import (
-    format_speedup,
     print_resume_hint,
     print_summaries,
     sweep_progress,
 )
-from polygym.cli.output.text import listed, shorten
+from polygym.cli.output.text import listed, ratio_text, shorten
 from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.cost.models.pretrained import ModelChoice
@@ -322,9 +321,9 @@ def _print(found: Sequence[statistics.KernelSummary], out: Path, mapping: Mappin
     write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
         f"{len(both)} of {len(found)} programs: the best "
-        f"{format_speedup(statistics.mean_best(both))}, isl's "
-        f"{format_speedup(statistics.mean_reference(both, ISL))}; the best over isl's: "
-        f"{format_speedup(statistics.mean_over(both, ISL))}"
+        f"{ratio_text(statistics.mean_best(both))}, isl's "
+        f"{ratio_text(statistics.mean_reference(both, ISL))}; the best over isl's: "
+        f"{ratio_text(statistics.mean_over(both, ISL))}"
     )
     if mapping.timing_caveat:
         write_text(mapping.timing_caveat)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from polygym.cli.output.console import format_seconds, write_text
 from polygym.cli.output.limits import limit_share
 from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import shorten
+from polygym.cli.output.text import ratio_text, shorten
 from polygym.cost.limit.bound import Limit, limit_share_text
 from polygym.poly.scheduling.strategy import AUTO, ISL
 from polygym.runtime.worker.outcome import Ok, Outcome, outcome_to_json
@@ -103,7 +103,7 @@ def print_entries(
     for row in results:
         cells = [row[0].program]
         for place, entry in enumerate(row):
-            cells += [_time(entry), *[_ratio_text(entry.ratio)] * (place > 0)]
+            cells += [_time(entry), *[ratio_text(entry.ratio)] * (place > 0)]
             cells += [limit_share_text(entry.share_of_limit)] * limited
         if limited:
             cells += _limit_cells(row[0].limit)
@@ -111,7 +111,7 @@ def print_entries(
     if rows and len(names) > 1:
         last = ["geometric mean"]
         for place, name in enumerate(names):
-            last += ["", *[_ratio_text(means[name])] * (place > 0)]
+            last += ["", *[ratio_text(means[name])] * (place > 0)]
             of_name = [entry for entry in entries if entry.schedule == name]
             last += [limit_share_text(mean_of_limit(of_name))] * limited
         rows.append(last + ["", ""] * limited)
@@ -121,10 +121,6 @@ def print_entries(
             write_text(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.error}", err=True)
         if entry.simplified:
             write_text(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.simplified}")
-
-
-def _ratio_text(value: float | None) -> str:
-    return f"{value:.2f}x" if value is not None else "-"
 
 
 def _limit_cells(limit: Limit | None) -> list[str]:

@@ -42,6 +42,12 @@ def write_text(text: str, *, err: bool = False, newline: bool = True, **style: A
     click.secho(printable(text), err=err, nl=newline, color=colour, **style)
 
 
+def write_verdict(verdict: str, text: str, *, err: bool = False, good: bool = False) -> None:
+    """Write what was decided, in green or in red, and the text behind it."""
+    write_text(verdict, err=err, newline=False, fg="green" if good else "red", bold=True)
+    write_text(text, err=err)
+
+
 def heading(text: str) -> None:
     """Write a heading: bold on a terminal."""
     write_text(text, bold=True)
@@ -101,12 +107,19 @@ def report_background_load(load: BackgroundLoad | None) -> None:
         write_text(load.warning, err=True)
 
 
-def format_seconds(value: float) -> str:
-    """Return a time with three significant digits and a unit.
+def attributes(value: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a value by their names, for a document."""
+    return {name: getattr(value, name) for name in names}
 
-    >>> format_seconds(0.00123)
-    '1.23 ms'
+
+def format_seconds(value: float | None) -> str:
+    """Return a time with three significant digits and a unit; a dash for none.
+
+    >>> format_seconds(0.00123), format_seconds(None)
+    ('1.23 ms', '-')
     """
+    if value is None:
+        return "-"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
             return f"{value / size:.3g} {unit}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from polybench import Dataset
 from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import shorten
+from polygym.cli.output.text import ratio_text, shorten, sizes_text
 from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.schedule import Schedule
@@ -32,8 +32,7 @@ _LONGEST_SCHEDULE = 70
 
 def print_ranking(tally: SearchTally, result: SearchResult, program: Program, budget: int) -> None:
     """Write the table, the counts, and a sentence about the outcome."""
-    sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
-    heading(f"{program.name}: {program.scop.name}({sizes})")
+    heading(f"{program.name}: {program.scop.name}({sizes_text(program.parameters)})")
     print_table(
         ("", "SCHEDULE", "STATUS", "TIME", "SAMPLES", "SPEEDUP (-O3)", "SPEEDUP (isl)", "MAPPING"),
         [_original_row(result, program), *_rows(result)],
@@ -61,7 +60,7 @@ def _print_outcome(result: SearchResult) -> None:
         but = f": {best.label} is within {TIMING_NOISE:.0%} of it" if close else ""
         write_text(f"Nothing faster than the original order was found{but}.")
     else:
-        write_text(f"Best: {_ratio(best.speedup)}, schedule {best.label}:")
+        write_text(f"Best: {ratio_text(best.speedup)}, schedule {best.label}:")
         write_text(f"  {without_parameters(str(best.evaluation.schedule))}")
         write_text(f"  mapping: {_mapping(best.evaluation)}")
         if result.is_faster:
@@ -74,9 +73,9 @@ def confirmation_note(searched: Finding, result: SearchResult) -> str:
     measured = next(again, None) if result.is_confirmed else None
     if measured is None:
         return ""
-    before, is_best = _ratio(searched.speedup), result.ranking[0].index == searched.index
+    before, is_best = ratio_text(searched.speedup), result.ranking[0].index == searched.index
     evaluation = measured.evaluation
-    now = _ratio(evaluation.speedup) if evaluation.is_ok else evaluation.status.value
+    now = ratio_text(evaluation.speedup) if evaluation.is_ok else evaluation.status.value
     if is_best and now == before:
         return ""
     return (
@@ -93,7 +92,7 @@ def _original_row(result: SearchResult, program: Program) -> Sequence[object]:
     isl = result.isl
     slower = 1 / isl.speedup if isl is not None and isl.is_ok else None
     shown = _shown(original_schedule(program.scop))
-    return ("original", shown, "ok", time, count, "1.00x", _ratio(slower), "sequential")
+    return ("original", shown, "ok", time, count, "1.00x", ratio_text(slower), "sequential")
 
 
 def _rows(result: SearchResult) -> list[Sequence[object]]:
@@ -101,7 +100,7 @@ def _rows(result: SearchResult) -> list[Sequence[object]]:
         (
             finding.label,
             *_cells(finding.evaluation),
-            _ratio(speedup_over(finding.evaluation, result.isl)),
+            ratio_text(speedup_over(finding.evaluation, result.isl)),
             _mapping(finding.evaluation),
         )
         for finding in result.ranking
@@ -113,15 +112,11 @@ def _cells(one: Evaluation) -> Sequence[object]:
     shown, status = _shown(one.schedule), one.status.value
     if not one.is_ok:
         return (shown, status, "-", "-", "-")
-    return (shown, status, format_seconds(one.seconds), len(one.samples), _ratio(one.speedup))
+    return (shown, status, format_seconds(one.seconds), len(one.samples), ratio_text(one.speedup))
 
 
 def _shown(schedule: Schedule) -> str:
     return shorten(without_parameters(str(schedule)), _LONGEST_SCHEDULE)
-
-
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}x"
 
 
 def _counts(tally: SearchTally, budget: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polygym.cli.output.console import write_text
 from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import printable, shorten
+from polygym.cli.output.text import printable, ratio_text, shorten
 from polygym.cost.limit.bound import limit_share_text
 from polygym.search.sweep.progress import ProgramProgress, SweepPhase, SweepProgress
 from polygym.search.sweep.statistics import KernelSummary
@@ -77,8 +77,8 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
         [
             (
                 shorten(kernel_summary.label, _LONGEST_NAME),
-                format_speedup(kernel_summary.best),
-                *(format_speedup(kernel_summary.references.get(name)) for name in names),
+                ratio_text(kernel_summary.best),
+                *(ratio_text(kernel_summary.references.get(name)) for name in names),
                 *[limit_share_text(kernel_summary.share_of_limit)] * limited,
                 kernel_summary.explored,
                 kernel_summary.distinct,
@@ -90,11 +90,6 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
         ],
         "lr" + "r" * (len(names) + 5 + limited),
     )
-
-
-def format_speedup(value: float | None) -> str:
-    """Return a speedup as text."""
-    return "-" if value is None else f"{value:.2f}x"
 
 
 def print_resume_hint(command: str) -> None:
@@ -112,7 +107,7 @@ def _screen(progress: SweepProgress) -> str:
     ]
     rows = [
         "  ".join(
-            f"{shorten(_label(progress), 14):>14} {format_speedup(progress.best):>7}"
+            f"{shorten(_label(progress), 14):>14} {ratio_text(progress.best):>7}"
             for progress in progresses[k : k + 3]
         )
         for k in range(0, len(progresses), 3)
@@ -123,7 +118,7 @@ def _screen(progress: SweepProgress) -> str:
 
 
 def _program_cell(one: ProgramProgress) -> str:
-    return f"{_label(one)} {one.explored}, best {format_speedup(one.best)}"
+    return f"{_label(one)} {one.explored}, best {ratio_text(one.best)}"
 
 
 def _label(one: ProgramProgress) -> str:

@@ -6,6 +6,7 @@ as escapes here, ``\x1b`` for ESC.
 """
 
 import re
+from collections.abc import Iterable
 
 from polygym.errors import SourceError, SourceLocation
 
@@ -35,6 +36,24 @@ def counted(count: int, noun: str) -> str:
     ('1 row', '2 rows')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def sizes_text(sizes: Iterable[tuple[str, object]]) -> str:
+    """Return sizes as text.
+
+    >>> sizes_text([("n", 4), ("m", 5)])
+    'n = 4, m = 5'
+    """
+    return ", ".join(f"{name} = {value}" for name, value in sizes)
+
+
+def ratio_text(value: float | None) -> str:
+    """Return a speedup as text, a dash for none.
+
+    >>> ratio_text(1.234), ratio_text(None)
+    ('1.23x', '-')
+    """
+    return "-" if value is None else f"{value:.2f}x"
 
 
 def shorten(text: str, limit: int = 120) -> str:
