@@ -27,7 +27,7 @@ import pytest
 from polygym.programs import Program
 from polygym.runtime.evaluation import compiler as module
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
-from polygym.runtime.worker.connection import Connection
+from polygym.runtime.worker.connection import Connection, OwnedServer
 from polygym.runtime.worker.job_messages import Json
 
 _MOST = 2  # of each affinity
@@ -35,16 +35,16 @@ _idle: defaultdict[frozenset[int], list[Connection]] = defaultdict(list)
 _affinity: dict[int, frozenset[int]] = {}
 _MOST_ANSWERS = 1000
 _answers: dict[tuple[bytes, str, float], bytes] = {}
-_attempt = Compiler._attempt
+_attempt, _start = Compiler._attempt, OwnedServer.connected
 
 
-def _connected(self: Compiler) -> Connection:
+def _connected(self: OwnedServer) -> Connection:
     """Return the compiler's server, one that waits, or a new one."""
-    if self._connection is None or self._connection.is_closed:
+    if self._module == module._SERVER and (self._connection is None or self._connection.is_closed):
         own = frozenset(os.sched_getaffinity(0))
-        self._connection = _waiting(own) or module.Connection(module._SERVER)
+        self._connection = _waiting(own) or Connection(module._SERVER)
         _affinity[self._connection.process_id] = own
-    return self._connection
+    return _start(self)
 
 
 def _remembered(self: Compiler, body: Json, program: Program, seconds: float) -> Any:
@@ -52,7 +52,7 @@ def _remembered(self: Compiler, body: Json, program: Program, seconds: float) ->
     known = sha256(pickle.dumps(program)).digest()
     key = (known, json.dumps(body, sort_keys=True), seconds)
     if key in _answers:
-        self._connected()  # whoever asks has a process, which tests may look at
+        self._server.connected()  # whoever asks has a process, which tests may look at
         return pickle.loads(_answers[key])
     result = _attempt(self, body, program, seconds)
     if not isinstance(result, CompileFailure):
@@ -73,10 +73,9 @@ def _waiting(affinity: frozenset[int]) -> Connection | None:
 
 def _close(self: Compiler) -> None:
     """Let the server wait for the next, if it is whole and there are not enough."""
-    if self._owner != os.getpid():
-        return
-    with self._lock:
-        connection, self._connection = self._connection, None
+    server = self._server
+    with server.lock():
+        connection, server._connection = server._connection, None
         if connection is None:
             return
         waiting = _idle[_affinity.get(connection.process_id, frozenset())]
@@ -90,7 +89,7 @@ def _close(self: Compiler) -> None:
 def lent() -> Iterator[None]:
     """Inside, compilers take servers that wait, and leave theirs to wait."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Compiler, "_connected", _connected)
+        patch.setattr(OwnedServer, "connected", _connected)
         patch.setattr(Compiler, "close", _close)
         patch.setattr(Compiler, "_attempt", _remembered)
         yield

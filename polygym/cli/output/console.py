@@ -1,17 +1,22 @@
 """Printing: for people on a terminal, for other programs in a pipe, and as JSON on request."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polygym.cli.output.text import in_gigabytes, printable
 from polygym.runtime.worker.background_load import BackgroundLoad
 from polygym.runtime.worker.outcome import Ok, Outcome
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 
 def print_json(value: Any) -> None:
@@ -53,30 +58,25 @@ def heading(text: str) -> None:
     write_text(text, bold=True)
 
 
+def terminal_bar(columns: Sequence[ProgressColumn]) -> Progress:
+    """Return a bar on the terminal's standard error that leaves nothing behind."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 @contextmanager
 def progress(items: Sequence[str], purpose: str) -> Iterator[Iterator[str]]:
     """Give the items one after the other, with a bar on the terminal's standard error."""
     if not sys.stderr.isatty():
         yield iter(items)
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as bars
 
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
+    description = bars.TextColumn("{task.description}", markup=False)
+    columns = description, bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeRemainingColumn()
+    with terminal_bar(columns) as bar:
         task = bar.add_task(purpose, total=len(items))
 
         def walk() -> Iterator[str]:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from polygym.cli.output.console import spinner, write_text
+from polygym.cli.output.console import spinner, terminal_bar, write_text
 from polygym.cli.output.text import printable
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
@@ -76,25 +76,16 @@ def _progress(
     if not sys.stderr.isatty():
         yield _lines(name, done, total, count, state)
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
+    from rich import progress as bars
 
-    bar = Bar(
-        TextColumn(printable(name), markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
+    columns = (
+        bars.TextColumn(printable(name), markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.TimeRemainingColumn(),
     )
-    with bar:
+    with terminal_bar(columns) as bar:
         task = bar.add_task(state(), total=total, completed=count())
         yield lambda: bar.update(task, completed=count(), description=state())
 

@@ -24,7 +24,7 @@ Example: gemm with 1000 by 1100 by 1200 and two threads at 59 · 10^9 multiplica
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, assert_never
+from typing import Any
 
 from polygym.cost.limit.demand import Chain, Demand
 from polygym.cost.limit.operation_kinds import ArithmeticKind, LatencyStep, TypedOperation
@@ -122,21 +122,18 @@ def _units_seconds(demand: Demand, peaks: Peaks, *, floating: bool) -> float:
     return max(sums.values(), default=0.0)
 
 
+_UNITS = {
+    ArithmeticKind.ADD: ("add", "any"),
+    ArithmeticKind.MULTIPLY: ("multiply", "any"),
+    ArithmeticKind.ANY: ("any",),
+    ArithmeticKind.DIVIDE: ("divide",),
+    ArithmeticKind.ROOT: ("root",),
+}
+
+
 def _rates(operation: TypedOperation, rates: OperationRates) -> dict[str, float]:
     """Return which units an operation needs, with how many they do a second."""
-    match operation.kind:
-        case ArithmeticKind.ADD:
-            return {"add": rates.add, "any": rates.any}
-        case ArithmeticKind.MULTIPLY:
-            return {"multiply": rates.multiply, "any": rates.any}
-        case ArithmeticKind.ANY:
-            return {"any": rates.any}
-        case ArithmeticKind.DIVIDE:
-            return {"divide": rates.divide}
-        case ArithmeticKind.ROOT:
-            return {"root": rates.root}
-        case _:
-            assert_never(operation.kind)
+    return {name: getattr(rates, name) for name in _UNITS[operation.kind]}
 
 
 def _memory_seconds(demand: Demand, peaks: Peaks) -> float:
@@ -159,21 +156,14 @@ def _chain_seconds(chain: Chain, peaks: Peaks) -> float:
 def _latency(step: LatencyStep, one: OperationLatencies) -> float:
     """Return how long a step takes at least."""
     least = min(one.add, one.multiply)
-    match step:
-        case LatencyStep.ADD:
-            return one.add
-        case LatencyStep.MULTIPLY:
-            return one.multiply
-        case LatencyStep.ANY:
-            return least
-        case LatencyStep.MULTIPLY_ADD:
-            return min(one.multiply_add, least + one.add)
-        case LatencyStep.DIVIDE:
-            return one.divide
-        case LatencyStep.ROOT:
-            return one.root
-        case _:
-            assert_never(step)
+    return {
+        LatencyStep.ADD: one.add,
+        LatencyStep.MULTIPLY: one.multiply,
+        LatencyStep.ANY: least,
+        LatencyStep.MULTIPLY_ADD: min(one.multiply_add, least + one.add),
+        LatencyStep.DIVIDE: one.divide,
+        LatencyStep.ROOT: one.root,
+    }[step]
 
 
 def limit_share_text(share: float | None) -> str:

@@ -17,11 +17,8 @@ from polygym.pictures.charts import chart_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_GROUP_WIDTH = 0.84
-
 # The height of the row of numbers, in inches.
 _NUMBERS_HEIGHT = 0.1
-_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 
 
 @pickle_by_name
@@ -39,10 +36,16 @@ def best_speedups_picture(
 ) -> chart_style.Picture:
     """Draw all programs, and the mean apart from them at the right."""
     names = list(dict.fromkeys(name for group in (*groups, mean) for name in group.references))
-    entries = [chart_style.LegendEntry("best schedule", chart_style.MAIN_COLOR, hatch=_HATCHES[0])]
+    entries = [
+        chart_style.LegendEntry(
+            "best schedule", chart_style.MAIN_COLOR, hatch=chart_style.hatch_of(0)
+        )
+    ]
     for position, name in enumerate(names):
         entries.append(
-            chart_style.LegendEntry(name, _color(position + 1), hatch=_hatch(position + 1))
+            chart_style.LegendEntry(
+                name, _color(position + 1), hatch=chart_style.hatch_of(position + 1)
+            )
         )
     entries.append(chart_style.LegendEntry("LLVM -O3", style.INK, dashes="-", width=0.9))
     width = chart_style.width_for(len(groups) + 2, 0.3)
@@ -70,22 +73,8 @@ def best_speedups_picture(
 def _draw_group(
     axes: Axes, x: float, group: SpeedupGroup, names: Sequence[str], *, is_mean: bool
 ) -> None:
-    each = _GROUP_WIDTH / (1 + len(names))
     heights = [group.best, *(group.references.get(name) for name in names)]
-    for position, height in enumerate(heights):
-        if height is None:
-            continue
-        axes.bar(
-            x - _GROUP_WIDTH / 2 + (position + 0.5) * each,
-            height - 1.0,
-            each * 0.92,
-            bottom=1.0,
-            color=_color(position),
-            edgecolor=style.BACKGROUND,
-            linewidth=0.0,
-            hatch=_hatch(position),
-            zorder=3,
-        )
+    chart_style.draw_bars(axes, x, heights, 1.0, _color)
     if group.best is not None:
         _, top = axes.get_ylim()
         axes.annotate(
@@ -107,10 +96,6 @@ def _color(position: int) -> str:
         if position == 0
         else chart_style.REFERENCE_COLORS[(position - 1) % len(chart_style.REFERENCE_COLORS)]
     )
-
-
-def _hatch(position: int) -> str:
-    return _HATCHES[position % len(_HATCHES)]
 
 
 def _three_digits(value: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,16 @@ from polygym.pictures import style
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 MAIN_COLOR = "#0072b2"
 REFERENCE_COLORS = ("#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("s", "^", "D", "v", "P")
 DASHES = ((0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+
+_GROUP_WIDTH = 0.84
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 
 # A column and a page of a paper, in inches.
 COLUMN_WIDTH, PAGE_WIDTH = 3.5, 7.2
@@ -90,20 +94,50 @@ def render_chart(figure: Figure) -> Picture:
     return Picture(png.getvalue(), svg.getvalue())
 
 
-def speedup_axis(axes: Axes, values: Sequence[float], text: str) -> None:
-    """Make the vertical axis a logarithmic one of speedups that has room for the values and 1."""
+def log_ticks(axis: Axis, low: float, high: float, text: Callable[[float], str]) -> None:
+    """Write round numbers along an axis between two, as texts."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+    ticks = speedup_ticks(low, high)
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FixedFormatter([text(tick) for tick in ticks]))
+    axis.set_minor_locator(NullLocator())
+    for label in axis.get_ticklabels():
+        label.set_fontproperties(style.font(TEXT))
+
+
+def hatch_of(position: int) -> str:
+    """Return the pattern of a group's bar."""
+    return _HATCHES[position % len(_HATCHES)]
+
+
+def draw_bars(
+    axes: Axes, x: float, heights: Sequence[float | None], base: float, color: Callable[[int], str]
+) -> None:
+    """Draw a group of bars side by side, from a base on; a missing one leaves its place free."""
+    each = _GROUP_WIDTH / len(heights)
+    for position, height in enumerate(heights):
+        if height is not None:
+            axes.bar(
+                x - _GROUP_WIDTH / 2 + (position + 0.5) * each,
+                height - base,
+                each * 0.92,
+                bottom=base,
+                color=color(position),
+                edgecolor=style.BACKGROUND,
+                linewidth=0.0,
+                hatch=hatch_of(position),
+                zorder=3,
+            )
+
+
+def speedup_axis(axes: Axes, values: Sequence[float], text: str) -> None:
+    """Make the vertical axis a logarithmic one of speedups that has room for the values and 1."""
     low = min((*values, 1.0)) / 1.25
     high = max((*values, 1.0)) * 1.25
     axes.set_yscale("log")
     axes.set_ylim(low, high)
-    ticks = speedup_ticks(low, high)
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(FixedFormatter([f"{tick:g}x" for tick in ticks]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    for label in axes.get_yticklabels():
-        label.set_fontproperties(style.font(TEXT))
+    log_ticks(axes.yaxis, low, high, lambda tick: f"{tick:g}x")
     axes.grid(axis="y", color=style.GRID, linewidth=0.5)
     figure = axes.get_figure(root=True)
     assert figure is not None

@@ -19,8 +19,6 @@ from polygym.pictures.charts import chart_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_GROUP_WIDTH = 0.84
-_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 _COLORS = (chart_style.MAIN_COLOR, *chart_style.REFERENCE_COLORS)
 _LETTERS_HEIGHT = 0.16
 _FULL_LIMIT = 1.0
@@ -47,7 +45,7 @@ def limit_shares_picture(programs: Sequence[LimitShares], size: str) -> chart_st
     """Draw all programs, in the order in which they are given."""
     names = list(dict.fromkeys(name for program in programs for name in program.shares))
     entries = [
-        chart_style.LegendEntry(name, _color(place), hatch=_hatch(place))
+        chart_style.LegendEntry(name, _color(place), hatch=chart_style.hatch_of(place))
         for place, name in enumerate(names)
     ]
     entries.append(chart_style.LegendEntry("the limit", style.INK, dashes="-", width=1.2))
@@ -77,39 +75,18 @@ def limit_shares_picture(programs: Sequence[LimitShares], size: str) -> chart_st
 
 def _axis(axes: Axes, values: Sequence[float], text: str) -> None:
     """Make the vertical axis a logarithmic one of shares that ends a little above the roof."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-
     low = min((*values, 0.1)) / 1.5
     high = max((*values, _FULL_LIMIT)) * 1.15
     axes.set_yscale("log")
     axes.set_ylim(low, high)
-    ticks = chart_style.speedup_ticks(low, high)
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(FixedFormatter([f"{100 * tick:g} %" for tick in ticks]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    for label in axes.get_yticklabels():
-        label.set_fontproperties(style.font(chart_style.TEXT))
+    chart_style.log_ticks(axes.yaxis, low, high, lambda tick: f"{100 * tick:g} %")
     axes.grid(axis="y", color=style.GRID, linewidth=0.5)
     axes.set_ylabel(text, fontproperties=style.font(chart_style.TEXT), color=style.INK)
 
 
 def _draw(axes: Axes, place: int, one: LimitShares, names: Sequence[str]) -> None:
-    each = _GROUP_WIDTH / len(names)
     low, high = axes.get_ylim()
-    for position, name in enumerate(names):
-        if (share := one.shares.get(name)) is None:
-            continue
-        axes.bar(
-            place - _GROUP_WIDTH / 2 + (position + 0.5) * each,
-            share - low,
-            each * 0.92,
-            bottom=low,
-            color=_color(position),
-            edgecolor=style.BACKGROUND,
-            linewidth=0.0,
-            hatch=_hatch(position),
-            zorder=3,
-        )
+    chart_style.draw_bars(axes, place, [one.shares.get(name) for name in names], low, _color)
     letter, _, color = _BOTTLENECKS[one.bottleneck]
     axes.annotate(
         letter,
@@ -125,7 +102,3 @@ def _draw(axes: Axes, place: int, one: LimitShares, names: Sequence[str]) -> Non
 
 def _color(position: int) -> str:
     return _COLORS[position % len(_COLORS)]
-
-
-def _hatch(position: int) -> str:
-    return _HATCHES[position % len(_HATCHES)]

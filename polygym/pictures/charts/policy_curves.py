@@ -88,12 +88,5 @@ def _level_dashes(position: int) -> object:
 
 
 def _number_axis(axes: Axes, last: int, text: str) -> None:
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-
-    ticks = chart_style.speedup_ticks(1, max(last, 2) * 1.05)
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FixedFormatter([f"{tick:.0f}" for tick in ticks]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    for label in axes.get_xticklabels():
-        label.set_fontproperties(style.font(chart_style.TEXT))
+    chart_style.log_ticks(axes.xaxis, 1, max(last, 2) * 1.05, lambda tick: f"{tick:.0f}")
     axes.set_xlabel(text, fontproperties=style.font(chart_style.TEXT), color=style.INK, labelpad=2)

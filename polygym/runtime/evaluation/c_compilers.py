@@ -32,7 +32,7 @@ from polygym.frontend.c import (
     line_outside_region,
 )
 from polygym.ir.expressions import Call, walk
-from polygym.ir.foreign_functions import ForeignFunction as ForeignFunction
+from polygym.ir.foreign_functions import ForeignFunction
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.mapping.mapping import TOLERANCE, TOLERANCE_TEXT
 from polygym.poly.legality import LegalSchedule

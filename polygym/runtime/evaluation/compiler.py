@@ -39,7 +39,7 @@ from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
 from polygym.runtime.evaluation.evaluation import default_memory
-from polygym.runtime.worker.connection import AnswerTimeoutError, Connection, ConnectionLostError
+from polygym.runtime.worker.connection import AnswerTimeoutError, ConnectionLostError, OwnedServer
 from polygym.runtime.worker.job_messages import Json
 from polygym.runtime.worker.problem import CompiledProgram, Problem
 
@@ -92,7 +92,7 @@ class Compiler:
         """Keep the usual limits; the process starts with the first request."""
         self.seconds = seconds
         self.memory = default_memory() if memory is None else memory
-        self._start_over()
+        self._server = OwnedServer(_SERVER)
 
     def compile_schedule(
         self,
@@ -135,31 +135,21 @@ class Compiler:
     @property
     def process_id(self) -> int | None:
         """The id of the process; None while there is none that belongs to this one."""
-        if self._connection is None or self._connection.is_closed or self._owner != os.getpid():
-            return None
-        return self._connection.process_id
+        return self._server.process_id
 
     def close(self) -> None:
         """End the process; the next request starts another one."""
-        if self._owner == os.getpid():
-            with self._lock:
-                self._end()
+        with self._server.lock():
+            self._server.kill()
 
     def __reduce__(self) -> tuple[Callable[[float, int], Compiler], tuple[float, int]]:
         """Copies and pickles share nothing but the limits."""
         return Compiler, (self.seconds, self.memory)
 
-    def _start_over(self) -> None:
-        self._owner = os.getpid()
-        self._lock = threading.RLock()
-        self._connection: Connection | None = None
-
     def _ask(self, body: Json, program: Program, seconds: float) -> Any:
         """Return the server's result, or NotCompiled."""
         body = {"memory": self.memory, **body}
-        if self._owner != os.getpid():
-            self._start_over()
-        with self._lock:
+        with self._server.lock():
             try:
                 return self._attempt(body, program, seconds)
             except AnswerTimeoutError:
@@ -176,29 +166,20 @@ class Compiler:
     def _attempt(self, body: Json, program: Program, seconds: float) -> Any:
         packed = pickle.dumps(program)
         try:
-            answer, results = self._connected().exchange(body, [packed], seconds)
+            answer, results = self._server.connected().exchange(body, [packed], seconds)
         except ConnectionLostError:
             # It may have been killed while it waited; if it is the request, it ends again.
-            answer, results = self._connected().exchange(body, [packed], seconds)
+            answer, results = self._server.connected().exchange(body, [packed], seconds)
         if answer["resident"] > _MAX_RESIDENT:
-            self._end()
+            self._server.kill()
         kind, reason = answer.get("error_type", ""), answer.get("error", "")
         if kind == OUT_OF_MEMORY or (kind == InternalError.__name__ and _mentions_memory(reason)):
-            self._end()  # it went on, but the refused request may have left half of something
+            # It went on, but the refused request may have left half of something.
+            self._server.kill()
             return _memory_failure(body)
         if kind:
             return CompileFailure(kind, reason)
         return pickle.loads(results[0])
-
-    def _connected(self) -> Connection:
-        if self._connection is None or self._connection.is_closed:
-            self._connection = Connection(_SERVER)
-        return self._connection
-
-    def _end(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.kill()
 
 
 def _expected(answer: object, kind: type[Result]) -> Result | CompileFailure:

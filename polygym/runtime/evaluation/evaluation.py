@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from polygym.errors import InputError
@@ -111,20 +111,7 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; :meth:`from_json` reads it back."""
-        return {
-            "schedule": str(self.schedule),
-            "status": self.status.value,
-            "speedup": self.speedup,
-            "seconds": self.seconds,
-            "baseline_seconds": self.baseline_seconds,
-            "samples": list(self.samples),
-            "baseline_samples": list(self.baseline_samples),
-            "error_type": self.error_type,
-            "error_details": self.error_details,
-            "mapping": str(self.mapping),
-            "applied_mapping": None if self.applied_mapping is None else str(self.applied_mapping),
-            "canonical_key": self.canonical_key,
-        }
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
 
     @staticmethod
     def from_json(data: Dictionary[str, Any], scop: Scop) -> Evaluation:
@@ -150,6 +137,18 @@ class Evaluation:
                 "an evaluation in JSON: expected what to_json() writes, found something else "
                 f"({type(error).__name__}: {error})"
             ) from None
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Schedule() | Mapping():
+            return str(value)
+        case OutcomeStatus():
+            return value.value
+        case tuple():
+            return list(value)
+        case _:
+            return value
 
 
 def _expect_text(value: object) -> str:

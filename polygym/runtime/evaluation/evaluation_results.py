@@ -6,7 +6,7 @@ Defects of a legal schedule are wrong outputs and crashes of its code.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
 from polygym.errors import InternalError
@@ -61,26 +61,21 @@ class NotMeasuredError(Exception):
 
 def machine_failure(choice: MappedSchedule, cause: Exception) -> Evaluation:
     """Return the answer where the machine failed."""
-    schedule, mapping = choice
     status = cause.outcome.status if isinstance(cause, ProblemError) else OutcomeStatus.CRASH
-    return Evaluation(
-        schedule,
-        status,
-        error_type=type(cause).__name__,
-        error_details=str(cause),
-        mapping=mapping,
-    )
+    return _failure(choice, status, type(cause).__name__, str(cause))
 
 
 def compile_failure(choice: MappedSchedule, why: CompileFailure) -> Evaluation:
     """Return the answer where there is no code."""
+    return _failure(choice, OutcomeStatus.DOES_NOT_COMPILE, why.error_type, why.reason)
+
+
+def _failure(
+    choice: MappedSchedule, status: OutcomeStatus, error_type: str, details: str
+) -> Evaluation:
     schedule, mapping = choice
     return Evaluation(
-        schedule,
-        OutcomeStatus.DOES_NOT_COMPILE,
-        error_type=why.error_type,
-        error_details=why.reason,
-        mapping=mapping,
+        schedule, status, error_type=error_type, error_details=details, mapping=mapping
     )
 
 
@@ -89,30 +84,19 @@ def evaluation_of_run(
 ) -> Evaluation:
     """Return the answer where the code ran, to whatever end."""
     schedule, mapping = choice
-    if not isinstance(outcome, Ok):
-        return Evaluation(
-            schedule,
-            outcome.status,
-            baseline_seconds=baseline.best,
-            baseline_samples=tuple(baseline.samples),
-            error_type=type(outcome).__name__,
-            error_details=str(outcome),
-            mapping=mapping,
-            applied_mapping=compiled.applied_mapping,
-            canonical_key=compiled.canonical_key,
-        )
-    return Evaluation(
+    result = Evaluation(
         schedule,
-        OutcomeStatus.OK,
-        speedup_ratio(baseline.best, outcome.best),
-        outcome.best,
-        baseline.best,
-        tuple(outcome.samples),
-        tuple(baseline.samples),
+        outcome.status,
+        baseline_seconds=baseline.best,
+        baseline_samples=tuple(baseline.samples),
         mapping=mapping,
         applied_mapping=compiled.applied_mapping,
         canonical_key=compiled.canonical_key,
     )
+    if not isinstance(outcome, Ok):
+        return replace(result, error_type=type(outcome).__name__, error_details=str(outcome))
+    speedup, samples = speedup_ratio(baseline.best, outcome.best), tuple(outcome.samples)
+    return replace(result, speedup=speedup, seconds=outcome.best, samples=samples)
 
 
 @dataclass(frozen=True, slots=True)

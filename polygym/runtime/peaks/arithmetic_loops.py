@@ -64,22 +64,15 @@ class ArithmeticLoop(Enum):
     ADD_AND_FLIP = "add and flip"
 
 
-_THROUGHPUT_LOOPS = (
-    ArithmeticLoop.ADD,
-    ArithmeticLoop.MULTIPLY,
-    ArithmeticLoop.MULTIPLY_ADD,
-    ArithmeticLoop.BOTH,
-    ArithmeticLoop.MINIMUM,
-    ArithmeticLoop.DIVIDE,
-    ArithmeticLoop.ROOT,
+_THROUGHPUT_LOOPS = tuple(
+    loop
+    for loop in ArithmeticLoop
+    if loop not in (ArithmeticLoop.ADD_PRODUCT, ArithmeticLoop.ADD_AND_FLIP)
 )
-_LATENCY_LOOPS = (
-    ArithmeticLoop.ADD,
-    ArithmeticLoop.MULTIPLY,
-    ArithmeticLoop.MULTIPLY_ADD,
-    ArithmeticLoop.ADD_PRODUCT,
-    ArithmeticLoop.DIVIDE,
-    ArithmeticLoop.ROOT,
+_LATENCY_LOOPS = tuple(
+    loop
+    for loop in ArithmeticLoop
+    if loop not in (ArithmeticLoop.BOTH, ArithmeticLoop.MINIMUM, ArithmeticLoop.ADD_AND_FLIP)
 )
 _SLOW_LOOPS = (ArithmeticLoop.DIVIDE, ArithmeticLoop.ROOT)
 
@@ -174,44 +167,38 @@ def _steps(stream: ArithmeticStream, kind: str, number: int) -> str:
     return "\n".join(lines)
 
 
+_FMA = "{result} = call {kind} @llvm.fma.{suffix}({kind} "
+_OPERATIONS = {
+    ArithmeticLoop.ADD: "{result} = fadd {kind} {value}, %one",
+    ArithmeticLoop.MULTIPLY: "{result} = fmul {kind} {value}, %one",
+    ArithmeticLoop.MULTIPLY_ADD: f"{_FMA}{{value}}, {{kind}} %one, {{kind}} %one)",
+    ArithmeticLoop.ADD_PRODUCT: f"{_FMA}%one, {{kind}} %one, {{kind}} {{value}})",
+    ArithmeticLoop.MINIMUM: "{result}.added = fneg {kind} {value}\n"
+    "{result}.less = fcmp olt {kind} {result}.added, {begin}\n"
+    "{result} = select {bits} {result}.less, {kind} {result}.added, {kind} {begin}",
+    ArithmeticLoop.DIVIDE: "{result} = {divide} {kind} {value}, %one",
+    ArithmeticLoop.ROOT: "{result} = call {kind} @llvm.sqrt.{suffix}({kind} {value})",
+    ArithmeticLoop.ADD_AND_FLIP: "{result}.sum = add {kind} {value}, %one\n"
+    "{result} = xor {kind} {result}.sum, {begin}",
+}
+
+
 def _operation(
     stream: ArithmeticStream, kind: str, value: str, result: str, number: int
 ) -> list[str]:
-    is_floating, suffix = (
-        stream.type.is_floating,
-        _intrinsic_suffix(kind) if stream.type.is_floating else "",
+    loop, is_floating = stream.loop, stream.type.is_floating
+    if loop is ArithmeticLoop.BOTH:
+        loop = ArithmeticLoop.ADD if number % 2 else ArithmeticLoop.MULTIPLY_ADD
+    text = _OPERATIONS[loop].format(
+        result=result,
+        kind=kind,
+        value=value,
+        begin=f"%begin{number}",
+        bits="i1" if stream.lanes == 1 else f"<{stream.lanes} x i1>",
+        divide="fdiv" if is_floating else "sdiv",
+        suffix=_intrinsic_suffix(kind) if is_floating else "",
     )
-    added = f"  {result} = fadd {kind} {value}, %one"
-    multiplied = f"call {kind} @llvm.fma.{suffix}({kind}"
-    match stream.loop:
-        case ArithmeticLoop.ADD:
-            return [added]
-        case ArithmeticLoop.MULTIPLY:
-            return [f"  {result} = fmul {kind} {value}, %one"]
-        case ArithmeticLoop.MULTIPLY_ADD:
-            return [f"  {result} = {multiplied} {value}, {kind} %one, {kind} %one)"]
-        case ArithmeticLoop.ADD_PRODUCT:
-            return [f"  {result} = {multiplied} %one, {kind} %one, {kind} {value})"]
-        case ArithmeticLoop.BOTH:
-            product = f"  {result} = {multiplied} {value}, {kind} %one, {kind} %one)"
-            return [added if number % 2 else product]
-        case ArithmeticLoop.MINIMUM:
-            bits = "i1" if stream.lanes == 1 else f"<{stream.lanes} x i1>"
-            begin = f"%begin{number}"
-            return [
-                f"  {result}.added = fneg {kind} {value}",
-                f"  {result}.less = fcmp olt {kind} {result}.added, {begin}",
-                f"  {result} = select {bits} {result}.less, {kind} {result}.added, {kind} {begin}",
-            ]
-        case ArithmeticLoop.DIVIDE:
-            return [f"  {result} = {'fdiv' if is_floating else 'sdiv'} {kind} {value}, %one"]
-        case ArithmeticLoop.ROOT:
-            return [f"  {result} = call {kind} @llvm.sqrt.{suffix}({kind} {value})"]
-        case ArithmeticLoop.ADD_AND_FLIP:
-            return [
-                f"  {result}.sum = add {kind} {value}, %one",
-                f"  {result} = xor {kind} {result}.sum, %begin{number}",
-            ]
+    return [f"  {line}" for line in text.split("\n")]
 
 
 def fill_ones_code() -> str:

@@ -18,6 +18,7 @@ import select
 import socket
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -181,6 +182,55 @@ class Connection:
         self._channel.close()
         self._log.close()
         self._process.returncode = 0  # not a child of this process: nothing to wait for
+
+
+class OwnedServer:
+    """A server that is started when it is first needed, again after its end, and after a fork.
+
+    A copy of the process that owns it leaves the server, and the lock that a thread left behind may
+    hold, alone.
+    """
+
+    def __init__(self, module: str = SUPERVISOR) -> None:
+        """Keep the module of the server."""
+        self._module = module
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process; None while there is none that belongs to this one."""
+        if self._connection is None or self._connection.is_closed or self._owner != os.getpid():
+            return None
+        return self._connection.process_id
+
+    def lock(self) -> threading.RLock:
+        """Return the lock under which requests of several threads follow one another."""
+        if self._owner != os.getpid():
+            self._start_over()
+        return self._lock
+
+    def connected(self) -> Connection:
+        """Return a connection to a server that is alive."""
+        if self._connection is None or self._connection.is_closed:
+            self._connection = Connection(self._module)
+        return self._connection
+
+    def end(self) -> None:
+        """End the server in order, if there is one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def kill(self) -> None:
+        """End the server at once, if there is one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.kill()
 
 
 def _end(process: subprocess.Popen[bytes], channel: Channel, log: BinaryIO) -> None:

@@ -19,18 +19,18 @@ connection its problem is open; when the worker has had to start another process
 opened there before the next request. The baseline stays the one that was measured first.
 """
 
-import os
-import threading
+from __future__ import annotations
+
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from polygym.closeable import Closeable
 from polygym.errors import InputError
 from polygym.runtime.worker import job_messages
-from polygym.runtime.worker.connection import Connection, ConnectionLostError
+from polygym.runtime.worker.connection import Connection, ConnectionLostError, OwnedServer
 from polygym.runtime.worker.outcome import (
     Ok,
     Outcome,
@@ -49,26 +49,13 @@ _Answer = TypeVar("_Answer")
 _SLICE_SECONDS = 0.002
 
 
-class SessionHost(Protocol):
-    """What a session needs of its worker: a connection that is alive, whatever happens to one."""
-
-    @property
-    def options(self) -> WorkerOptions:
-        """The limits of the worker's processes."""
-        ...
-
-    def ask(self, request: Callable[[Connection], _Answer]) -> _Answer:
-        """Make a request, once more on another connection if that is lost."""
-        ...
-
-
 class Session:
     """An open problem.
 
     ``problem`` is what was opened, ``baseline`` holds the times of its original when that was done.
     """
 
-    def __init__(self, worker: SessionHost, problem: Problem, repetition: Repetition) -> None:
+    def __init__(self, worker: Worker, problem: Problem, repetition: Repetition) -> None:
         """Open the problem; see :meth:`polygym.runtime.worker.worker.Worker.open`."""
         self.problem = check_problem(problem)
         self._worker = worker
@@ -255,10 +242,8 @@ class Worker(Closeable):
     def __init__(self, options: WorkerOptions | None = None) -> None:
         """Keep the options; the process starts with the first problem."""
         self.options = options or WorkerOptions()
-        self._connection: Connection | None = None
         self._closed = False
-        self._owner = os.getpid()
-        self._lock = threading.RLock()
+        self._server = OwnedServer()
 
     def open(self, problem: Problem, repetition: Repetition | None = None) -> Session:
         """Allocate a problem, write its initial data, and run and time its original.
@@ -277,9 +262,7 @@ class Worker(Closeable):
     @property
     def process_id(self) -> int | None:
         """The id of the worker's process; None while there is none that belongs to this process."""
-        if self._connection is None or self._connection.is_closed or self._owner != os.getpid():
-            return None
-        return self._connection.process_id
+        return self._server.process_id
 
     def ask(self, request: Callable[[Connection], _Answer]) -> _Answer:
         """Make a request on a live connection, and once more on a new one if that is lost.
@@ -288,8 +271,7 @@ class Worker(Closeable):
             ConnectionLostError: the second connection was lost as well.
             WorkerError: the worker is closed, or cannot be started.
         """
-        self._disown_after_fork()
-        with self._lock:
+        with self._server.lock():
             try:
                 return request(self._connected())
             except ConnectionLostError:
@@ -297,23 +279,11 @@ class Worker(Closeable):
 
     def close(self) -> None:
         """End the process; nothing of it stays. Harmless the second time."""
-        self._disown_after_fork()
-        with self._lock:
+        with self._server.lock():
             self._closed = True
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+            self._server.end()
 
     def _connected(self) -> Connection:
         if self._closed:
             raise WorkerError("the worker: expected it to be open, found it closed")
-        if self._connection is None or self._connection.is_closed:
-            self._connection = Connection()
-        return self._connection
-
-    def _disown_after_fork(self) -> None:
-        """In a forked copy of the process, leave what belongs to the original one alone."""
-        if self._owner != os.getpid():
-            self._owner = os.getpid()
-            self._connection = None
-            self._lock = threading.RLock()  # the old one may be held by a thread left behind
+        return self._server.connected()
