@@ -19,8 +19,7 @@ from graph_study.trial_runner import StudySettings, run_trial
 
 from polygym.cli.commands.graph.options import make_costs, threads_option
 from polygym.cli.options.common import json_option
-from polygym.cli.output.console import format_seconds, heading, print_json, write_text
-from polygym.cli.output.text import listed
+from polygym.cli.output.console import format_seconds, heading, listed, print_json, write_text
 from polygym.errors import InputError, PolygymError
 from polygym.files import write_atomically
 from polygym.graphs import library

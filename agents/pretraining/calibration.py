@@ -23,7 +23,7 @@ from math import exp, inf, sqrt
 import numpy as np
 
 from agents.pretraining.dataset import Array, CalibrationDataset
-from polygym.autoschedule.ensemble_scores import EnsembleScores, ensemble_gain
+from polygym.autoschedule.weights import EnsembleScores, ensemble_gain
 from polygym.mdp.policies.pretrained import SHORTLIST
 
 CAUTION_GRID = (0.0, 0.5, 1.0, 1.5, 2.0)

@@ -20,7 +20,7 @@ from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
 from agents.trainers.training_tables import TrainingEpisode
 
 if TYPE_CHECKING:
-    from polygym.envs.remote_evaluation import RemoteEvaluator
+    from polygym.envs.episode_end import RemoteEvaluator
 
 _STEP_ARRAYS = ("actions", "rewards", "dones", "timeouts")
 _STATE_ARRAYS = ("observations", "next_observations")

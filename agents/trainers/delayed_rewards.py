@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from agents.experiments.experiment import Experiment
-from polygym.envs.remote_evaluation import PendingReward
+from polygym.envs.episode_end import PendingReward
 from polygym.mdp.rewards import RewardKind
 
 ROLLOUT_ALGORITHMS = ("maskable-ppo", "ppo", "a2c")

@@ -9,7 +9,7 @@ from agents.experiments.experiment import Experiment
 from agents.trainers.learner_protocol import Learner
 
 if TYPE_CHECKING:
-    from polygym.envs.remote_evaluation import RemoteEvaluator
+    from polygym.envs.episode_end import RemoteEvaluator
 
 
 def learner_of(

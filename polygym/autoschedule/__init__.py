@@ -1,6 +1,6 @@
 """Default decisions without a search: schedule, storage variant and splitting.
 
-``schedule_choice`` and ``storage_choice`` choose by ``ensemble_scores`` of the ``weights``,
+``schedule_choice`` and ``storage_choice`` choose by the scores of ``weights``,
 ``program_recipes`` changes programs, ``storage_cache`` remembers choices.
 """
 

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from polygym.autoschedule import weights as networks
-from polygym.autoschedule.ensemble_scores import ensemble_gain, ensemble_scores
+from polygym.autoschedule.weights import ensemble_gain, ensemble_scores
 from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
 from polygym.cost.features.candidates.private_arrays import has_private_arrays
 from polygym.cost.features.loops.nests import Floats

@@ -20,9 +20,7 @@ import click
 from polygym.cli import interrupts
 from polygym.cli.failures import EXIT_USAGE, error_report
 from polygym.cli.group import polygym
-from polygym.cli.output.console import print_json, write_text, write_verdict
-from polygym.cli.output.text import printable
-from polygym.cli.result import CommandResult
+from polygym.cli.output import console
 
 _NOBODY_READS = 141
 
@@ -46,7 +44,7 @@ def run(arguments: list[str]) -> int:
     return _write(answer)
 
 
-def _call(arguments: list[str]) -> CommandResult:
+def _call(arguments: list[str]) -> console.CommandResult:
     """Call the command.
 
     Not through click's own ``main``, which ends the process itself where nobody reads the output.
@@ -55,8 +53,8 @@ def _call(arguments: list[str]) -> CommandResult:
         with _plain_warnings(), polygym.make_context("polygym", list(arguments)) as context:
             result = polygym.invoke(context)
     except click.exceptions.Exit as leave:  # after --help and --version
-        return CommandResult(leave.exit_code)
-    return result if isinstance(result, CommandResult) else CommandResult()
+        return console.CommandResult(leave.exit_code)
+    return result if isinstance(result, console.CommandResult) else console.CommandResult()
 
 
 @contextmanager
@@ -65,7 +63,7 @@ def _plain_warnings() -> Iterator[None]:
     usual, said = warnings.formatwarning, set[str]()
 
     def plain(message: Warning | str, *_: object, **__: object) -> str:
-        text = printable(f"warning: {message}\n")
+        text = console.printable(f"warning: {message}\n")
         is_new = text not in said
         said.add(text)
         return text if is_new else ""
@@ -77,29 +75,29 @@ def _plain_warnings() -> Iterator[None]:
         warnings.formatwarning = usual
 
 
-def _explain(error: BaseException, as_json: bool) -> CommandResult:
+def _explain(error: BaseException, as_json: bool) -> console.CommandResult:
     """Say on standard error what went wrong, or return it as a document."""
     failure = error_report(error)
     if as_json:
-        return CommandResult(failure.code, {"error": failure.message})
+        return console.CommandResult(failure.code, {"error": failure.message})
     _complain(failure.label, failure.text or failure.message)
-    return CommandResult(failure.code)
+    return console.CommandResult(failure.code)
 
 
 def _complain(label: str, text: str) -> None:
     """Write to standard error; where that is impossible too, the exit code has to do."""
     with suppress(OSError):
         if label:
-            write_verdict(label, text, err=True)
+            console.write_verdict(label, text, err=True)
         else:
-            write_text(text, err=True)
+            console.write_text(text, err=True)
 
 
-def _write(answer: CommandResult) -> int:
+def _write(answer: console.CommandResult) -> int:
     """Write the document, see to it that everything is written, and return the exit code."""
     try:
         if answer.document is not None:
-            print_json(answer.document)
+            console.print_json(answer.document)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import click
 
 from polygym.cli.interrupts import EXIT_INTERRUPTED
-from polygym.cli.output.text import brief, in_gigabytes, message_of, printable
+from polygym.cli.output.console import brief, in_gigabytes, message_of, printable
 from polygym.errors import IllegalScheduleError, InternalError, PolygymError, SourceError
 from polygym.runtime.worker.outcome import OutOfMemory, ProblemError
 

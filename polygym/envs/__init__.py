@@ -4,8 +4,8 @@ Thin shells around :mod:`polygym.mdp`: ``base`` is their common part, ``storage_
 last two; ``schedule`` and ``optimize`` are the environments, with shared ``documentation``, and
 ``registration`` names them to Gymnasium. ``render`` shows an episode with ``decision_text``,
 ``graph_view`` shows observations as graphs, ``vector`` steps many episodes together, ``snapshots``
-copies an environment. ``episode_end`` is the reward and the ``info`` of an end, and
-``remote_evaluation`` measures it on another machine.
+copies an environment. ``episode_end`` is the reward and the ``info`` of an end, also where another
+machine measures it.
 """
 
 from typing import TYPE_CHECKING

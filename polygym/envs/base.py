@@ -13,8 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.envs.episode_end import Info, RewardTerms
-from polygym.envs.remote_evaluation import RemoteEvaluator
+from polygym.envs.episode_end import Info, RemoteEvaluator, RewardTerms
 from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
 from polygym.mapping.mapping import require_statements

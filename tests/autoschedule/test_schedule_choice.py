@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import polybench
 from polygym.autoschedule import schedule_choice, weights
-from polygym.autoschedule.ensemble_scores import combined_gain
 from polygym.autoschedule.schedule_choice import (
     LEAST_GAIN,
     AutomaticSchedule,
@@ -22,6 +21,7 @@ from polygym.autoschedule.schedule_choice import (
     resolved_schedule_within,
     resolved_strategy,
 )
+from polygym.autoschedule.weights import combined_gain
 from polygym.cost.features.candidates.private_arrays import has_private_arrays
 from polygym.errors import LimitError, PolygymError
 from polygym.frontend.c import parse_text

@@ -15,7 +15,7 @@ from polygym.cli import dispatch
 from polygym.cli.commands import check, kernels
 from polygym.cli.failures import error_report
 from polygym.cli.group import COMMANDS
-from polygym.cli.output.text import message_of, printable
+from polygym.cli.output.console import message_of, printable
 from polygym.errors import InputError, InternalError, SourceError, SourceLocation
 from polygym.runtime.worker.outcome import OutOfMemory, ProblemError
 from tests.cli.invoke import call

@@ -15,6 +15,7 @@ from polygym.cli.options import common
 from polygym.cli.options.schedules import is_automatic, schedule_maker, text_in_file
 from polygym.cli.options.values import count_option, file_option
 from polygym.cli.options.variants import VariantOptions, variant_options
+from polygym.cli.output import console
 from polygym.cli.output.array_figures import non_finite_remark
 from polygym.cli.output.bench_table import (
     BenchEntry,
@@ -22,10 +23,7 @@ from polygym.cli.output.bench_table import (
     mean_speedup,
     print_entries,
 )
-from polygym.cli.output.console import progress, report_background_load, spinner, write_text
 from polygym.cli.output.limits import busy_machine_note
-from polygym.cli.output.text import listed, shorten
-from polygym.cli.result import CommandResult, answer
 from polygym.errors import InputError, SourceError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -112,10 +110,10 @@ def command(
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Load all programs, measure one after the other, and report what was measured."""
     schedule_names, compilers = _contenders(schedules, against)
-    limited = LIMIT in listed(against)
+    limited = LIMIT in console.listed(against)
     benching.check_figure(figure, limited=limited)
     how = benching.BenchOptions(
         {name: schedule_maker(name) for name in schedule_names},
@@ -135,7 +133,7 @@ def command(
     if figure is not None:
         benching.draw_limits(figure, results.results, str(dataset or Dataset.LARGE))
     document = _report(results, programs, dataset, how)
-    return answer(as_json, document, lambda: _print(results, programs, how), results.code)
+    return console.answer(as_json, document, lambda: _print(results, programs, how), results.code)
 
 
 @dataclass(slots=True)
@@ -169,14 +167,14 @@ class _BenchResults:
 def _measured(programs: Mapping[str, Program], how: benching.BenchOptions) -> _BenchResults:
     """Measure one program after the other; Ctrl-C leaves what there is."""
     if how.limited:
-        with spinner("measuring the machine"):
+        with console.spinner("measuring the machine"):
             peaks_for(how.mapping.threads)
     results, machine = _BenchResults(), LoadMonitor()
     try:
         with (
             interrupts_raise(),
             Worker() as worker,
-            progress(list(programs), "measuring") as labels,
+            console.progress(list(programs), "measuring") as labels,
         ):
             for label in labels:
                 row, arrays = benching.bench_program(worker, label, programs[label], how)
@@ -199,26 +197,26 @@ def _print(
     print_entries(found.results, names, {name: mean_speedup(found.of(name)) for name in names})
     for label, program in programs.items():
         if program.splitting.statements:
-            write_text(f"{label}, but for the original order, split: {program.splitting}")
+            console.write_text(f"{label}, but for the original order, split: {program.splitting}")
         if not program.storage.is_source:
-            write_text(f"{label}, but for the original order, storage: {program.storage}")
+            console.write_text(f"{label}, but for the original order, storage: {program.storage}")
     for entry in found.entries:
         if entry.schedule in {*how.decides, *how.variants} and (words := _decided(entry)):
-            write_text(f"{entry.program}, {entry.schedule}: {words}")
+            console.write_text(f"{entry.program}, {entry.schedule}: {words}")
     for label, arrays in found.endless.items():
-        write_text(f"{label}: {non_finite_remark(arrays)}")
+        console.write_text(f"{label}: {non_finite_remark(arrays)}")
     for label, reason in found.unlimited.items():
-        write_text(f"{label}, {LIMIT}: {reason}", err=True)
+        console.write_text(f"{label}, {LIMIT}: {reason}", err=True)
     if how.limited and (warning := busy_machine_note(peaks_for(how.mapping.threads))):
-        write_text(warning, err=True)
+        console.write_text(warning, err=True)
     if how.mapping.timing_caveat:
-        write_text(how.mapping.timing_caveat)
+        console.write_text(how.mapping.timing_caveat)
     ran = [bench_entry.schedule for bench_entry in found.entries if bench_entry.outcome is not None]
     if note := tolerance_note([name for name in how.compilers if name in ran]):
-        write_text(note)
-    report_background_load(found.load)
+        console.write_text(note)
+    console.report_background_load(found.load)
     if found.interrupted:
-        write_text("interrupted", err=True)
+        console.write_text("interrupted", err=True)
 
 
 def _decided(entry: BenchEntry) -> str:
@@ -230,11 +228,13 @@ def _decided(entry: BenchEntry) -> str:
 
 def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the schedules and the other compilers that are to be measured."""
-    named = listed(against)
+    named = console.listed(against)
     known = (_LLVM, _ISL, *C_COMPILERS, LIMIT)
     for name in named:
         if name not in known:
-            raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
+            raise InputError(
+                f"--against: expected {', '.join(known)}, found {console.shorten(name)!r}"
+            )
     extra = (_ISL,) if _ISL in named else ()
     return _names((*schedules, *extra)), common.installed_compilers(
         name for name in named if name in C_COMPILERS
@@ -291,7 +291,7 @@ def _load(
 ) -> dict[str, Program]:
     """Load every program, so that one that is refused costs no measuring."""
     programs: dict[str, Program] = {}
-    with progress(targets, "reading") as chosen:
+    with console.progress(targets, "reading") as chosen:
         for target in chosen:
             try:
                 programs[target] = load_program(

@@ -9,9 +9,14 @@ import click
 from polygym.autoschedule import storage_cache
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import file_argument
-from polygym.cli.output.console import attributes, format_seconds, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult, answer
+from polygym.cli.output.console import (
+    CommandResult,
+    answer,
+    attributes,
+    format_seconds,
+    print_table,
+    write_text,
+)
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.tc.cache import CacheEntry, KernelCache, entries_from_text, text_of_entries, user_cache

@@ -7,8 +7,7 @@ import click
 from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
 from polygym.cli.options.variants import VariantOptions, variant_options
-from polygym.cli.output.console import attributes, write_text, write_verdict
-from polygym.cli.result import CommandResult, answer
+from polygym.cli.output.console import CommandResult, answer, attributes, write_text, write_verdict
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.legality import Violation, find_violation
 from polygym.programs import load_scop

@@ -6,9 +6,7 @@ from typing import Any
 import click
 
 from polygym.cli.options.common import json_option
-from polygym.cli.output.console import format_seconds, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output.console import CommandResult, format_seconds, print_table, write_text
 from polygym.search.runner.ray.fleet.address import parse_address
 from polygym.search.runner.ray.ray_transport import RayTransport
 from polygym.search.runner.ray.status import cluster_status

@@ -14,11 +14,9 @@ from polygym.cli.options.cluster import cluster_option, open_fleet
 from polygym.cli.options.common import function_option, json_option, seed_option, threads_option
 from polygym.cli.options.values import count_option, duration_option, file_argument
 from polygym.cli.options.variants import VariantOptions, variant_options
-from polygym.cli.output.console import format_seconds, write_text
-from polygym.cli.output.defects import report_defects
+from polygym.cli.output.console import CommandResult, counted, format_seconds, write_text
+from polygym.cli.output.limits import report_defects
 from polygym.cli.output.progress import collection_progress
-from polygym.cli.output.text import counted
-from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.runtime.evaluation.evaluation_results import Defects

@@ -7,10 +7,14 @@ import click
 
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import choice_option, file_argument
-from polygym.cli.output.console import heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import counted
-from polygym.cli.result import CommandResult, answer
+from polygym.cli.output.console import (
+    CommandResult,
+    answer,
+    counted,
+    heading,
+    print_table,
+    write_text,
+)
 from polygym.errors import InputError
 from polygym.search.corpus import packing
 from polygym.search.corpus.export import export_parquet

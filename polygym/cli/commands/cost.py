@@ -9,10 +9,7 @@ import click
 
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import choice_option, count_option, file_argument
-from polygym.cli.output.console import format_seconds, heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import counted
-from polygym.cli.result import CommandResult, answer
+from polygym.cli.output import console
 from polygym.cost.models import boosted_trees, cross_validation
 from polygym.cost.models.cost_model import ModelCard, ModelKind, Objective, TrainingSamples
 from polygym.cost.models.pretrained import expect_model_path, load_model, training_machines
@@ -110,7 +107,7 @@ def train_command(
     machines: tuple[str, ...],
     seed: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Learn from CORPUS, say how good it is on programs that are left out, and write MODEL.
 
     A corpus of several kinds of machines needs --machine, a KEY or all. Their times do not compare,
@@ -126,7 +123,7 @@ def train_command(
     samples, programs = found
     learned = len({programs[int(case)] for case in set(samples.cases)})
     if folds is None and learned < 2 and not as_json:
-        write_text("one program: there is no other to test on what is learned from it")
+        console.write_text("one program: there is no other to test on what is learned from it")
     folds = cross_validation.default_folds(learned) if folds is None else folds
 
     def fitted(part: TrainingSamples) -> cross_validation.ScoreFunction:
@@ -139,13 +136,13 @@ def train_command(
     made = recipe.made(samples, about)
     made.save(model)
     document = {"file": str(model), "bytes": model.stat().st_size, **asdict(made.card)}
-    return answer(as_json, document, lambda: _print(made, model))
+    return console.answer(as_json, document, lambda: _print(made, model))
 
 
 @command.command("show")
 @file_argument("model", "MODEL", required=False)
 @json_option
-def show_command(model: Path | None, as_json: bool) -> CommandResult:
+def show_command(model: Path | None, as_json: bool) -> console.CommandResult:
     """Say what MODEL has learned from, how good it is, and which columns decide in trees.
 
     Without MODEL it is the one that comes with polygym.
@@ -153,7 +150,7 @@ def show_command(model: Path | None, as_json: bool) -> CommandResult:
     file = model or expect_model_path()
     result = load_model(file)
     document = {**asdict(result.card), **_inside(result)}
-    return answer(as_json, document, lambda: _print(result, file))
+    return console.answer(as_json, document, lambda: _print(result, file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +213,9 @@ def _samples(
         nonlocal done
         done += 1
         if not quiet and (done % 25 == 0 or done == len(chosen)):
-            write_text(
-                f"features: {done} of {counted(len(chosen), 'case')}, {counted(rows, 'row')}"
+            console.write_text(
+                f"features: {done} of {console.counted(len(chosen), 'case')}, "
+                f"{console.counted(rows, 'row')}"
             )
 
     samples = training_samples(chosen, show, with_loops=recipe.kind is ModelKind.TREE_GRU)
@@ -284,16 +282,16 @@ def _inside(model: boosted_trees.BoostedTrees | TreeGRU) -> dict[str, Any]:
 
 def _print(model: boosted_trees.BoostedTrees | TreeGRU, path: Path) -> None:
     card = model.card
-    heading(f"{path}: {card.kind}, {card.objective}, {path.stat().st_size:,} bytes")
-    write_text(
-        f"  learned from {counted(card.rows, 'row')}, {counted(card.cases, 'case')} of "
-        f"{counted(card.programs, 'program')}"
+    console.heading(f"{path}: {card.kind}, {card.objective}, {path.stat().st_size:,} bytes")
+    console.write_text(
+        f"  learned from {console.counted(card.rows, 'row')}, "
+        f"{console.counted(card.cases, 'case')} of {console.counted(card.programs, 'program')}"
     )
-    write_text(f"  machine {card.machine}: {card.processor}")
-    write_text(f"  seed {card.seed}, trained in {format_seconds(card.seconds)}")
+    console.write_text(f"  machine {card.machine}: {card.processor}")
+    console.write_text(f"  seed {card.seed}, trained in {console.format_seconds(card.seconds)}")
     if (found := card.notes.get("validation")) is not None:
         validation = cross_validation.CrossValidation(**found)
-        write_text(
+        console.write_text(
             f"  on programs left out: rank correlation {validation.spearman:.2f} (a quarter below "
             f"{validation.spearman_lower_quartile:.2f}), ranked first {validation.share:.2f} of "
             "the best (a "
@@ -302,14 +300,14 @@ def _print(model: boosted_trees.BoostedTrees | TreeGRU, path: Path) -> None:
         )
     match model:
         case boosted_trees.BoostedTrees():
-            heading("\nColumns that decide")
+            console.heading("\nColumns that decide")
             rows = [
                 (name, f"{100 * share:.1f} %")
                 for name, share in boosted_trees.feature_importances(model, 12)
             ]
-            print_table(("COLUMN", "SHARE OF GAIN"), rows, "lr")
+            console.print_table(("COLUMN", "SHARE OF GAIN"), rows, "lr")
         case TreeGRU(members, shape):
-            write_text(
+            console.write_text(
                 f"  {len(members)} network{'s' * (len(members) > 1)}: embedding {shape.embedding}, "
                 f"hidden {shape.hidden}, {shape.slots} slots"
             )

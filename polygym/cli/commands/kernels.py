@@ -9,9 +9,7 @@ import click
 import polybench
 from polybench.selection import ALL
 from polygym.cli.options.common import json_option
-from polygym.cli.output.console import progress
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output.console import CommandResult, print_table, progress
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition, library, lower_definition, required_constants
 from polygym.ir.scop import Scop

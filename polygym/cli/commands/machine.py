@@ -5,11 +5,8 @@ from dataclasses import astuple
 import click
 
 from polygym.cli.options.common import json_option, threads_option
-from polygym.cli.output.console import heading, spinner, write_text
+from polygym.cli.output import console
 from polygym.cli.output.limits import busy_machine_note
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import counted
-from polygym.cli.result import CommandResult
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.peaks.calibration import peak_cache_path, peaks_for, remeasured_peaks
 from polygym.runtime.peaks.machine_peaks import Peaks
@@ -32,31 +29,35 @@ Examples:
 @threads_option
 @click.option("--remeasure", is_flag=True, help="Measure again, and keep the new result.")
 @json_option
-def command(threads: int, remeasure: bool, as_json: bool) -> CommandResult:
+def command(threads: int, remeasure: bool, as_json: bool) -> console.CommandResult:
     """Measure, or read what was measured, and show it."""
-    with spinner("measuring the machine"):
+    with console.spinner("measuring the machine"):
         peaks = remeasured_peaks(threads) if remeasure else peaks_for(threads)
     machine = machine_fingerprint()
     if as_json:
         file = None if (path := peak_cache_path()) is None else str(path)
         document = {"key": machine.key, "processor": machine.processor, "file": file}
-        return CommandResult(document=document | peaks.to_json())
-    heading(f"{machine.processor}, {counted(peaks.threads, 'thread')} of {machine.cores}")
+        return console.CommandResult(document=document | peaks.to_json())
+    console.heading(
+        f"{machine.processor}, {console.counted(peaks.threads, 'thread')} of {machine.cores}"
+    )
     _print(peaks)
-    return CommandResult()
+    return console.CommandResult()
 
 
 def _print(peaks: Peaks) -> None:
-    write_text("Operations a second, in 10^9")
+    console.write_text("Operations a second, in 10^9")
     rows = [(one.type.value, *map(_billions, astuple(one)[1:])) for one in peaks.rates]
-    print_table(("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"), rows, "lrrrrr")
-    write_text("\nWaiting for an operation, in ns")
+    console.print_table(("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"), rows, "lrrrrr")
+    console.write_text("\nWaiting for an operation, in ns")
     rows = [
         (one.type.value, *(f"{1e9 * value:.2f}" for value in astuple(one)[1:]))
         for one in peaks.latencies
     ]
-    print_table(("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"), rows, "lrrrrr")
-    write_text("\nBytes a second, in 10^9")
+    console.print_table(
+        ("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"), rows, "lrrrrr"
+    )
+    console.write_text("\nBytes a second, in 10^9")
     rows = [
         (
             level.name,
@@ -65,9 +66,9 @@ def _print(peaks: Peaks) -> None:
         )
         for level in peaks.levels
     ]
-    print_table(("LEVEL", "HOLDS", "MOVES"), rows, "lrr")
+    console.print_table(("LEVEL", "HOLDS", "MOVES"), rows, "lrr")
     if warning := busy_machine_note(peaks):
-        write_text(f"\n{warning}", err=True)
+        console.write_text(f"\n{warning}", err=True)
 
 
 def _billions(value: float) -> str:

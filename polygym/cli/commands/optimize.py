@@ -7,16 +7,10 @@ import click
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.execution.search_session import search_and_report
-from polygym.cli.options import common
+from polygym.cli.options import common, variants
 from polygym.cli.options.cluster import cluster_option
 from polygym.cli.options.values import count_option, duration_option
-from polygym.cli.options.variants import (
-    VariantOptions,
-    journal_header,
-    source_in_journal,
-    variant_options,
-)
-from polygym.cli.result import CommandResult
+from polygym.cli.output.console import CommandResult
 from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.cost.models.pretrained import ModelChoice
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
@@ -162,7 +156,7 @@ Examples:
 @common.resume_option
 @click.option("--plot", is_flag=True, help="Draw the convergence of the search.")
 @cluster_option
-@variant_options(
+@variants.variant_options(
     "decided by models, unless --storage is given; none for comprehensions",
     "model, unless --split is given; keep for comprehensions",
 )
@@ -190,7 +184,7 @@ def command(
     resumed: bool,
     plot: bool,
     on: ClusterAddress | None,
-    variant: VariantOptions,
+    variant: variants.VariantOptions,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -223,7 +217,7 @@ def command(
     )
     # Operators of a comprehension, which find the best in the cache, are of it as it was written.
     default = SOURCE_STORAGE if is_comprehension(target) else DefaultSource.MODEL
-    previous = source_in_journal(source, journal, "program")
+    previous = variants.source_in_journal(source, journal, "program")
     source = variant.initial_source(source, start, previous, default)
     setting = SearchSetting(
         source=source,
@@ -239,7 +233,7 @@ def _strategy_in_journal(journal: Path | None, is_fixed: bool) -> str:
 
     A damaged journal is refused where it is read.
     """
-    result = None if journal is None else journal_header(journal).get("strategy")
+    result = None if journal is None else variants.journal_header(journal).get("strategy")
     if result in registry.STRATEGIES:
         return str(result)
     return _FIXED_STRATEGY if is_fixed else DEFAULT_STRATEGY

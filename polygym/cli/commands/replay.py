@@ -9,11 +9,8 @@ from typing import Any
 import click
 
 from polygym.cli.options.common import json_option
-from polygym.cli.options.text_files import read_small_file
-from polygym.cli.output.console import format_seconds, heading, spinner, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import sizes_text
-from polygym.cli.result import CommandResult, answer, changed
+from polygym.cli.options.values import read_small_file
+from polygym.cli.output import console
 from polygym.errors import InputError
 from polygym.mdp.records import episode_record
 from polygym.mdp.records.episode_record import Replay, ReplayMismatchError
@@ -55,14 +52,14 @@ _ROUNDS = 5
     help="Where the C file is now, if it has moved since the episode was recorded.",
 )
 @json_option
-def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> CommandResult:
+def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> console.CommandResult:
     """Play the episode again, and say whether it is what was recorded."""
     recorded = _read(file)
     try:
-        with spinner("playing the episode again"):
+        with console.spinner("playing the episode again"):
             played = episode_record.replay_record(recorded, str(file), c_file)
     except ReplayMismatchError as error:
-        return changed(str(error), as_json)
+        return console.changed(str(error), as_json)
     schedule = played.schedule
     violation = None
     if schedule is not None:
@@ -72,12 +69,12 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Comm
         program = played.program
         with (
             Evaluator(program, played.evaluation_options) as evaluator,
-            spinner(f"running {program.name}"),
+            console.spinner(f"running {program.name}"),
         ):
             (evaluation,) = evaluator.evaluate_interleaved((schedule,), _ROUNDS)
     holds = violation is None and (evaluation is None or evaluation.is_ok)
     parts = recorded, played, violation, evaluation
-    return answer(as_json, _as_json(*parts), lambda: _print(*parts), int(not holds))
+    return console.answer(as_json, _as_json(*parts), lambda: _print(*parts), int(not holds))
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -128,42 +125,46 @@ def _print(
     found: Evaluation | None,
 ) -> None:
     program, episode, schedule = played.program, played.episode, played.schedule
-    heading(f"{program.name}: {program.scop.name}({sizes_text(program.parameters)})")
+    console.heading(
+        f"{program.name}: {program.scop.name}({console.sizes_text(program.parameters)})"
+    )
     mapping = played.evaluation_options.mapping
     if episode is None:
-        write_text("  episode   none: the schedule was given")
+        console.write_text("  episode   none: the schedule was given")
     else:
-        write_text(f"  episode   {len(episode.actions)} actions, {episode.phase.value}, as before")
+        console.write_text(
+            f"  episode   {len(episode.actions)} actions, {episode.phase.value}, as before"
+        )
     if played.is_source_changed:
         effect = "" if episode is None else ", with no effect on the episode"
-        write_text(f"  source    has changed since{effect}")
+        console.write_text(f"  source    has changed since{effect}")
     if schedule is None:
-        write_text("  schedule  none: the episode did not come to one")
+        console.write_text("  schedule  none: the episode did not come to one")
         return
-    write_text(f"  schedule  {without_parameters(str(schedule))}")
+    console.write_text(f"  schedule  {without_parameters(str(schedule))}")
     if program.splitting.statements:
-        write_text(f"  split     {program.splitting}")
+        console.write_text(f"  split     {program.splitting}")
     if not program.storage.is_source:
-        write_text(f"  storage   {program.storage}")
-    write_text(f"  mapping   {mapping}")
+        console.write_text(f"  storage   {program.storage}")
+    console.write_text(f"  mapping   {mapping}")
     simpler = mapping.simplification_note(None if found is None else found.applied_mapping)
     for note in filter(None, (simpler, mapping.timing_caveat)):
-        write_text(f"            {note}")
-    write_text("  legal     ", newline=False)
+        console.write_text(f"            {note}")
+    console.write_text("  legal     ", newline=False)
     if violation is not None:
-        write_text(f"no: {violation}", fg="red")
+        console.write_text(f"no: {violation}", fg="red")
         return
-    write_text("yes", fg="green")
+    console.write_text("yes", fg="green")
     rows = [_row("recorded", recorded.get("outcome"))] if played.is_comparable else []
     if not played.is_comparable:
-        before = sizes_text((played.measured_for or {}).items())
-        write_text(f"  recorded  for other sizes ({before}): not comparable")
+        before = console.sizes_text((played.measured_for or {}).items())
+        console.write_text(f"  recorded  for other sizes ({before}): not comparable")
     if found is not None:
         rows.append(_row("found now", found.to_json()))
     if rows:
-        print_table(("", "STATUS", "TIME", "ORIGINAL", "SPEEDUP"), rows, "llrrr")
+        console.print_table(("", "STATUS", "TIME", "ORIGINAL", "SPEEDUP"), rows, "llrrr")
     if found is not None and found.error_details:
-        write_text(f"{found.status.value}: {found.error_details}", err=True)
+        console.write_text(f"{found.status.value}: {found.error_details}", err=True)
 
 
 def _row(name: str, outcome: object) -> tuple[str, ...]:
@@ -175,6 +176,9 @@ def _row(name: str, outcome: object) -> tuple[str, ...]:
     return (
         name,
         status,
-        *(format_seconds(time) if isinstance(time, float) and time > 0 else "-" for time in times),
+        *(
+            console.format_seconds(time) if isinstance(time, float) and time > 0 else "-"
+            for time in times
+        ),
         f"{speedup:.2f}x" if isinstance(speedup, float) and speedup > 0 else "-",
     )

@@ -6,10 +6,9 @@ import click
 
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import file_option
-from polygym.cli.output.console import heading, spinner, write_text
-from polygym.cli.output.defects import report_defects
+from polygym.cli.output.console import CommandResult, heading, spinner, write_text
+from polygym.cli.output.limits import report_defects
 from polygym.cli.output.sweep_progress import print_summaries
-from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 from polygym.mapping.mapping import TOLERANCE
 from polygym.runtime.evaluation.c_compilers import tolerance_note

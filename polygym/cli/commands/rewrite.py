@@ -7,11 +7,8 @@ from pathlib import Path
 import click
 
 from polygym.cli.options.common import json_option, parameters_option, seed_option
-from polygym.cli.options.text_files import read_small_file
-from polygym.cli.options.values import choice_option, count_option, file_option
-from polygym.cli.output.console import format_seconds, heading, spinner, write_text
-from polygym.cli.output.text import shorten, sizes_text
-from polygym.cli.result import CommandResult, answer, changed
+from polygym.cli.options.values import choice_option, count_option, file_option, read_small_file
+from polygym.cli.output import console
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import PlanningLimits
@@ -162,7 +159,7 @@ def optimize(
     parameters: dict[str, int],
     seed: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Search, and print the derivation."""
     if parameters and not measure:
         raise InputError("--parameters: expected --measure beside it, found none")
@@ -173,7 +170,7 @@ def optimize(
     if strategy in VALUE_METHODS:
         value = value_function_named(value_function, merge_rules(phases))
     found: Derivation | SaturationRecord
-    with spinner(f"rewriting {program.name}"):
+    with console.spinner(f"rewriting {program.name}"):
         if strategy == _EGRAPH:
             found = saturate_program(program, merge_rules(phases), min(budget, _MOST_NODES))
         else:
@@ -183,25 +180,25 @@ def optimize(
         record["policy"] = value_function
     race = None
     if measure:
-        with spinner(f"measuring {program.name}"):
+        with console.spinner(f"measuring {program.name}"):
             race, record["measured"] = measure_pair(program, found.result, parameters)
     if out is not None:
         write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
-        return CommandResult(document=record)
+        return console.CommandResult(document=record)
     _print(found)
     if race is not None:
         _print_race(race, record["measured"]["validated_sizes"])
     if out is not None:
-        write_text(f"written to {out}")
-    return CommandResult()
+        console.write_text(f"written to {out}")
+    return console.CommandResult()
 
 
 @command.command("gradient", help=_GRADIENT)
 @click.argument("target", metavar="TERM")
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
 @json_option
-def differentiate(target: str, definition: str | None, as_json: bool) -> CommandResult:
+def differentiate(target: str, definition: str | None, as_json: bool) -> console.CommandResult:
     """Write the text of a program's gradient."""
     program = gradient(_program(target, definition))
     text = text_of_program(program)
@@ -211,41 +208,41 @@ def differentiate(target: str, definition: str | None, as_json: bool) -> Command
         "result": str(program.result),
         "program": text,
     }
-    return answer(as_json, document, lambda: write_text(text))
+    return console.answer(as_json, document, lambda: console.write_text(text))
 
 
 @command.command("replay", help=_REPLAY)
 @click.argument("file", metavar="FILE")
 @json_option
-def replay(file: str, as_json: bool) -> CommandResult:
+def replay(file: str, as_json: bool) -> console.CommandResult:
     """Follow a derivation, and say whether it holds."""
     text = read_small_file(file, "a derivation", mebibytes=_LARGEST_RECORD)
     try:
         record = json.loads(text)
     except ValueError as error:
-        raise InputError(f"{shorten(file)}: expected JSON: {error}") from None
+        raise InputError(f"{console.shorten(file)}: expected JSON: {error}") from None
     try:
-        where = shorten(file)
+        where = console.shorten(file)
         is_saturation = isinstance(record, dict) and record.get("kind") == KIND
         result = (
             replay_saturation(record, where) if is_saturation else replay_derivation(record, where)
         )
         race, again = None, None
         if "measured" in record:
-            with spinner(f"measuring {result.program.name}"):
+            with console.spinner(f"measuring {result.program.name}"):
                 race, again = repeat_measurement(
                     result.program, result.result, record["measured"], where
                 )
     except InputError as error:
-        return changed(str(error), as_json)
+        return console.changed(str(error), as_json)
     if as_json:
         more = {} if again is None else {"measured": again}
-        return CommandResult(document={"agrees": True, **result.to_json(), **more})
+        return console.CommandResult(document={"agrees": True, **result.to_json(), **more})
     _print(result)
     if race is not None and again is not None:
         _print_race(race, again["validated_sizes"])
-    write_text("the term is there" if is_saturation else "every step holds", fg="green")
-    return CommandResult()
+    console.write_text("the term is there" if is_saturation else "every step holds", fg="green")
+    return console.CommandResult()
 
 
 def _program(target: str, definition: str | None) -> TermProgram:
@@ -273,53 +270,58 @@ def _print(found: Derivation | SaturationRecord) -> None:
     if isinstance(found, SaturationRecord):
         _print_saturation(found)
         return
-    heading("a term" if program.name == "it" else program.name)
-    write_text(f"  {found.costs[0]:>12g}  {shorten(text_of(found.terms[0]), _LONGEST)}")
+    console.heading("a term" if program.name == "it" else program.name)
+    console.write_text(
+        f"  {found.costs[0]:>12g}  {console.shorten(text_of(found.terms[0]), _LONGEST)}"
+    )
     for step, term, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
-        write_text(f"  {cost:>12g}  {shorten(text_of(term), _LONGEST)}")
-        write_text(f"  {'':12}  by {step}")
+        console.write_text(f"  {cost:>12g}  {console.shorten(text_of(term), _LONGEST)}")
+        console.write_text(f"  {'':12}  by {step}")
     if not found.steps:
-        write_text("  no cheaper term was found")
+        console.write_text("  no cheaper term was found")
         return
     saved = 1.0 - found.costs[-1] / found.costs[0] if found.costs[0] else 0.0
-    write_text(
+    console.write_text(
         f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps"
     )
 
 
 def _print_saturation(found: SaturationRecord) -> None:
     program, made = found.program, found.result_term
-    heading("a term" if program.name == "it" else program.name)
-    write_text(f"  {found.initial_cost:>12g}  {shorten(text_of(program.body), _LONGEST)}")
-    write_text(f"  {made.cost:>12g}  {shorten(text_of(made.term), _LONGEST)}")
+    console.heading("a term" if program.name == "it" else program.name)
+    console.write_text(
+        f"  {found.initial_cost:>12g}  {console.shorten(text_of(program.body), _LONGEST)}"
+    )
+    console.write_text(f"  {made.cost:>12g}  {console.shorten(text_of(made.term), _LONGEST)}")
     size = "all that the rules lead to" if made.is_complete else "as far as it may grow"
-    write_text(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
+    console.write_text(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
     saved = 1.0 - made.cost / found.initial_cost if found.initial_cost else 0.0
-    write_text(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
+    console.write_text(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
 
 
 def _print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> None:
     """Say what code came of two programs, and how long it runs."""
     first, last = race.timings
-    heading("code")
-    write_text(last.code.rstrip())
-    sizes = sizes_text(race.sizes)
-    heading(f"measured{f', {sizes}' if sizes else ''}")
+    console.heading("code")
+    console.write_text(last.code.rstrip())
+    sizes = console.sizes_text(race.sizes)
+    console.heading(f"measured{f', {sizes}' if sizes else ''}")
     for name, timing in (("at first", first), ("at last", last)):
         if timing.seconds is None:
-            write_text(f"  {name:>9}  {timing.failure}", fg="red")
+            console.write_text(f"  {name:>9}  {timing.failure}", fg="red")
         else:
-            write_text(
-                f"  {name:>9}  {format_seconds(timing.seconds)}, in the order {timing.schedule}"
+            console.write_text(
+                f"  {name:>9}  {console.format_seconds(timing.seconds)}, "
+                f"in the order {timing.schedule}"
             )
     ratio = race.speedup()
     if ratio is not None:
         rounds = len(first.samples)
-        write_text(f"  {ratio:.2f} times as fast, the median of {rounds} rounds in turn")
+        console.write_text(f"  {ratio:.2f} times as fast, the median of {rounds} rounds in turn")
     if compared_at is None:
-        write_text(
+        console.write_text(
             "  not compared with the interpreter: no sizes at which it has a value soon enough"
         )
     else:
-        at = sizes_text(compared_at.items())
-        write_text(f"  both compute what the interpreter does{f' at {at}' if at else ''}")
+        at = console.sizes_text(compared_at.items())
+        console.write_text(f"  both compute what the interpreter does{f' at {at}' if at else ''}")

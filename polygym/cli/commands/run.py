@@ -10,19 +10,10 @@ from polybench import Dataset
 from polygym.cli.options import common, schedules
 from polygym.cli.options.values import bytes_option, count_option
 from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
+from polygym.cli.output import console
 from polygym.cli.output.array_figures import array_figures, non_finite_arrays, non_finite_remark
 from polygym.cli.output.bench_table import speedup_of
-from polygym.cli.output.console import (
-    format_seconds,
-    heading,
-    spinner,
-    status_line,
-    write_text,
-)
 from polygym.cli.output.limits import known_limit, limit_sentence, limit_share
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import sizes_text
-from polygym.cli.result import CommandResult, answer
 from polygym.codegen.transforms.privatization import private_array_texts
 from polygym.cost.limit.bound import Limit
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
@@ -100,7 +91,7 @@ def command(
     repeat: int,
     memory_limit: int | None,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     asked = common.resolve_mapping(
@@ -117,7 +108,7 @@ def command(
     mapping, is_original = _mapped(program, given, schedule_text, mapping, threads)
     schedule = given.schedule
     start = time.perf_counter()
-    with spinner("compiling"):
+    with console.spinner("compiling"):
         problem, candidate = code_within(
             lambda: _compiled(program, schedule, None if is_original else mapping)
         )
@@ -126,9 +117,9 @@ def command(
         gigabytes = [
             f"{size / 1e9:,.1f} GB" for size in (problem.memory, timing.available_memory())
         ]
-        write_text("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
+        console.write_text("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
     options = timing.WorkerOptions(memory_limit=memory_limit)
-    with Worker(options) as worker, spinner(f"running {program.name}"):
+    with Worker(options) as worker, console.spinner(f"running {program.name}"):
         other = None if is_original else candidate
         baseline, outcome, arrays = _measured(program, worker, problem, other, repeat)
     mappings = (mapping, mapping if is_original else candidate.applied_mapping)
@@ -140,7 +131,7 @@ def command(
     if limit is not None and isinstance(outcome, Ok):
         report["share_of_limit"] = limit_share(limit, outcome.best)
     code = 0 if isinstance(outcome, Ok) else 1
-    return answer(as_json, report, lambda: _print(report, outcome, limit), code)
+    return console.answer(as_json, report, lambda: _print(report, outcome, limit), code)
 
 
 def _mapped(
@@ -238,36 +229,42 @@ def _report(
 
 
 def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> None:
-    sizes = sizes_text(report["parameters"].items())
-    heading(f"{report['program']}: {report['function']}({sizes})")
+    sizes = console.sizes_text(report["parameters"].items())
+    console.heading(f"{report['program']}: {report['function']}({sizes})")
     if report["splitting"]:
-        write_text(f"  split     {report['splitting']}")
-    write_text(f"  schedule  {report['schedule']}")
+        console.write_text(f"  split     {report['splitting']}")
+    console.write_text(f"  schedule  {report['schedule']}")
     if report["storage"] != str(SOURCE_STORAGE):
-        write_text(f"  storage   {report['storage']}  ({format_bytes(report['storage_bytes'])})")
+        console.write_text(
+            f"  storage   {report['storage']}  ({format_bytes(report['storage_bytes'])})"
+        )
     for text in private_array_texts(report["private"].items()):
-        write_text(f"            {text}")
+        console.write_text(f"            {text}")
     if report["choice"]:
         count, taken = len(report["choice"]["ranking"]), report["choice"]["strategy"]
-        write_text(f"            that of `{taken}`, of {count} by a model of cost")
-    write_text(f"  mapping   {report['mapping']}")
+        console.write_text(f"            that of `{taken}`, of {count} by a model of cost")
+    console.write_text(f"  mapping   {report['mapping']}")
     if report["simplified"]:
-        write_text(f"            {report['simplified']}")
-    write_text("  status    ", newline=False)
-    status_line(outcome)
+        console.write_text(f"            {report['simplified']}")
+    console.write_text("  status    ", newline=False)
+    console.status_line(outcome)
     if isinstance(outcome, Ok):
-        samples = "  ".join(format_seconds(sample) for sample in outcome.samples)
-        write_text(f"  time      {format_seconds(outcome.best)}    (best of {samples})")
-        write_text(f"  original  {format_seconds(report['baseline_seconds'])}", newline=False)
-        write_text(f"    speedup {report['speedup']:.3g}x")
+        samples = "  ".join(console.format_seconds(sample) for sample in outcome.samples)
+        console.write_text(
+            f"  time      {console.format_seconds(outcome.best)}    (best of {samples})"
+        )
+        console.write_text(
+            f"  original  {console.format_seconds(report['baseline_seconds'])}", newline=False
+        )
+        console.write_text(f"    speedup {report['speedup']:.3g}x")
         if limit is not None:
-            write_text(f"  limit     {limit_sentence(limit, outcome.best)}")
-    write_text(f"  compile   {format_seconds(report['compile_seconds'])}")
+            console.write_text(f"  limit     {limit_sentence(limit, outcome.best)}")
+    console.write_text(f"  compile   {console.format_seconds(report['compile_seconds'])}")
     if report["caveat"]:
-        write_text(f"  {report['caveat']}")
+        console.write_text(f"  {report['caveat']}")
     if report["arrays"]:
-        heading("\nOutputs")
-        print_table(
+        console.heading("\nOutputs")
+        console.print_table(
             ("ARRAY", "VALUES", "SUM", "SUM OF SQUARES", "FIRST", "MIDDLE", "LAST"),
             [
                 (
@@ -285,6 +282,8 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
             optional=("LAST", "MIDDLE", "SUM OF SQUARES"),
         )
     if isinstance(outcome, Ok) and not report["arrays"]:
-        write_text("  the region changes nothing that is seen outside of it: nothing was compared")
+        console.write_text(
+            "  the region changes nothing that is seen outside of it: nothing was compared"
+        )
     elif report["not_finite"]:
-        write_text(f"  {non_finite_remark(report['not_finite'])}")
+        console.write_text(f"  {non_finite_remark(report['not_finite'])}")

@@ -7,9 +7,7 @@ import click
 from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
 from polygym.cli.options.variants import VariantOptions, variant_options
-from polygym.cli.output.console import attributes, heading, write_text
-from polygym.cli.output.text import shorten
-from polygym.cli.result import CommandResult, answer
+from polygym.cli.output import console
 from polygym.codegen.c import print_c
 from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.passes import PASSES
@@ -100,7 +98,7 @@ def command(
     threads: int,
     parameters: dict[str, int],
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Print what polygym understands of a program, or what code generation makes of it."""
     if wrap and (only_c or after is not None):
         raise click.UsageError("--wrap: expected without --c and --after.")
@@ -126,39 +124,43 @@ def command(
 
     if shown is not None:
         stage = code_within(lambda: _stage(stage_after(shown, legal(), chosen, sizes)))
-        return answer(as_json, stage, lambda: click.echo(stage["text"], nl=False))
+        return console.answer(as_json, stage, lambda: click.echo(stage["text"], nl=False))
     code = code_within(lambda: _c_text(legal(), chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
-        return CommandResult()
+        return console.CommandResult()
     result = dependences(scop)
     document = _as_json(scop, result, schedule, code) | program.to_json()
-    return answer(as_json, document, lambda: _print(scop, result, schedule_text, schedule, code))
+    return console.answer(
+        as_json, document, lambda: _print(scop, result, schedule_text, schedule, code)
+    )
 
 
-def _wrapped(target: str, region: str | None, *, as_json: bool) -> CommandResult:
+def _wrapped(target: str, region: str | None, *, as_json: bool) -> console.CommandResult:
     """Print a C file in full."""
     if not is_path(target) or target.endswith(".tc"):
         raise InputError(f"--wrap: expected the path of a C file, found {target}")
     text = completed_file(target, region).text
     document = {"file": target, "text": text}
-    return answer(as_json, document, lambda: click.echo(text, nl=not text.endswith("\n")))
+    return console.answer(as_json, document, lambda: click.echo(text, nl=not text.endswith("\n")))
 
 
-def _passes(*, as_json: bool) -> CommandResult:
+def _passes(*, as_json: bool) -> console.CommandResult:
     """Print the passes of the C front end and of code generation, a line each."""
     rows = [{"name": name, "leaves": "c", "does": summary} for name, summary in _C_ROWS]
     rows += [{"name": o.name, "leaves": o.produces.value, "does": o.summary} for o in PASSES]
-    return answer(as_json, {"passes": rows}, lambda: write_text(pass_list_text(_C_ROWS)))
+    return console.answer(
+        as_json, {"passes": rows}, lambda: console.write_text(pass_list_text(_C_ROWS))
+    )
 
 
 def _c_stage(
     row: CPass, target: str, region: str | None, parameters: dict[str, int], *, as_json: bool
-) -> CommandResult:
+) -> console.CommandResult:
     """Print the C text that a pass of the C front end leaves."""
     text = c_text_after(row, target, region, parameters)
     stage = {"name": target, "after": row.name, "does": row.summary, "leaves": "c", "text": text}
-    return answer(as_json, stage, lambda: click.echo(text, nl=False))
+    return console.answer(as_json, stage, lambda: click.echo(text, nl=False))
 
 
 def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
@@ -218,7 +220,7 @@ def _as_json(
         ],
         "statements": [
             {
-                **attributes(statement, "name", "iterators", "domain", "text"),
+                **console.attributes(statement, "name", "iterators", "domain", "text"),
                 "line": statement.location.line,
                 "write": statement.write.relation,
                 "reads": [access.relation for access in statement.reads],
@@ -227,9 +229,9 @@ def _as_json(
         ],
         "dependences": [
             {
-                **attributes(dependence, "source", "sink"),
+                **console.attributes(dependence, "source", "sink"),
                 "kinds": list(dependence.kind.names()),
-                **attributes(dependence, "arrays", "relation"),
+                **console.attributes(dependence, "arrays", "relation"),
             }
             for dependence in found
         ],
@@ -242,32 +244,32 @@ def _as_json(
 def _print(
     scop: Scop, found: tuple[Dependence, ...], name: str, schedule: Schedule, code: str
 ) -> None:
-    heading(f"{scop.name} ({scop.file})")
+    console.heading(f"{scop.name} ({scop.file})")
     parameters = ", ".join(f"{p.type.value} {p.name}" for p in scop.parameters)
-    write_text(f"  parameters  {parameters or 'none'}")
-    write_text(f"  context     {condition_text(scop.context) or 'any values'}")
+    console.write_text(f"  parameters  {parameters or 'none'}")
+    console.write_text(f"  context     {condition_text(scop.context) or 'any values'}")
     for condition in scop.conditions:
-        write_text(f"  needs       {condition}")
-    write_text(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
-    heading("\nStatements")
+        console.write_text(f"  needs       {condition}")
+    console.write_text(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
+    console.heading("\nStatements")
     for statement in scop.statements:
         _print_statement(statement)
-    heading(f"\nDependences ({len(found)})")
+    console.heading(f"\nDependences ({len(found)})")
     for position, dependence in enumerate(found):
         kinds = ", ".join(dependence.kind.names())
-        write_text(
+        console.write_text(
             f"  D{position} {dependence.source} -> {dependence.sink}  {kinds} on "
             f"{', '.join(dependence.arrays)}"
         )
-        write_text(f"     {without_parameters(dependence.relation)}")
+        console.write_text(f"     {without_parameters(dependence.relation)}")
     ordered = original_schedule(scop)
-    heading("\nOriginal schedule")
-    write_text(f"  {without_parameters(str(ordered))}")
+    console.heading("\nOriginal schedule")
+    console.write_text(f"  {without_parameters(str(ordered))}")
     if schedule != ordered:
-        heading(f"\nSchedule: {shorten(name, 60)}")
-        write_text(f"  {without_parameters(str(schedule))}")
-    heading("\nC")
-    write_text(code, newline=False)
+        console.heading(f"\nSchedule: {console.shorten(name, 60)}")
+        console.write_text(f"  {without_parameters(str(schedule))}")
+    console.heading("\nC")
+    console.write_text(code, newline=False)
 
 
 def _array(array: Array) -> str:
@@ -276,8 +278,8 @@ def _array(array: Array) -> str:
 
 
 def _print_statement(statement: Statement) -> None:
-    write_text(f"  {statement.name}: {statement.text}    (line {statement.location.line})")
-    write_text(f"     domain {without_parameters(statement.domain)}")
-    write_text(f"     writes {without_parameters(statement.write.relation)}")
+    console.write_text(f"  {statement.name}: {statement.text}    (line {statement.location.line})")
+    console.write_text(f"     domain {without_parameters(statement.domain)}")
+    console.write_text(f"     writes {without_parameters(statement.write.relation)}")
     for relation in dict.fromkeys(access.relation for access in statement.reads):
-        write_text(f"     reads  {without_parameters(relation)}")
+        console.write_text(f"     reads  {without_parameters(relation)}")

@@ -10,10 +10,7 @@ from polygym.cli.options import common
 from polygym.cli.options.carry import EARLIEST, Selections, infeasible_reason, names, selections
 from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.options.variants import ResolvedVariant, VariantOptions, variant_options
-from polygym.cli.output.console import format_seconds, heading, spinner, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import shorten
-from polygym.cli.result import CommandResult
+from polygym.cli.output import console
 from polygym.ir.scop import Scop
 from polygym.poly.integer_vectors import Vector
 from polygym.poly.spaces.construction import ScheduleSpace, SpaceDimension, space_from_selections
@@ -90,7 +87,7 @@ def command(
     variant: VariantOptions,
     parameters: dict[str, int],
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Construct the space and describe it."""
     written = load_scop(target, region, parameters)
     sizes = parameters if len(parameters) == len(written.parameters) else None
@@ -98,7 +95,7 @@ def command(
     scop = program.scop
     limits = SpaceLimits(max_rays, max_vertices, max_generators, _UNLIMITED_WORK, time_limit)
     start = time.perf_counter()
-    with spinner(f"looking for the schedules of {scop.name}"):
+    with console.spinner(f"looking for the schedules of {scop.name}"):
         polyhedra, wanted, space, reason = space_within(
             lambda: _constructed(scop, limits, carry_text), time_limit
         )
@@ -108,16 +105,16 @@ def command(
             **_as_json(polyhedra, space, passed, with_generators),
             **program.to_json(),
         }
-        return CommandResult(
+        return console.CommandResult(
             1 if reason else 0, {**document, "error": reason} if reason else document
         )
     _print(polyhedra, space, wanted, passed, program)
     if with_generators:
         _print_generators(scop, polyhedra.layout, space)
     if reason:
-        write_text("impossible: ", err=True, newline=False, fg="red", bold=True)
-        write_text(reason, err=True)
-    return CommandResult(1 if reason else 0)
+        console.write_text("impossible: ", err=True, newline=False, fg="red", bold=True)
+        console.write_text(reason, err=True)
+    return console.CommandResult(1 if reason else 0)
 
 
 def _constructed(
@@ -205,20 +202,24 @@ def _print(
     program: ResolvedVariant,
 ) -> None:
     labels = names(polyhedra.dependences)
-    heading(f"{space.scop.name}: the rows of its schedules")
+    console.heading(f"{space.scop.name}: the rows of its schedules")
     if program.splitting != NO_SPLITTING:
-        write_text(f"  split        {program.splitting}")
+        console.write_text(f"  split        {program.splitting}")
     if not program.storage.is_source:
-        write_text(f"  storage      {program.storage}")
-    write_text(f"  coordinates  {polyhedra.layout.width}", newline=False)
-    write_text(f" ({shorten(' '.join(_coordinates(space.scop, polyhedra.layout)))})")
-    write_text(f"  dependences  {len(labels)}")
-    print_table(
+        console.write_text(f"  storage      {program.storage}")
+    console.write_text(f"  coordinates  {polyhedra.layout.width}", newline=False)
+    console.write_text(
+        f" ({console.shorten(' '.join(_coordinates(space.scop, polyhedra.layout)))})"
+    )
+    console.write_text(f"  dependences  {len(labels)}")
+    console.print_table(
         ("DIMENSION", "CARRIES", "VERTICES", "RAYS", "COMPLETE"),
         [
             (
                 number,
-                shorten(", ".join(labels[index] for index in sorted(carried)), _LONGEST_CELL)
+                console.shorten(
+                    ", ".join(labels[index] for index in sorted(carried)), _LONGEST_CELL
+                )
                 or "nothing",
                 len(dimension.generators.vertices),
                 len(dimension.generators.rays),
@@ -230,24 +231,26 @@ def _print(
         ],
         "rlrrl",
     )
-    write_text(
+    console.write_text(
         f"An episode chooses {space.coefficient_count} coefficients. Found in "
-        f"{format_seconds(passed)}."
+        f"{console.format_seconds(passed)}."
     )
     if polyhedra.never_carried:
         kept = ", ".join(labels[index] for index in sorted(polyhedra.never_carried))
-        write_text(f"No row carries {kept}: the rows of the source, added at the end, order them.")
+        console.write_text(
+            f"No row carries {kept}: the rows of the source, added at the end, order them."
+        )
 
 
 def _print_generators(scop: Scop, layout: CoordinateLayout, space: ScheduleSpace) -> None:
     """Write every vertex and ray as the rows that it is for the statements it moves."""
     for number, dimension in enumerate(space.dimensions, start=1):
-        heading(f"\nDimension {number}")
+        console.heading(f"\nDimension {number}")
         for index, vertex in enumerate(dimension.generators.vertices, start=1):
             over = "" if vertex.is_integer else f" / {vertex.denominator}"
-            write_text(f"  vertex {index}  {_rows(scop, layout, vertex.numerators)}{over}")
+            console.write_text(f"  vertex {index}  {_rows(scop, layout, vertex.numerators)}{over}")
         for index, ray in enumerate(dimension.generators.rays, start=1):
-            write_text(f"  ray {index}  {_rows(scop, layout, ray)}")
+            console.write_text(f"  ray {index}  {_rows(scop, layout, ray)}")
 
 
 def _rows(scop: Scop, layout: CoordinateLayout, point: Vector) -> str:

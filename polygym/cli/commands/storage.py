@@ -9,10 +9,7 @@ from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
-from polygym.cli.output.console import heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import sizes_text
-from polygym.cli.result import CommandResult, answer
+from polygym.cli.output import console
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 from polygym.poly.transform.storage.inhibitors import loop_inhibitors, source_loops
@@ -50,7 +47,7 @@ def command(
     parameters: dict[str, int],
     variant: VariantOptions,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Describe a program's storage and what a plan makes of it."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     program = VariantOptions(variant.split, SOURCE_STORAGE).apply(program)
@@ -67,7 +64,7 @@ def command(
         "webs": [_as_json(web) for web in webs],
         "plan": _plan(program.scop, chosen),
     }
-    return answer(as_json, document, lambda: _print(document, webs))
+    return console.answer(as_json, document, lambda: _print(document, webs))
 
 
 def _plan(source: Scop, program: Program) -> dict[str, Any]:
@@ -108,9 +105,9 @@ def _as_json(web: WebChoices) -> dict[str, Any]:
 
 
 def _print(document: dict[str, Any], webs: tuple[WebChoices, ...]) -> None:
-    sizes = sizes_text(document["parameters"].items())
-    heading(f"{document['program']}: {document['function']}({sizes})")
-    print_table(
+    sizes = console.sizes_text(document["parameters"].items())
+    console.heading(f"{document['program']}: {document['function']}({sizes})")
+    console.print_table(
         ("ARRAY", "WRITTEN BY", "LIVE", "BLOCKS", "CHOICE", "BYTES"),
         [row for web in webs for row in _rows(web)],
         "lllllr",
@@ -118,14 +115,16 @@ def _print(document: dict[str, Any], webs: tuple[WebChoices, ...]) -> None:
     )
     for web in webs:
         if web.refusal:
-            write_text(f"  {web.refusal}")
+            console.write_text(f"  {web.refusal}")
     plan = document["plan"]
-    heading("\nPlan")
-    write_text(f"  storage      {plan['storage']}  ({format_bytes(plan['storage_bytes'])})")
-    write_text(f"  dependences  {plan['dependences']} instead of {plan['dependences_before']}")
+    console.heading("\nPlan")
+    console.write_text(f"  storage      {plan['storage']}  ({format_bytes(plan['storage_bytes'])})")
+    console.write_text(
+        f"  dependences  {plan['dependences']} instead of {plan['dependences_before']}"
+    )
     for one in plan["freed"]:
         gain = "is parallel" if one["parallel"] else "may be permuted"
-        write_text(
+        console.write_text(
             f"  frees        the loop {one['loop']} around {', '.join(one['statements'])}: {gain}"
         )
 

@@ -17,15 +17,13 @@ from polygym.cli.options import common
 from polygym.cli.options.cluster import cluster_option
 from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.options.variants import VariantOptions, variant_options
-from polygym.cli.output.console import spinner, write_text
-from polygym.cli.output.defects import report_defects
+from polygym.cli.output import console
+from polygym.cli.output.limits import report_defects
 from polygym.cli.output.sweep_progress import (
     print_resume_hint,
     print_summaries,
     sweep_progress,
 )
-from polygym.cli.output.text import listed, ratio_text, shorten
-from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.cost.models.pretrained import ModelChoice
 from polygym.errors import InputError
@@ -73,7 +71,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     try:
         return Dataset.parse(value)
     except ValueError as error:
-        raise click.BadParameter(shorten(str(error), 300)) from None
+        raise click.BadParameter(console.shorten(str(error), 300)) from None
 
 
 @click.command("sweep", help=_HELP, epilog=common.EXCLUSION_HELP)
@@ -198,7 +196,7 @@ def command(
     max_dimensions: int,
     max_rays: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Read the options and sweep."""
     asked = ModelChoice(os.path.abspath(model) if model else "")
     setting = SweepSetting(
@@ -236,12 +234,12 @@ def _contenders(against: str, threads: int) -> tuple[str, ...]:
 
     Without ``threads`` it is not: each node of a fleet measures itself.
     """
-    named = listed(against)
+    named = console.listed(against)
     compilers = common.installed_compilers(name for name in named if name != LIMIT)
     if LIMIT not in named:
         return compilers
     if threads:
-        with spinner("measuring the machine"):
+        with console.spinner("measuring the machine"):
             peaks_for(threads)
     return (*compilers, LIMIT)
 
@@ -264,7 +262,7 @@ def _policies(text: str, model: ModelChoice) -> tuple[str, ...]:
 
 def _listed(text: str, option: str) -> tuple[str, ...]:
     """Return the names of a list with commas, each once."""
-    names = tuple(dict.fromkeys(listed(text)))
+    names = tuple(dict.fromkeys(console.listed(text)))
     if not names:
         raise InputError(f"{option}: expected at least one name, found {text!r}")
     return names
@@ -276,13 +274,13 @@ def _sweep(
     orders: SweepWorkload,
     begins: AbstractContextManager[ActiveSweep],
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Sweep until all is done or a signal comes, and say what was found."""
     stop = StopRequest()
     code = 0
     with begins as (campaign, sweep):
         if before := sweep.started_by_version:
-            write_text(
+            console.write_text(
                 f"the sweep was begun by polygym {before}: its schedules may be others", err=True
             )
         try:
@@ -300,13 +298,13 @@ def _sweep(
     )
     code = code or int(troubled)
     if as_json:
-        return CommandResult(
+        return console.CommandResult(
             code, _document(setting, orders, kernel_summaries, bool(stop.signal_number))
         )
     _print(kernel_summaries, out, setting.evaluation.mapping)
     if stop.signal_number:
         print_resume_hint(shlex.join(["polygym", *sys.argv[1:]]))
-    return CommandResult(code)
+    return console.CommandResult(code)
 
 
 def _print(found: Sequence[statistics.KernelSummary], out: Path, mapping: Mapping) -> None:
@@ -318,33 +316,33 @@ def _print(found: Sequence[statistics.KernelSummary], out: Path, mapping: Mappin
         if kernel_summary.best is not None and kernel_summary.references.get(ISL)
     ]
     sizes = " and ".join(sorted({one.dataset for one in both}))
-    write_text(
+    console.write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
         f"{len(both)} of {len(found)} programs: the best "
-        f"{ratio_text(statistics.mean_best(both))}, isl's "
-        f"{ratio_text(statistics.mean_reference(both, ISL))}; the best over isl's: "
-        f"{ratio_text(statistics.mean_over(both, ISL))}"
+        f"{console.ratio_text(statistics.mean_best(both))}, isl's "
+        f"{console.ratio_text(statistics.mean_reference(both, ISL))}; the best over isl's: "
+        f"{console.ratio_text(statistics.mean_over(both, ISL))}"
     )
     if mapping.timing_caveat:
-        write_text(mapping.timing_caveat)
+        console.write_text(mapping.timing_caveat)
     if note := tolerance_note(statistics.other_compilers(found)):
-        write_text(note)
+        console.write_text(note)
     if note := statistics.background_load_note(found):
-        write_text(note, err=True)
+        console.write_text(note, err=True)
     for summary in found:
         if summary.variant is not None:
-            write_text(f"{summary.label}: {summary.variant}")
+            console.write_text(f"{summary.label}: {summary.variant}")
         if summary.error:
-            write_text(f"{summary.label}: {summary.error}", err=True)
+            console.write_text(f"{summary.label}: {summary.error}", err=True)
         for name, reason in summary.missing_compilers.items():
-            write_text(f"{summary.label}, {name}: {reason}", err=True)
+            console.write_text(f"{summary.label}, {name}: {reason}", err=True)
         report_defects(summary.defects, mapping, summary.label)
         if summary.drift is not None and summary.drift > _DRIFT:
-            write_text(
+            console.write_text(
                 f"{summary.label}: the original order's time varied by {summary.drift:.2f}x",
                 err=True,
             )
-    write_text(f"polygym report {shlex.quote(str(out))} draws it")
+    console.write_text(f"polygym report {shlex.quote(str(out))} draws it")
 
 
 def _document(

@@ -16,8 +16,8 @@ from polygym.cli.interrupts import interrupts_deferred
 from polygym.cli.options.schedules import ResolvedSchedule, ScheduleMaker, automatic_schedule
 from polygym.cli.output.array_figures import array_figures, non_finite_arrays
 from polygym.cli.output.bench_table import BenchEntry, Json, speedup_of
+from polygym.cli.output.console import shorten
 from polygym.cli.output.limits import limit_under
-from polygym.cli.output.text import shorten
 from polygym.cost.limit.bound import Limit
 from polygym.errors import InputError, PolygymError
 from polygym.files import write_atomically

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from polygym.cli.failures import error_report
 from polygym.cli.options.cluster import open_fleet
-from polygym.cli.output.console import heading, report_background_load, write_text
-from polygym.cli.output.defects import report_defects
+from polygym.cli.output.console import CommandResult, heading, report_background_load, write_text
+from polygym.cli.output.limits import report_defects
 from polygym.cli.output.progress import search_progress
 from polygym.cli.output.ranking import print_ranking, resume_command
-from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.files import write_atomically
 from polygym.mapping.mapping import Mapping

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from polygym.cli.output.text import listed, shorten
+from polygym.cli.output.console import listed, shorten
 from polygym.errors import InputError
 from polygym.poly.dependences import Dependence
 from polygym.poly.schedule import MAX_DIMENSIONS

@@ -21,8 +21,7 @@ from polygym.cli.options.values import (
     factor_option,
     parsed_by,
 )
-from polygym.cli.output.console import write_text
-from polygym.cli.output.text import shorten
+from polygym.cli.output.console import shorten, write_text
 from polygym.errors import InputError
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.programs import is_path

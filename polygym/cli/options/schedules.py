@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from polygym.cli.options.text_files import read_small_file
-from polygym.cli.output.text import shorten
+from polygym.cli.options.values import read_small_file
+from polygym.cli.output.console import shorten
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import Mapping, parse_mapping

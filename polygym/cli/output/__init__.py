@@ -1,8 +1,8 @@
 """Output of commands.
 
-``console`` writes text and JSON, ``tables`` writes tables, ``text`` makes words of users fit for
-both; ``progress`` and ``sweep_progress`` show how far a command is. ``array_figures``, ``defects``
-and ``limits`` report measurements, ``bench_table`` and ``ranking`` the results of two commands.
+``console`` writes text, tables and JSON, and has the result of a command; ``progress`` and
+``sweep_progress`` show how far a command is. ``array_figures`` and ``limits`` report measurements,
+``bench_table`` and ``ranking`` the results of two commands.
 """
 
 __all__: list[str] = []

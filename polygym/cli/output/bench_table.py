@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from polygym.cli.output.console import format_seconds, write_text
+from polygym.cli.output.console import format_seconds, print_table, ratio_text, shorten, write_text
 from polygym.cli.output.limits import limit_share
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import ratio_text, shorten
 from polygym.cost.limit.bound import Limit, limit_share_text
 from polygym.poly.scheduling.strategy import AUTO, ISL
 from polygym.runtime.worker.outcome import Ok, Outcome, outcome_to_json

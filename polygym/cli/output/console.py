@@ -1,22 +1,144 @@
-"""Printing: for people on a terminal, for other programs in a pipe, and as JSON on request."""
+r"""Printing: for people on a terminal, for other programs in a pipe, and as JSON on request.
+
+Text from outside, made fit for a terminal: nothing hidden in it, and nothing endless.
+
+What a user hands in (file names, options, lines of a source) comes back in messages and listings. A
+terminal obeys control characters, and a stream may refuse half a surrogate pair; both are written
+as escapes here, ``\x1b`` for ESC.
+
+Tables: with rules on a terminal that is wide enough, as aligned text anywhere else.
+
+Result of a command: an exit code and, under ``--json``, one document.
+
+Commands print for people as they go, but return their document: it is written in one place, once,
+after everything that can fail or be interrupted (:mod:`polygym.cli.dispatch`).
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from polygym.cli.output.text import in_gigabytes, printable
+from polygym.errors import SourceError, SourceLocation
 from polygym.runtime.worker.background_load import BackgroundLoad
 from polygym.runtime.worker.outcome import Ok, Outcome
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, ProgressColumn
+    from rich.table import Table
+
+_LONG_WORD = re.compile(r"\S{161,}")
+_LONGEST_MESSAGE = 4000
+_TOO_LARGE = re.compile(r"the memory of a run: expected at most (\d+) bytes, found (\d+)")
+
+
+def printable(text: str) -> str:
+    r"""Return the text with everything escaped that does not show, line ends and tabs excepted.
+
+    >>> printable("a\x1b[31m b\n")
+    'a\\x1b[31m b\n'
+    """
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def sizes_text(sizes: Iterable[tuple[str, object]]) -> str:
+    """Return sizes as text.
+
+    >>> sizes_text([("n", 4), ("m", 5)])
+    'n = 4, m = 5'
+    """
+    return ", ".join(f"{name} = {value}" for name, value in sizes)
+
+
+def ratio_text(value: float | None) -> str:
+    """Return a speedup as text, a dash for none.
+
+    >>> ratio_text(1.234), ratio_text(None)
+    ('1.23x', '-')
+    """
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def shorten(text: str, limit: int = 120) -> str:
+    """Return the text, its end cut off past the limit.
+
+    >>> shorten("abcdefgh", 5)
+    'abcd…'
+    """
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def message_of(error: Exception) -> str:
+    """Return an error's message with its long values shortened and hidden characters shown."""
+    if isinstance(error, SourceError):
+        shown = _shown_place(error.location)
+        error = SourceError(shown, brief(error.message), brief(error.hint))
+        return str(error)
+    return brief(str(error))
+
+
+def in_gigabytes(text: str) -> str:
+    """Return a message in which a lack of memory is a plain sentence.
+
+    >>> in_gigabytes("the memory of a run: expected at most 8000000000 bytes, found 240000000048")
+    'to run it takes 240.0 GB of memory, at most 8.0 GB are there: choose smaller sizes'
+    """
+    return _TOO_LARGE.sub(
+        lambda match: (
+            f"to run it takes {int(match[2]) / 1e9:,.1f} GB of memory, at most "
+            f"{int(match[1]) / 1e9:,.1f} GB are there: choose smaller sizes"
+        ),
+        text,
+    )
+
+
+def brief(text: str) -> str:
+    """Cut the middle out of long words, and the end off a long message."""
+    cut = _LONG_WORD.sub(lambda match: f"{match[0][:100]}…{match[0][-20:]}", text)
+    return printable(shorten(cut, _LONGEST_MESSAGE))
+
+
+def _shown_place(place: SourceLocation) -> SourceLocation:
+    """Return the place with a printable line, and the column moved to where the caret belongs."""
+    before = printable(place.text[: place.column - 1])
+    return SourceLocation(
+        printable(place.file),
+        place.line,
+        len(before) + 1 if place.text else place.column,
+        printable(place.text),
+    )
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the entries of a list with commas.
+
+    >>> listed("gcc, polly,")
+    ('gcc', 'polly')
+    """
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
 def print_json(value: Any) -> None:
@@ -131,3 +253,103 @@ def status_line(outcome: Outcome) -> None:
     is_ok = isinstance(outcome, Ok)
     text = outcome.status.value if is_ok else in_gigabytes(str(outcome))
     write_text(text, fg="green" if is_ok else "red", bold=True)
+
+
+_Rows: TypeAlias = list[tuple[str, ...]]
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: str = "",
+    optional: Sequence[str] = (),
+) -> None:
+    """Write a table.
+
+    ``right`` has one letter a column: ``r`` aligns it to the right, anything else to the left. The
+    columns in ``optional`` are left out one by one, in this order, while a terminal is too narrow
+    for all. What still does not fit is folded at spaces; where not even the longest words fit, the
+    table is written as in a pipe, and the terminal breaks its lines.
+    """
+    header = tuple(columns)
+    sides = right.ljust(len(header), "l")
+    cells = [tuple(printable(str(cell)) for cell in row) for row in rows]
+    if not sys.stdout.isatty():
+        _print_plain(header, cells, sides)
+        return
+    from rich.console import Console
+
+    console = Console(color_system=None if is_plain_output() else "auto")
+    least, most = _widths(console, _rich_table(header, cells, sides))
+    for name in optional:
+        if most <= console.width:
+            break
+        header, cells, sides = _without(header.index(name), header, cells, sides)
+        least, most = _widths(console, _rich_table(header, cells, sides))
+    if least > console.width:
+        _print_plain(header, cells, sides)
+        return
+    console.print(_rich_table(header, cells, sides))
+
+
+def _print_plain(header: tuple[str, ...], rows: _Rows, sides: str) -> None:
+    """Write aligned columns, two spaces between them."""
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = (
+            cell.rjust(width) if side == "r" else cell.ljust(width)
+            for cell, width, side in zip(row, widths, sides, strict=True)
+        )
+        click.echo("  ".join(cells).rstrip())
+
+
+def _without(
+    index: int, header: tuple[str, ...], rows: _Rows, sides: str
+) -> tuple[tuple[str, ...], _Rows, str]:
+    """Return the table without one column."""
+    kept = [row[:index] + row[index + 1 :] for row in (header, *rows)]
+    return kept[0], kept[1:], sides[:index] + sides[index + 1 :]
+
+
+def _rich_table(header: tuple[str, ...], rows: _Rows, sides: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    for column, side in zip(header, sides, strict=True):
+        table.add_column(Text(column), justify="right" if side == "r" else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _widths(console: Console, table: Table) -> tuple[int, int]:
+    """Return the width that the longest words need, and the one at which nothing is folded."""
+    measured = console.measure(table, options=console.options.update(max_width=10_000))
+    return measured.minimum, measured.maximum
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """The exit code (see :mod:`polygym.cli.dispatch`) and the document, None for people."""
+
+    code: int = 0
+    document: Any = None
+
+
+def changed(message: str, as_json: bool) -> CommandResult:
+    """Return that a record does not lead to what it led to before, or say it."""
+    document = {"agrees": False, "error": message}
+    return answer(as_json, document, lambda: write_verdict("changed", f": {message}", err=True), 1)
+
+
+def answer(
+    as_json: bool, document: Any, show: Callable[[], object] | None = None, code: int = 0
+) -> CommandResult:
+    """Return a document, or show for people what it says."""
+    if as_json:
+        return CommandResult(code, document)
+    if show is not None:
+        show()
+    return CommandResult(code)

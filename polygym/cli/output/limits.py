@@ -1,13 +1,19 @@
-"""The limit of a program on this machine, as commands show it beside times."""
+"""The limit of a program on this machine, as commands show it beside times.
+
+Report of defects: legal schedules whose code computed something else, or crashed.
+
+Every command that measures says so in red and ends with exit code 1; ``report`` only says it.
+"""
 
 from collections.abc import Callable
 
-from polygym.cli.output.console import format_seconds
+from polygym.cli.output.console import format_seconds, write_text
 from polygym.cost.limit.bound import Limit, compute_limit
 from polygym.cost.limit.demand import program_demand
 from polygym.errors import PolygymError
 from polygym.mapping.mapping import Mapping
 from polygym.programs import Program
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.evaluation.time_limits import count_within
 from polygym.runtime.peaks.calibration import cached_peaks, peaks_for
 from polygym.runtime.peaks.machine_peaks import Peaks
@@ -65,3 +71,14 @@ def binding_resource(one: Limit) -> str:
 def _limit(peaks: Callable[[int], Peaks], mapping: Mapping, program: Program) -> Limit:
     demand = count_within(lambda: program_demand(program))
     return compute_limit(demand, peaks(mapping.threads), reassociates=mapping.tolerance is not None)
+
+
+def report_defects(defects: Defects, mapping: Mapping, program: str = "") -> None:
+    """Say it in red; nothing where all was right. ``program`` is whose schedules they are."""
+    before = f"{program}: " if program else ""
+    for count, what, blame in (
+        (defects.wrong, "wrong outputs", mapping.mismatch_reason),
+        (defects.crashed, "crashes", "a defect of polygym"),
+    ):
+        if count:
+            write_text(f"{before}{count} {what}: {blame}", err=True, fg="red", bold=True)

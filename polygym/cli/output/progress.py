@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from polygym.cli.output.console import spinner, terminal_bar, write_text
-from polygym.cli.output.text import printable
+from polygym.cli.output.console import printable, spinner, terminal_bar, write_text
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
 from polygym.search.tally import Stage

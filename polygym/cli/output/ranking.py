@@ -9,9 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from polybench import Dataset
-from polygym.cli.output.console import format_seconds, heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import ratio_text, shorten, sizes_text
+from polygym.cli.output.console import (
+    format_seconds,
+    heading,
+    print_table,
+    ratio_text,
+    shorten,
+    sizes_text,
+    write_text,
+)
 from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.schedule import Schedule

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from polygym.cli.output.console import write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import printable, ratio_text, shorten
+from polygym.cli.output.console import print_table, printable, ratio_text, shorten, write_text
 from polygym.cost.limit.bound import limit_share_text
 from polygym.search.sweep.progress import ProgramProgress, SweepPhase, SweepProgress
 from polygym.search.sweep.statistics import KernelSummary

@@ -3,7 +3,7 @@
 Two networks of scores (:mod:`polygym.autoschedule.weights`) are asked, one about a schedule's
 rows, one about the planned loops of a schedule under a mapping; at the loops boosted trees look as
 well. The policy takes something only where what they promise together
-(:mod:`polygym.autoschedule.ensemble_scores`) is more than ``least``.
+(:mod:`polygym.autoschedule.weights`) is more than ``least``.
 
 What is worked out of a task is remembered with it: features of a schedule take tens of
 milliseconds, of another mapping about one, and of rows alone two.
@@ -15,8 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from polygym.autoschedule.ensemble_scores import EnsembleScores, ensemble_scores
-from polygym.autoschedule.weights import PolicyWeights
+from polygym.autoschedule.weights import EnsembleScores, PolicyWeights, ensemble_scores
 from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
 from polygym.cost.features.schedules.program_features import ProgramFeatures
 from polygym.cost.features.schedules.schedule_vector import schedule_features

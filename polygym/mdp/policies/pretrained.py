@@ -29,8 +29,12 @@ from math import inf, isinf
 
 import numpy as np
 
-from polygym.autoschedule.ensemble_scores import EnsembleScores, ensemble_gain
-from polygym.autoschedule.weights import PolicyWeights, shipped_weights
+from polygym.autoschedule.weights import (
+    EnsembleScores,
+    PolicyWeights,
+    ensemble_gain,
+    shipped_weights,
+)
 from polygym.cost.models.pretrained import pretrained_inference
 from polygym.cost.models.tree_inference import TreeInference
 from polygym.errors import LimitError

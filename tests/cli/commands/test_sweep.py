@@ -18,8 +18,8 @@ import pytest
 from polybench import Dataset
 from polygym.cli import dispatch
 from polygym.cli.commands import sweep
+from polygym.cli.output.console import CommandResult
 from polygym.cli.output.sweep_progress import progress_line
-from polygym.cli.result import CommandResult
 from polygym.cost.models.pretrained import ModelChoice, model_file_digest
 from polygym.mdp.policies.registry import policy_named
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from polygym.cli.output import defects as module
-from polygym.cli.output.defects import report_defects
+from polygym.cli.output import limits as module
+from polygym.cli.output.limits import report_defects
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import isl_schedule

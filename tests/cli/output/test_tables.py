@@ -5,8 +5,7 @@ import sys
 import click
 import pytest
 
-from polygym.cli.output.console import write_text
-from polygym.cli.output.tables import print_table
+from polygym.cli.output.console import print_table, write_text
 
 COLUMNS = ("NAME", "COUNT", "DESCRIPTION")
 ROWS = [("first", 1, "some words " * 5), ("\x1b[31msecond", 20, "others")]

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 import polybench
-from polygym.autoschedule.ensemble_scores import EnsembleScores, ensemble_gain
-from polygym.autoschedule.weights import WEIGHTS_FILE, PolicyWeights, shipped_weights
+from polygym.autoschedule.weights import (
+    WEIGHTS_FILE,
+    EnsembleScores,
+    PolicyWeights,
+    ensemble_gain,
+    shipped_weights,
+)
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.schedules.schedule_vector import SCHEDULE_FEATURE_NAMES
 from polygym.cost.models.cost_model import ModelCard

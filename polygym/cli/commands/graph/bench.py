@@ -10,10 +10,7 @@ import click
 from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import duration_option
-from polygym.cli.output.console import format_seconds, heading
-from polygym.cli.output.tables import print_table
-from polygym.cli.output.text import listed, shorten
-from polygym.cli.result import CommandResult
+from polygym.cli.output import console
 from polygym.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +39,7 @@ def command(
     time_limit: float,
     seed: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Run each MODEL beside other libraries, in turn, and compare results and times.
 
     A folder of `polygym graph optimize` runs as it was optimised; others run it as it is too.
@@ -50,11 +47,11 @@ def command(
     from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
 
     known = [backend.value for backend in Backend if backend is not Backend.POLYGYM]
-    names = listed(against)
+    names = console.listed(against)
     for name in names:
         if name not in known:
             raise InputError(
-                f"--against: expected some of {', '.join(known)}, found {shorten(name)!r}"
+                f"--against: expected some of {', '.join(known)}, found {console.shorten(name)!r}"
             )
     documents: list[dict[str, Any]] = []
     entries = (BenchmarkEntry("polygym"), *(BenchmarkEntry(name, Backend(name)) for name in names))
@@ -69,7 +66,7 @@ def command(
         for name, one in document["entries"].items()
         if name == "polygym"
     )
-    return CommandResult(0 if is_fine else 1, documents if as_json else None)
+    return console.CommandResult(0 if is_fine else 1, documents if as_json else None)
 
 
 def _results(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
@@ -91,11 +88,13 @@ def _results(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
 
 
 def _print_times(model: str, entries: Mapping[str, Any]) -> None:
-    heading(model)
+    console.heading(model)
     rows = []
     for name, entry in entries.items():
         if entry["problem"]:
             rows.append((name, "-", "-", entry["problem"]))
         else:
-            rows.append((name, format_seconds(entry["seconds"]), f"{entry['ratio']:.2f}", ""))
-    print_table(("LIBRARY", "TIME", "SPEEDUP OF POLYGYM", ""), rows, "lrrl")
+            rows.append(
+                (name, console.format_seconds(entry["seconds"]), f"{entry['ratio']:.2f}", "")
+            )
+    console.print_table(("LIBRARY", "TIME", "SPEEDUP OF POLYGYM", ""), rows, "lrrl")

@@ -18,9 +18,7 @@ from polygym.cli.commands.graph.options import (
 )
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import choice_option, count_option, duration_option, factor_option
-from polygym.cli.output.console import format_seconds, heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output import console
 from polygym.files import write_atomically
 
 if TYPE_CHECKING:
@@ -122,7 +120,7 @@ def command(
     timed: bool | None,
     seed: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Find the cheapest graph equal to MODEL's.
 
     The result is never slower than MODEL beyond noise: where the cheaper graph is not the faster
@@ -168,9 +166,9 @@ def command(
     if out is not None:
         _write(out, source, result, report)
     if as_json:
-        return CommandResult(code, report)
+        return console.CommandResult(code, report)
     _print(result, report, out)
-    return CommandResult(code)
+    return console.CommandResult(code)
 
 
 def _silent(_: str) -> None:
@@ -179,7 +177,7 @@ def _silent(_: str) -> None:
 
 def _told(text: str) -> None:
     """Say how far it is, beside the answer."""
-    write_text(text, err=True)
+    console.write_text(text, err=True)
 
 
 def _confirmed(
@@ -242,38 +240,40 @@ def _write(
 
 def _print(found: OptimizationResult, report: dict[str, Any], out: Path | None) -> None:
     unit = report["unit"]
-    heading(
+    console.heading(
         f"{report['model']}: {report['initial_cost']:.1f} {unit} → {report['cost']:.1f} {unit} "
         f"({report['costs']} costs)"
     )
     egraph = report["egraph"]
     if egraph:
-        write_text(
+        console.write_text(
             f"  e-graph of {egraph['nodes']} nodes, {egraph['classes']} classes after "
             f"{egraph['iterations']} iterations ({egraph['stop']}), in "
-            f"{format_seconds(report['exploration_seconds'])}"
+            f"{console.format_seconds(report['exploration_seconds'])}"
         )
-    write_text(
-        f"  extracted in {format_seconds(report['extraction_seconds'])}: {report['status']}, none "
-        f"below {report['bound']:.1f}; greedy {report['greedy_cost']:.1f}"
+    console.write_text(
+        f"  extracted in {console.format_seconds(report['extraction_seconds'])}: "
+        f"{report['status']}, none below {report['bound']:.1f}; greedy {report['greedy_cost']:.1f}"
     )
     counts = report["operators"]
     rows = [
         (name, counts["before"].get(name, 0), counts["after"].get(name, 0))
         for name in sorted({*counts["before"], *counts["after"]})
     ]
-    print_table(("OPERATOR", "BEFORE", "AFTER"), rows, "lrr")
+    console.print_table(("OPERATOR", "BEFORE", "AFTER"), rows, "lrr")
     if (run := report.get("end_to_end")) is not None:
         if run["problem"]:
-            write_text(f"  end to end: {run['problem']}; the graph that came in is kept", fg="red")
+            console.write_text(
+                f"  end to end: {run['problem']}; the graph that came in is kept", fg="red"
+            )
         elif "speedup" in run:
             low, middle, high = (run[f"speedup{end}"] for end in ("_low", "", "_high"))
-            write_text(
-                f"  end to end: {format_seconds(run['before_seconds'])} → "
-                f"{format_seconds(run['after_seconds'])},"
+            console.write_text(
+                f"  end to end: {console.format_seconds(run['before_seconds'])} → "
+                f"{console.format_seconds(run['after_seconds'])},"
                 f" {middle:.2f} times as fast ({low:.2f} to {high:.2f})"
             )
         if note := run.get("note"):
-            write_text(f"  {note}")
+            console.write_text(f"  {note}")
     if out is not None:
-        write_text(f'  written to {out}: polygym.graphs.load("{out}")')
+        console.write_text(f'  written to {out}: polygym.graphs.load("{out}")')

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygym.cli.options.values import count_option, file_option
-from polygym.cli.output.text import shorten
+from polygym.cli.output.console import shorten
 
 if TYPE_CHECKING:
     from polygym.graphs.costs import NodeCosts

@@ -7,8 +7,7 @@ import click
 
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import duration_option, file_option
-from polygym.cli.output.console import heading, write_text
-from polygym.cli.result import CommandResult
+from polygym.cli.output.console import CommandResult, heading, write_text
 from polygym.errors import InputError
 
 _HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.

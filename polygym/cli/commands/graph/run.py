@@ -10,9 +10,7 @@ import click
 from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import choice_option, count_option
-from polygym.cli.output.console import format_seconds, heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output import console
 
 if TYPE_CHECKING:
     from polygym.graphs.execution.timing.step_profile import StepProfile
@@ -39,7 +37,7 @@ def command(
     by: str,
     seed: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Compile MODEL, run it on random inputs, and say where its time goes.
 
     SHARE OF LIMIT is how near a row comes to the time below which this machine does not do it, once
@@ -59,7 +57,7 @@ def command(
     operators = totals_by_operator(steps)
     total = sum(profile.seconds for profile in steps)
     if as_json:
-        return CommandResult(
+        return console.CommandResult(
             document={
                 "model": model,
                 "threads": threads,
@@ -68,12 +66,16 @@ def command(
                 "operators": [_entry(operator, total) for operator in operators],
             }
         )
-    heading(f"{model}: {format_seconds(total)} in {len(steps)} steps, {threads} threads")
+    console.heading(
+        f"{model}: {console.format_seconds(total)} in {len(steps)} steps, {threads} threads"
+    )
     rows = operators if by == "operator" else steps
     _print(sorted(rows, key=lambda one: -one.seconds)[:top], total)
     if peaks is None:
-        write_text(f"  the limits are not known: polygym machine --threads {threads} measures them")
-    return CommandResult()
+        console.write_text(
+            f"  the limits are not known: polygym machine --threads {threads} measures them"
+        )
+    return console.CommandResult()
 
 
 def _entry(one: StepProfile, total: float) -> dict[str, Any]:
@@ -91,13 +93,13 @@ def _entry(one: StepProfile, total: float) -> dict[str, Any]:
 
 
 def _print(rows: Sequence[StepProfile], total: float) -> None:
-    print_table(
+    console.print_table(
         ("STEP", "TIMES", "TIME", "SHARE", "GFLOP/S", "MB", "SHARE OF LIMIT"),
         [
             (
                 profile.label,
                 str(profile.count),
-                format_seconds(profile.seconds),
+                console.format_seconds(profile.seconds),
                 f"{profile.seconds / total:.1%}",
                 f"{profile.rate / 1e9:.1f}",
                 f"{profile.bytes / 1e6:.2f}",

@@ -8,9 +8,7 @@ import click
 from polygym.cli.commands.graph.options import shape_option
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import file_option
-from polygym.cli.output.console import heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output.console import CommandResult, heading, print_table, write_text
 from polygym.files import write_atomically
 
 

@@ -9,9 +9,7 @@ import click
 
 from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options.common import json_option, seed_option
-from polygym.cli.output.console import format_seconds, heading, write_text
-from polygym.cli.output.tables import print_table
-from polygym.cli.result import CommandResult
+from polygym.cli.output import console
 
 if TYPE_CHECKING:
     from polygym.graphs.execution.timing.kernel_tuning import TunedFusion, TunedKernel
@@ -38,7 +36,7 @@ def command(
     threads: int,
     seed: int,
     as_json: bool,
-) -> CommandResult:
+) -> console.CommandResult:
     """Tune the models, one by one."""
     from polygym.graphs.execution.planning.kernel_variants import user_variants
     from polygym.graphs.execution.timing.kernel_tuning import tune_model, tuned_fusions
@@ -54,14 +52,14 @@ def command(
         if not as_json:
             _print(model, kernels)
             _print_choices(choices)
-    return CommandResult(document=documents if as_json else None)
+    return console.CommandResult(document=documents if as_json else None)
 
 
 def _tell(one: TunedKernel) -> None:
-    write_text(
-        f"{one.step.label} {' '.join(one.step.reads)}: {format_seconds(one.default_seconds)} as "
-        "usual, "
-        f"{format_seconds(one.best_seconds)} as {one.variant}",
+    console.write_text(
+        f"{one.step.label} {' '.join(one.step.reads)}: "
+        f"{console.format_seconds(one.default_seconds)} as usual, "
+        f"{console.format_seconds(one.best_seconds)} as {one.variant}",
         err=True,
     )
 
@@ -105,22 +103,22 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
     """Print the kernels of which another form is faster, those that gain the most first."""
     usual = sum(kernel.count * kernel.default_seconds for kernel in found)
     best = sum(tuned_kernel.count * tuned_kernel.best_seconds for tuned_kernel in found)
-    heading(
-        f"{model}: products and convolutions {format_seconds(usual)} as usual, "
-        f"{format_seconds(best)} tuned"
+    console.heading(
+        f"{model}: products and convolutions {console.format_seconds(usual)} as usual, "
+        f"{console.format_seconds(best)} tuned"
     )
     gaining = sorted(
         (one for one in found if one.best_seconds < one.default_seconds),
         key=lambda one: one.count * (one.best_seconds - one.default_seconds),
     )
-    print_table(
+    console.print_table(
         ("STEP", "TIMES", "DEFAULT", "BEST", "FORM"),
         [
             (
                 f"{one.step.label} {' '.join(one.step.reads)}",
                 str(one.count),
-                format_seconds(one.default_seconds),
-                format_seconds(one.best_seconds),
+                console.format_seconds(one.default_seconds),
+                console.format_seconds(one.best_seconds),
                 one.variant,
             )
             for one in gaining
@@ -132,17 +130,19 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
 def _print_choices(choices: Sequence[TunedFusion]) -> None:
     """Print where functions of elements have a kernel of their own, though one was expected."""
     fused = sum(tuned_fusion.times.is_faster_fused for tuned_fusion in choices)
-    write_text(f"functions of elements: {fused} of {len(choices)} times in the kernel before them")
+    console.write_text(
+        f"functions of elements: {fused} of {len(choices)} times in the kernel before them"
+    )
     surprising = [fusion for fusion in choices if fusion.times.is_faster_fused != fusion.expected]
     if surprising:
-        print_table(
+        console.print_table(
             ("STEP", "ONE KERNEL", "TWO", "EXPECTED"),
             [
                 (
                     one.label,
-                    format_seconds(one.times.fused),
-                    f"{format_seconds(one.times.unfused_head)} + "
-                    f"{format_seconds(one.times.unfused_tail)}",
+                    console.format_seconds(one.times.fused),
+                    f"{console.format_seconds(one.times.unfused_head)} + "
+                    f"{console.format_seconds(one.times.unfused_tail)}",
                     "one" if one.expected else "two",
                 )
                 for one in surprising

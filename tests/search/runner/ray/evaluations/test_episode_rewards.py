@@ -10,7 +10,7 @@ import pytest
 
 import polygym  # noqa: F401 (registers the environments)
 from polybench import Dataset
-from polygym.envs.remote_evaluation import PENDING_STATUS
+from polygym.envs.episode_end import PENDING_STATUS
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.mdp.problems.loading import ProgramSource
 from polygym.poly.scheduling.baselines import original_schedule
