@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
+from polygym.runtime.worker.connection import OwnedServer
 from tests import shared_servers
 
 
@@ -21,7 +22,7 @@ def test_answers_are_remembered_by_all_of_the_request_and_refusals_are_not(
 
     monkeypatch.setattr(shared_servers, "_answers", {})
     monkeypatch.setattr(shared_servers, "_attempt", attempt)
-    monkeypatch.setattr(Compiler, "_connected", lambda self: None)
+    monkeypatch.setattr(OwnedServer, "connected", lambda self: None)
 
     def ask(task: str, program: str, seconds: float) -> Any:
         return shared_servers._remembered(Compiler(), {"task": task}, program, seconds)
