@@ -38,9 +38,9 @@ from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue
 from polygym.terms.learning.weights import MaximumValue, ValueWeights, shipped_value
 from polygym.terms.library import expressions, larger_expressions
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rewriter import TermSystem
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.saturation import saturate_term
-from polygym.terms.term_system import TermSystem
 
 CONFIGURATION = Path(__file__).parent.parent / "configs" / "knossos_arithmetic.yaml"
 HANDWRITTEN_MARK = "<!-- From here on written by hand; `write_report` keeps it. -->"

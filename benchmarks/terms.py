@@ -27,12 +27,12 @@ from polygym.search.planning import PlanningLimits
 from polygym.terms import StaticCost, optimize_term, parse_program, text_of
 from polygym.terms.code.timing_record import measure_pair
 from polygym.terms.derivation import Derivation
+from polygym.terms.fusion_value import Normalizer
 from polygym.terms.language.nodes import variable
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.types import FLOAT
 from polygym.terms.library import combinations, expressions, programs
-from polygym.terms.normalization import Normalizer
-from polygym.terms.rules.rule_sets import merge_rules, rules_named
+from polygym.terms.rules.rule_table import merge_rules, rules_named
 from polygym.terms.saturation import saturate_term
 
 HERE = Path(__file__).parent

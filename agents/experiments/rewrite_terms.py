@@ -28,7 +28,7 @@ from polygym.terms.envs.records import ENVIRONMENT as REWRITE
 from polygym.terms.envs.rewrite import programs_named
 from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.graph_encoding import expect_width
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 
 __all__ = [
     "REWRITE",

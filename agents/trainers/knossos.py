@@ -24,11 +24,10 @@ from polygym.errors import InputError
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.search.planning import explore
 from polygym.terms.language.printer import text_of
-from polygym.terms.learning.torch_network import NetworkShape
-from polygym.terms.learning.training import TrainingConfig, ValueTrainer
+from polygym.terms.learning.training import NetworkShape, TrainingConfig, ValueTrainer
 from polygym.terms.learning.weights import Arrays, ValueWeights
-from polygym.terms.rules.rule_sets import rules_named
-from polygym.terms.term_system import TermSystem
+from polygym.terms.rewriter import TermSystem
+from polygym.terms.rules.rule_table import rules_named
 
 _ADAM, _CURRENT = "adam/", "present/"
 

@@ -13,9 +13,9 @@ each with the schedule that it gets without a search, under the mapping, with th
 that are left of its new ones under that schedule. Two models
 (:mod:`polygym.autoschedule.schedule_choice`) look at their planned loops, and another one is taken
 if what it promises beside the program as it was written is more than :data:`LEAST_VARIANT_GAIN`.
-The static score (:mod:`polygym.poly.scheduling.score`), which sees parallel loops and strides and
-knows no sizes, has to be of the same opinion. And memory which comes fresh in each run takes its
-time, whatever is done with it (:data:`FRESH_MEMORY_COST`): new arrays of 72 MB take 9 ms to be
+The static score (:mod:`polygym.poly.scheduling.properties`), which sees parallel loops and strides
+and knows no sizes, has to be of the same opinion. And memory which comes fresh in each run takes
+its time, whatever is done with it (:data:`FRESH_MEMORY_COST`): new arrays of 72 MB take 9 ms to be
 there, and if the loops are expected to run 5 ms, 2^1.5 is taken off what is promised.
 
 On 101 random programs that the models had not learned from, each measured in all of its storage
@@ -65,7 +65,7 @@ from polygym.mapping.mapping import Mapping
 from polygym.mapping.sizes import Sizes, scop_sizes
 from polygym.pickling import pickle_by_name
 from polygym.poly.legality import LegalSchedule
-from polygym.poly.scheduling.score import static_score
+from polygym.poly.scheduling.properties import static_score
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING
 from polygym.poly.transform.splitting.selection import select_splitting_quickly
 from polygym.poly.transform.storage.memory_cost import array_bytes

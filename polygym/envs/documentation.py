@@ -115,7 +115,7 @@ _SHARED_SECTIONS = """
     |---|---|---|---|
     | `speedup` | time of the original order / its time | 0 | -1 |
     | `log_speedup` | the natural logarithm of that, at least -ln(timeout_factor) | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
-    | `static` | `polygym.poly.scheduling.score.static_score`, in (0, 1] | 0 | -1 |
+    | `static` | `polygym.poly.scheduling.properties.static_score`, in (0, 1] | 0 | -1 |
     | `model` | the speedup that the model of cost predicts, at most 1000 (needs `pip install 'polygym[cost]'`) | 0 | -1 |
     | `log_model` | the natural logarithm of that, as for `log_speedup` | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
 

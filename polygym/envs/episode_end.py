@@ -30,7 +30,7 @@ from polygym.mdp.rewards import RewardKind
 from polygym.mdp.task_options import Phase
 from polygym.poly.legality import find_violation
 from polygym.poly.schedule import Schedule
-from polygym.poly.scheduling.score import static_score
+from polygym.poly.scheduling.properties import static_score
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions, evaluator_for
 
 PENDING_STATUS = "pending"

@@ -129,7 +129,7 @@ class MathFunction(Enum):
     @property
     def arity(self) -> int:
         """The number of arguments."""
-        return _ARITY.get(self, 1)
+        return 3 if self is MathFunction.FMA else 2 if self.value in _OF_TWO else 1
 
     def c_name(self, scalar: ScalarType) -> str:
         """Return the C name for a type: ``sqrtf`` for FLOAT, ``labs`` for LONG ABS."""
@@ -142,19 +142,7 @@ class MathFunction(Enum):
                 return self.value
 
 
-_ARITY = {
-    MathFunction.POW: 2,
-    MathFunction.HYPOT: 2,
-    MathFunction.ATAN2: 2,
-    MathFunction.FMOD: 2,
-    MathFunction.REMAINDER: 2,
-    MathFunction.FDIM: 2,
-    MathFunction.NEXTAFTER: 2,
-    MathFunction.FMIN: 2,
-    MathFunction.FMAX: 2,
-    MathFunction.COPYSIGN: 2,
-    MathFunction.FMA: 3,
-}
+_OF_TWO = frozenset("pow hypot atan2 fmod remainder fdim nextafter fmin fmax copysign".split())
 
 
 @pickle_by_name

@@ -10,49 +10,31 @@ import math
 from collections.abc import Callable
 from typing import assert_never
 
-from polygym.ir.expressions import (
-    Access,
-    Binary,
-    BinaryOperator,
-    Call,
-    Cast,
-    Comparison,
-    ComparisonOperator,
-    Conditional,
-    Expression,
-    FloatLiteral,
-    Gather,
-    IntegerLiteral,
-    IteratorValue,
-    Load,
-    ParameterValue,
-    Unary,
-    Update,
-)
+from polygym.ir import expressions
 from polygym.ir.rounding import bit_pattern, round_to_type
 from polygym.ir.types import ScalarType
 
 # How tightly C's operators bind; a larger number binds more tightly.
 _CONDITIONAL, _UNARY, _PRIMARY = 1, 11, 12
 _BINARY = {
-    BinaryOperator.BIT_OR: 3,
-    BinaryOperator.BIT_XOR: 4,
-    BinaryOperator.BIT_AND: 5,
-    BinaryOperator.SHIFT_LEFT: 8,
-    BinaryOperator.SHIFT_RIGHT: 8,
-    BinaryOperator.ADD: 9,
-    BinaryOperator.SUBTRACT: 9,
-    BinaryOperator.MULTIPLY: 10,
-    BinaryOperator.DIVIDE: 10,
-    BinaryOperator.REMAINDER: 10,
+    expressions.BinaryOperator.BIT_OR: 3,
+    expressions.BinaryOperator.BIT_XOR: 4,
+    expressions.BinaryOperator.BIT_AND: 5,
+    expressions.BinaryOperator.SHIFT_LEFT: 8,
+    expressions.BinaryOperator.SHIFT_RIGHT: 8,
+    expressions.BinaryOperator.ADD: 9,
+    expressions.BinaryOperator.SUBTRACT: 9,
+    expressions.BinaryOperator.MULTIPLY: 10,
+    expressions.BinaryOperator.DIVIDE: 10,
+    expressions.BinaryOperator.REMAINDER: 10,
 }
 _COMPARISON = {
-    ComparisonOperator.EQUAL: 6,
-    ComparisonOperator.NOT_EQUAL: 6,
-    ComparisonOperator.LESS: 7,
-    ComparisonOperator.LESS_EQUAL: 7,
-    ComparisonOperator.GREATER: 7,
-    ComparisonOperator.GREATER_EQUAL: 7,
+    expressions.ComparisonOperator.EQUAL: 6,
+    expressions.ComparisonOperator.NOT_EQUAL: 6,
+    expressions.ComparisonOperator.LESS: 7,
+    expressions.ComparisonOperator.LESS_EQUAL: 7,
+    expressions.ComparisonOperator.GREATER: 7,
+    expressions.ComparisonOperator.GREATER_EQUAL: 7,
 }
 
 
@@ -72,22 +54,22 @@ def _same(name: str) -> str:
     return name
 
 
-def source_text(access: Access) -> str:
+def source_text(access: expressions.Access) -> str:
     """Return an access as the source wrote it."""
     return access.text
 
 
-def source_gather(access: Access, subscripts: tuple[str, ...]) -> str:
+def source_gather(access: expressions.Access, subscripts: tuple[str, ...]) -> str:
     """Return a gather as the source wrote it."""
     return access.text
 
 
 def c_expression(
-    expression: Expression,
-    access_text: Callable[[Access], str] = source_text,
+    expression: expressions.Expression,
+    access_text: Callable[[expressions.Access], str] = source_text,
     iterator: Callable[[str], str] = _same,
     parameter: Callable[[str], str] = _same,
-    gather: Callable[[Access, tuple[str, ...]], str] = source_gather,
+    gather: Callable[[expressions.Access, tuple[str, ...]], str] = source_gather,
 ) -> str:
     """Return an expression as C text.
 
@@ -99,9 +81,10 @@ def c_expression(
         gather: The C text of a gather, of its access and the C texts of its computed subscripts.
 
     >>> from polygym.ir.types import ScalarType
-    >>> i, one = IteratorValue("i"), IntegerLiteral(1)
-    >>> total = Binary(BinaryOperator.ADD, i, one, ScalarType.INT)
-    >>> c_expression(Binary(BinaryOperator.MULTIPLY, total, total, ScalarType.INT))
+    >>> i, one = expressions.IteratorValue("i"), expressions.IntegerLiteral(1)
+    >>> total = expressions.Binary(expressions.BinaryOperator.ADD, i, one, ScalarType.INT)
+    >>> by = expressions.BinaryOperator.MULTIPLY
+    >>> c_expression(expressions.Binary(by, total, total, ScalarType.INT))
     '(i + 1) * (i + 1)'
     """
     return _Printer(access_text, iterator, parameter, gather).text(expression, 0)
@@ -112,10 +95,10 @@ class _Printer:
 
     def __init__(
         self,
-        access: Callable[[Access], str],
+        access: Callable[[expressions.Access], str],
         iterator: Callable[[str], str],
         parameter: Callable[[str], str],
-        gather: Callable[[Access, tuple[str, ...]], str],
+        gather: Callable[[expressions.Access, tuple[str, ...]], str],
     ) -> None:
         """Keep the lookups."""
         self._gather = gather
@@ -123,51 +106,51 @@ class _Printer:
         self._iterator = iterator
         self._parameter = parameter
 
-    def text(self, expression: Expression, least: int) -> str:
+    def text(self, expression: expressions.Expression, least: int) -> str:
         """Return C text that binds at least as tightly as ``least``."""
         text, binding = self._render(expression)
         return text if binding >= least else f"({text})"
 
-    def _render(self, expression: Expression) -> tuple[str, int]:
+    def _render(self, expression: expressions.Expression) -> tuple[str, int]:
         """Return C text and how tightly it binds."""
         match expression:
-            case IntegerLiteral(value=value, type=scalar):
+            case expressions.IntegerLiteral(value=value, type=scalar):
                 return _integer(value, scalar)
-            case FloatLiteral(value=value, type=scalar):
+            case expressions.FloatLiteral(value=value, type=scalar):
                 return _floating(value, scalar)
-            case IteratorValue(name=name):
+            case expressions.IteratorValue(name=name):
                 return self._iterator(name), _PRIMARY
-            case ParameterValue(name=name):
+            case expressions.ParameterValue(name=name):
                 return self._parameter(name), _PRIMARY
-            case Load(access=access):
+            case expressions.Load(access=access):
                 return self._access(access), _UNARY
-            case Gather(access=access, subscripts=subscripts):
+            case expressions.Gather(access=access, subscripts=subscripts):
                 inside = tuple(self.text(subscript, 0) for subscript in subscripts)
                 return self._gather(access, inside), _UNARY
-            case Unary(operator=operator, operand=operand):
+            case expressions.Unary(operator=operator, operand=operand):
                 inner = self.text(operand, _UNARY)
                 # `- -x` must not become the decrement `--x`.
                 separator = " " if inner.startswith("-") else ""
                 return f"{operator.value}{separator}{inner}", _UNARY
-            case Cast(operand=operand, type=scalar):
+            case expressions.Cast(operand=operand, type=scalar):
                 if ScalarType.BFLOAT in (scalar, operand.type):
                     return self._bfloat(operand, scalar)
                 return f"({scalar.value}){self.text(operand, _UNARY)}", _UNARY
-            case Binary(operator=operator, left=left, right=right):
+            case expressions.Binary(operator=operator, left=left, right=right):
                 return self._infix(operator.value, left, right, _BINARY[operator])
-            case Comparison(operator=operator, left=left, right=right):
+            case expressions.Comparison(operator=operator, left=left, right=right):
                 return self._infix(operator.value, left, right, _COMPARISON[operator])
-            case Conditional(condition=condition, then=then, otherwise=otherwise):
+            case expressions.Conditional(condition=condition, then=then, otherwise=otherwise):
                 parts = (
                     self.text(condition, _CONDITIONAL + 1),
                     self.text(then, _CONDITIONAL),
                     self.text(otherwise, _CONDITIONAL),
                 )
                 return f"{parts[0]} ? {parts[1]} : {parts[2]}", _CONDITIONAL
-            case Call(function=function, arguments=arguments, type=scalar):
+            case expressions.Call(function=function, arguments=arguments, type=scalar):
                 operands = ", ".join(self.text(argument, 0) for argument in arguments)
                 return f"{function.c_name(scalar)}({operands})", _PRIMARY
-            case Update(access=access, condition=condition, value=value):
+            case expressions.Update(access=access, condition=condition, value=value):
                 # What is kept has no name in C: the caller makes a statement of it.
                 if condition is None:
                     return self._render(value)
@@ -176,7 +159,7 @@ class _Printer:
             case _:
                 assert_never(expression)
 
-    def _bfloat(self, operand: Expression, scalar: ScalarType) -> tuple[str, int]:
+    def _bfloat(self, operand: expressions.Expression, scalar: ScalarType) -> tuple[str, int]:
         """Return a conversion that C has no word for, by the functions that stand above."""
         inner = self.text(operand, 0)
         if scalar is operand.type:
@@ -189,7 +172,11 @@ class _Printer:
         )
 
     def _infix(
-        self, operator: str, left: Expression, right: Expression, binding: int
+        self,
+        operator: str,
+        left: expressions.Expression,
+        right: expressions.Expression,
+        binding: int,
     ) -> tuple[str, int]:
         """Return ``left op right``; all infix operators of C group to the left."""
         return f"{self.text(left, binding)} {operator} {self.text(right, binding + 1)}", binding
@@ -205,7 +192,7 @@ def _integer(value: int, scalar: ScalarType) -> tuple[str, int]:
         return f"{value}{suffix}", _PRIMARY
     if value == scalar.lowest:
         # The least value is no constant: C reads a minus sign and a constant that is too large.
-        return f"{value + 1}{suffix} - 1{suffix}", _BINARY[BinaryOperator.SUBTRACT]
+        return f"{value + 1}{suffix} - 1{suffix}", _BINARY[expressions.BinaryOperator.SUBTRACT]
     return f"{value}{suffix}", _UNARY
 
 

@@ -101,40 +101,11 @@ class ScalarType(Enum):
         return ScalarType.INT if self.is_integer and self.size < 4 else self
 
 
-_SIZE = {
-    ScalarType.BOOL: 1,
-    ScalarType.BYTE: 1,
-    ScalarType.UNSIGNED_BYTE: 1,
-    ScalarType.SHORT: 2,
-    ScalarType.UNSIGNED_SHORT: 2,
-    ScalarType.INT: 4,
-    ScalarType.UNSIGNED: 4,
-    ScalarType.LONG: 8,
-    ScalarType.UNSIGNED_LONG: 8,
-    ScalarType.HALF: 2,
-    ScalarType.BFLOAT: 2,
-    ScalarType.FLOAT: 4,
-    ScalarType.DOUBLE: 8,
-}
+_SIZE = dict(zip(ScalarType, (1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8), strict=True))
 _FLOATING = frozenset({ScalarType.HALF, ScalarType.BFLOAT, ScalarType.FLOAT, ScalarType.DOUBLE})
-_UNSIGNED = frozenset(
-    {
-        ScalarType.BOOL,
-        ScalarType.UNSIGNED_BYTE,
-        ScalarType.UNSIGNED_SHORT,
-        ScalarType.UNSIGNED,
-        ScalarType.UNSIGNED_LONG,
-    }
-)
+_UNSIGNED = frozenset(kind for kind in ScalarType if kind.value.startswith(("_Bool", "uint")))
 # Of two promoted types the later one is what C combines them in.
-_RANK = (
-    ScalarType.INT,
-    ScalarType.UNSIGNED,
-    ScalarType.LONG,
-    ScalarType.UNSIGNED_LONG,
-    ScalarType.FLOAT,
-    ScalarType.DOUBLE,
-)
+_RANK = tuple(kind for kind in ScalarType if kind.promoted is kind)
 
 
 def common_type(left: ScalarType, right: ScalarType) -> ScalarType:

@@ -12,41 +12,20 @@ from math import prod
 from typing import assert_never
 
 from polygym.errors import InternalError
-from polygym.ir.expressions import (
-    Access,
-    Binary,
-    BinaryOperator,
-    Call,
-    Cast,
-    Comparison,
-    Conditional,
-    Expression,
-    FloatLiteral,
-    Gather,
-    IntegerLiteral,
-    IteratorValue,
-    Load,
-    MathFunction,
-    ParameterValue,
-    Unary,
-    UnaryOperator,
-    Update,
-    children,
-    walk,
-)
+from polygym.ir import expressions
 from polygym.ir.foreign_functions import ForeignFunction
 from polygym.ir.scop import Array, Scop, Statement, StorageClass
 from polygym.ir.types import ScalarType
 
 _INTEGER_ONLY = frozenset(
     {
-        BinaryOperator.REMAINDER,
-        BinaryOperator.BIT_AND,
-        BinaryOperator.BIT_OR,
-        BinaryOperator.BIT_XOR,
+        expressions.BinaryOperator.REMAINDER,
+        expressions.BinaryOperator.BIT_AND,
+        expressions.BinaryOperator.BIT_OR,
+        expressions.BinaryOperator.BIT_XOR,
     }
 )
-_SHIFTS = frozenset({BinaryOperator.SHIFT_LEFT, BinaryOperator.SHIFT_RIGHT})
+_SHIFTS = frozenset({expressions.BinaryOperator.SHIFT_LEFT, expressions.BinaryOperator.SHIFT_RIGHT})
 
 
 def verify(scop: Scop) -> Scop:
@@ -134,21 +113,27 @@ def _check_statement(statement: Statement, scop: Scop) -> Iterator[str]:
     arrays = {array.name: array for array in scop.arrays}
     for access in (statement.write, *statement.reads):
         yield from _check_access(access, statement, arrays)
-    if statement.write.gathered and not isinstance(statement.body, Update):
+    if statement.write.gathered and not isinstance(statement.body, expressions.Update):
         yield f"it has no expressions for what it computes to write {statement.write.text}"
-    if isinstance(statement.body, Update) and statement.body.access != statement.write:
+    if isinstance(statement.body, expressions.Update) and statement.body.access != statement.write:
         yield f"it updates {statement.body.access.text} and writes {statement.write.text}"
-    if any(isinstance(node, Update) for part in children(statement.body) for node in walk(part)):
+    if any(
+        isinstance(node, expressions.Update)
+        for part in expressions.children(statement.body)
+        for node in expressions.walk(part)
+    ):
         yield "an update is no part of an expression"
     written = arrays.get(statement.write.array)
     if written is not None and written.type is not statement.body.type:
         yield f"it stores {statement.body.type.value} in {written.name}, {written.type.value}"
     known = {parameter.name: parameter.type for parameter in scop.parameters}
-    for node in walk(statement.body):
+    for node in expressions.walk(statement.body):
         yield from _check_types(node, statement, known, arrays)
 
 
-def _check_access(access: Access, statement: Statement, arrays: dict[str, Array]) -> Iterator[str]:
+def _check_access(
+    access: expressions.Access, statement: Statement, arrays: dict[str, Array]
+) -> Iterator[str]:
     """An access goes from its statement to a known array, with as many subscripts as that has."""
     if access.array not in arrays:
         yield f"{access.text} is in the unknown array {access.array}"
@@ -168,57 +153,59 @@ def _check_access(access: Access, statement: Statement, arrays: dict[str, Array]
 
 
 def _check_types(
-    node: Expression,
+    node: expressions.Expression,
     statement: Statement,
     parameters: dict[str, ScalarType],
     arrays: dict[str, Array],
 ) -> Iterator[str]:
     """A node's type follows from its operands, as the intermediate representation defines it."""
     match node:
-        case IntegerLiteral(value=value, type=scalar):
+        case expressions.IntegerLiteral(value=value, type=scalar):
             if not scalar.is_integer or not scalar.lowest <= value <= scalar.highest:
                 yield f"{value} is no {scalar.value}"
-        case FloatLiteral(type=scalar):
+        case expressions.FloatLiteral(type=scalar):
             if not scalar.is_floating:
                 yield f"a floating constant of type {scalar.value}"
-        case IteratorValue(name=name, type=scalar):
+        case expressions.IteratorValue(name=name, type=scalar):
             if name not in statement.iterators or not scalar.is_integer:
                 yield f"{name} is no iterator of it"
-        case ParameterValue(name=name, type=scalar):
+        case expressions.ParameterValue(name=name, type=scalar):
             if parameters.get(name) is not scalar:
                 yield f"{name} is no parameter of type {scalar.value}"
-        case Load(access=access, type=scalar):
+        case expressions.Load(access=access, type=scalar):
             array = arrays.get(access.array)
             if array is not None and array.type is not scalar:
                 yield f"{access.text} is read as {scalar.value}, but is {array.type.value}"
             if access.gathered:
                 yield f"{access.text} has computed subscripts and no expressions for them"
-        case Gather():
+        case expressions.Gather():
             yield from _check_gather(node, arrays)
-        case Unary():
+        case expressions.Unary():
             yield from _check_unary(node)
-        case Binary():
+        case expressions.Binary():
             yield from _check_binary(node)
-        case Comparison(operator=operator, left=left, right=right):
+        case expressions.Comparison(operator=operator, left=left, right=right):
             if left.type is not right.type:
                 yield f"{operator.value} compares {left.type.value} with {right.type.value}"
             if left.type.is_storage_only:
                 yield f"{operator.value} compares {left.type.value}, which is only stored"
-        case Conditional(condition=condition, then=then, otherwise=otherwise, type=scalar):
+        case expressions.Conditional(
+            condition=condition, then=then, otherwise=otherwise, type=scalar
+        ):
             if condition.type.is_storage_only:
                 yield f"a condition is {condition.type.value}, which is only stored"
             if not then.type is otherwise.type is scalar:
                 yield f"the arms of ?: are {then.type.value} and {otherwise.type.value}"
-        case Cast(operand=operand, type=scalar):
+        case expressions.Cast(operand=operand, type=scalar):
             for scalar_type, other in ((operand.type, scalar), (scalar, operand.type)):
                 if scalar_type.is_storage_only and other not in (
                     ScalarType.FLOAT,
                     ScalarType.DOUBLE,
                 ):
                     yield f"a conversion of {operand.type.value} to {scalar.value} at once"
-        case Call():
+        case expressions.Call():
             yield from _check_call(node)
-        case Update(access=access, condition=condition, subscripts=subscripts):
+        case expressions.Update(access=access, condition=condition, subscripts=subscripts):
             if condition is not None and condition.type.is_storage_only:
                 yield f"a condition is {condition.type.value}, which is only stored"
             yield from _check_computed_subscripts(access, subscripts, arrays)
@@ -226,7 +213,7 @@ def _check_types(
             assert_never(node)
 
 
-def _check_gather(node: Gather, arrays: dict[str, Array]) -> Iterator[str]:
+def _check_gather(node: expressions.Gather, arrays: dict[str, Array]) -> Iterator[str]:
     """A gather has an integer for each of its computed dimensions, which the array has."""
     text, dimensions = node.access.text, node.access.gathered
     array = arrays.get(node.access.array)
@@ -238,7 +225,9 @@ def _check_gather(node: Gather, arrays: dict[str, Array]) -> Iterator[str]:
 
 
 def _check_computed_subscripts(
-    access: Access, subscripts: tuple[Expression, ...], arrays: dict[str, Array]
+    access: expressions.Access,
+    subscripts: tuple[expressions.Expression, ...],
+    arrays: dict[str, Array],
 ) -> Iterator[str]:
     """There is an integer for each of the computed dimensions of an access, which the array has."""
     text, dimensions = access.text, access.gathered
@@ -260,17 +249,17 @@ def _check_promoted(what: str, scalar: ScalarType) -> Iterator[str]:
         yield f"{what} is computed in {scalar.value}, which is no type to compute in"
 
 
-def _check_unary(node: Unary) -> Iterator[str]:
+def _check_unary(node: expressions.Unary) -> Iterator[str]:
     """The operand has the type of the result."""
     spelling, scalar = node.operator.value, node.type
     if node.operand.type is not scalar:
         yield f"{spelling} turns {node.operand.type.value} into {scalar.value}"
     yield from _check_promoted(spelling, scalar)
-    if node.operator is UnaryOperator.BIT_NOT and not scalar.is_integer:
+    if node.operator is expressions.UnaryOperator.BIT_NOT and not scalar.is_integer:
         yield f"{spelling} of {scalar.value}"
 
 
-def _check_call(node: Call) -> Iterator[str]:
+def _check_call(node: expressions.Call) -> Iterator[str]:
     """Arguments have the types that the function takes: of mathematics, that of the result."""
     function, arguments, scalar = node.function, node.arguments, node.type
     if isinstance(function, ForeignFunction):
@@ -282,11 +271,11 @@ def _check_call(node: Call) -> Iterator[str]:
     if len(arguments) != function.arity:
         yield f"{function.value} is given {len(arguments)} arguments"
     yield from _check_promoted(function.value, scalar)
-    if scalar.is_integer is not (function is MathFunction.ABS):
+    if scalar.is_integer is not (function is expressions.MathFunction.ABS):
         yield f"{function.value} of {scalar.value}"
 
 
-def _check_binary(node: Binary) -> Iterator[str]:
+def _check_binary(node: expressions.Binary) -> Iterator[str]:
     """Both operands have the type of the result; a shift's count is any integer."""
     spelling = node.operator.value
     yield from _check_promoted(spelling, node.type)

@@ -30,9 +30,9 @@ that any run of a long program can be, both are -2.3.
 Failed means every other end of a schedule: too slow (cut off), crashed, not compiled, out of memory
 or range, or a wrong output. The static score runs nothing: what fails there has numbers too large
 for a schedule, or too many rows. The original order is compiled by the same LLVM at -O3. The
-static score (:mod:`polygym.poly.scheduling.score`) is a deterministic function of the schedule;
-what a model predicts (:mod:`polygym.mdp.predicted_reward`) one of the schedule, the mapping, the
-sizes and the kind of machine. Neither runs anything.
+static score (:mod:`polygym.poly.scheduling.properties`) is a deterministic function of the
+schedule; what a model predicts (:mod:`polygym.mdp.predicted_reward`) one of the schedule, the
+mapping, the sizes and the kind of machine. Neither runs anything.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from polygym.ir.scop import Scop
 from polygym.mdp.episode import Episode
 from polygym.mdp.task_options import Phase
 from polygym.poly.schedule import Schedule
-from polygym.poly.scheduling.score import static_score
+from polygym.poly.scheduling.properties import static_score
 from polygym.runtime.evaluation import Evaluation
 
 ILLEGAL_ACTION_REWARD = -0.1

@@ -1,21 +1,18 @@
 """Dependences and schedules: exact integer-set mathematics through isl.
 
 ===================  ============================================================================
-``batched_vectors``  Linear algebra on very many integer vectors at once, through numpy
 ``dependences``      Dependences of a Scop: the pairs of instances that must keep their order
 ``distance``         Distances of dependences under a schedule, one dimension after the other
 ``edits``            Edits: changes that lead from a schedule to one nearby, legal or not
 ``evaluation``       Evaluation of isl text at given parameter values
 ``index_ranges``     Ranges of index arrays that keep gathers in range, and arrays of divisors
 ``innermost``        The innermost loop of a statement
-``integer_vectors``  Exact linear algebra on integer vectors that are long, sparse and small
+``integer_vectors``  Exact linear algebra on integer vectors, one or very many at once
 ``isl_budget``       A bound on the operations of isl
 ``isl_values``       Conversion of isl's numbers and texts to Python
 ``legality``         Legality test of a schedule
-``live_in``          Arrays whose contents before the program do not matter
 ``may_accesses``     May-accesses: the known part of accesses with computed subscripts
 ``schedule``         Schedules as values: for every statement, an affine function to time vectors
-``vertices``         Vertices of sets without parameters, as exact numbers
 ===================  ============================================================================
 
 Three packages stand beside the modules: ``scheduling`` (schedules without a search and their
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
     )
     from polygym.poly.schedule import Schedule, parse_schedule
     from polygym.poly.scheduling.baselines import isl_schedule, original_schedule, schedule_by
-    from polygym.poly.scheduling.score import static_score
+    from polygym.poly.scheduling.properties import static_score
     from polygym.poly.scheduling.strategy import (
         AutomaticStrategy,
         IslOptions,

@@ -25,26 +25,20 @@ MAX_DIMENSIONS = 12
 
 def skew(schedule: Schedule, dimension: int, other_dimension: int, factor: int) -> Schedule:
     """Add a multiple of another row to a row."""
-    return _edit_all_rows(
-        schedule,
-        lambda rows: (
-            *rows[:dimension],
-            combine_rows(rows[dimension], rows[other_dimension], 1, factor),
-            *rows[dimension + 1 :],
-        ),
-    )
+
+    def add(rows: StatementRows) -> StatementRows:
+        row = combine_rows(rows[dimension], rows[other_dimension], 1, factor)
+        return _with_row(rows, dimension, row)
+
+    return _edit_all_rows(schedule, add)
 
 
 def interchange(schedule: Schedule, dimension: int, other_dimension: int) -> Schedule:
     """Let two rows change places."""
 
     def swap(rows: StatementRows) -> StatementRows:
-        schedule_rows = list(rows)
-        schedule_rows[dimension], schedule_rows[other_dimension] = (
-            schedule_rows[other_dimension],
-            schedule_rows[dimension],
-        )
-        return tuple(schedule_rows)
+        moved = _with_row(rows, dimension, rows[other_dimension])
+        return _with_row(moved, other_dimension, rows[dimension])
 
     return _edit_all_rows(schedule, swap)
 
@@ -61,34 +55,23 @@ def move_row(schedule: Schedule, dimension: int, target_dimension: int) -> Sched
 
 def reverse(schedule: Schedule, dimension: int) -> Schedule:
     """Let a row count the other way."""
-    return _edit_all_rows(
-        schedule,
-        lambda rows: (
-            *rows[:dimension],
-            combine_rows(rows[dimension], rows[dimension], -1, 0),
-            *rows[dimension + 1 :],
-        ),
-    )
+
+    def negate(rows: StatementRows) -> StatementRows:
+        row = rows[dimension]
+        return _with_row(rows, dimension, combine_rows(row, row, -1, 0))
+
+    return _edit_all_rows(schedule, negate)
 
 
 def distribute(schedule: Schedule, dimension: int, first: int) -> Schedule:
     """Put in a row before which the first statements of the text part ways with the others."""
-    statements = tuple(
-        replace(
-            statement_schedule,
-            rows=(
-                *statement_schedule.rows[:dimension],
-                _constant(schedule, statement_schedule.iterators, int(number >= first)),
-                *statement_schedule.rows[dimension:],
-            ),
-        )
-        for number, statement_schedule in enumerate(schedule.statements)
-    )
-    return replace(schedule, statements=statements)
-
-
-def _constant(schedule: Schedule, iterators: tuple[str, ...], value: int) -> ScheduleRow:
-    return ScheduleRow((0,) * len(iterators), (0,) * len(schedule.parameters), value)
+    zeros = (0,) * len(schedule.parameters)
+    statements = []
+    for number, statement in enumerate(schedule.statements):
+        row = ScheduleRow((0,) * len(statement.iterators), zeros, int(number >= first))
+        rows = (*statement.rows[:dimension], row, *statement.rows[dimension:])
+        statements.append(replace(statement, rows=rows))
+    return replace(schedule, statements=tuple(statements))
 
 
 def is_distribution(schedule: Schedule, place: int) -> bool:
@@ -145,14 +128,12 @@ def _edit_all_rows(
 def _edit_row(
     schedule: Schedule, statement: int, place: int, change: Callable[[ScheduleRow], ScheduleRow]
 ) -> Schedule:
-    statement_schedule = schedule.statements[statement]
-    own = replace(
-        statement_schedule,
-        rows=(
-            *statement_schedule.rows[:place],
-            change(statement_schedule.rows[place]),
-            *statement_schedule.rows[place + 1 :],
-        ),
-    )
-    others = schedule.statements
-    return replace(schedule, statements=(*others[:statement], own, *others[statement + 1 :]))
+    statements = list(schedule.statements)
+    rows = statements[statement].rows
+    own = _with_row(rows, place, change(rows[place]))
+    statements[statement] = replace(statements[statement], rows=own)
+    return replace(schedule, statements=tuple(statements))
+
+
+def _with_row(rows: StatementRows, place: int, row: ScheduleRow) -> StatementRows:
+    return (*rows[:place], row, *rows[place + 1 :])

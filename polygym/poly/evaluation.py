@@ -1,13 +1,14 @@
 """Evaluation of isl text at given parameter values."""
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TypeAlias, TypeVar
 
 import islpy as isl
 
 from polygym.ir.scop import Scop
 from polygym.ir.types import ScalarType
-from polygym.poly.isl_values import coordinates, highest_value, lowest_value, range_length
+from polygym.poly.isl_values import coordinates, highest_value, lowest_value, range_length, to_int
 
 _Points = TypeVar("_Points", isl.Set, isl.Map)
 
@@ -96,3 +97,62 @@ def fix_parameters(values: _Points, parameters: Mapping[str, int]) -> _Points:
         if position >= 0:
             values = values.fix_val(isl.dim_type.param, position, isl.Val(value))
     return values
+
+
+RationalVertex: TypeAlias = tuple[int | Fraction, ...]
+"""The coordinates of a corner; those that are integers are of Python's."""
+
+
+def rational_vertices(polytope: isl.BasicSet) -> tuple[RationalVertex, ...]:
+    """Return the corners of a set that inequalities alone describe.
+
+    >>> sorted(rational_vertices(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }")))
+    [(0, 0), (3, 0), (3, Fraction(3, 2))]
+    """
+    vertices: list[isl.Vertex] = []
+    # Under a bound isl may refuse anything, which a function that it calls could not say.
+    polytope.compute_vertices().foreach_vertex(vertices.append)
+    forms = (vertex.get_expr() for vertex in vertices)
+    return tuple(
+        tuple(_value(form.get_aff(k)) for k in range(form.dim(isl.dim_type.out))) for form in forms
+    )
+
+
+def integer_hull_vertices(points: isl.Set) -> tuple[RationalVertex, ...] | None:
+    """Return the corners of polytopes of which a set has all integer points, and no others.
+
+    None says that it is unbounded or has holes.
+    """
+    pieces = points.get_basic_sets()
+    if any(piece.dim(isl.dim_type.div) for piece in pieces) or not points.is_bounded():
+        return None
+    if not points.dim(isl.dim_type.set):
+        return () if points.is_empty() else ((),)
+    return tuple(dict.fromkeys(corner for piece in pieces for corner in rational_vertices(piece)))
+
+
+def value_range(row: Sequence[int], at: Sequence[RationalVertex]) -> tuple[int, int] | None:
+    """Return the least and the greatest value of a row over the integer points between corners.
+
+    They are those of corners that are integer points; None where others have less or more.
+
+    >>> at = rational_vertices(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }"))
+    >>> value_range((1, -1), at), value_range((0, 1), at)
+    ((0, 3), None)
+    """
+    values = [sum(a * x for a, x in zip(row, corner, strict=True)) for corner in at]
+    reached = [
+        value
+        for value, corner in zip(values, at, strict=True)
+        if all(isinstance(x, int) for x in corner)
+    ]
+    if not reached or min(values) < min(reached) or max(values) > max(reached):
+        return None
+    return int(min(reached)), int(max(reached))
+
+
+def _value(form: isl.Aff) -> int | Fraction:
+    """Return the value of a form that is a constant."""
+    down = to_int(form.get_denominator_val())
+    up = to_int(form.get_constant_val().mul(isl.Val(down)))
+    return up // down if up % down == 0 else Fraction(up, down)

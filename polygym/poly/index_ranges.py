@@ -39,22 +39,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.ir.expressions import (
-    Access,
-    Binary,
-    BinaryOperator,
-    Cast,
-    Expression,
-    Gather,
-    IntegerLiteral,
-    IteratorValue,
-    Load,
-    ParameterValue,
-    Unary,
-    UnaryOperator,
-    loaded_accesses,
-    walk,
-)
+from polygym.ir import expressions
 from polygym.ir.gathers import ComputedSubscript, computed_subscripts
 from polygym.ir.scop import Scop, Statement, StorageClass
 from polygym.ir.types import ScalarType
@@ -74,13 +59,13 @@ def divisor_arrays(scop: Scop) -> frozenset[str]:
 
 def _divisors(statement: Statement) -> Iterator[str]:
     """Yield the arrays that are read in divisors of floating numbers."""
-    for node in walk(statement.body):
+    for node in expressions.walk(statement.body):
         if (
-            isinstance(node, Binary)
-            and node.operator is BinaryOperator.DIVIDE
+            isinstance(node, expressions.Binary)
+            and node.operator is expressions.BinaryOperator.DIVIDE
             and node.type.is_floating
         ):
-            yield from (access.array for access in loaded_accesses(node.right))
+            yield from (access.array for access in expressions.loaded_accesses(node.right))
 
 
 def _sources(statement: Statement) -> Iterator[str]:
@@ -91,7 +76,7 @@ def _sources(statement: Statement) -> Iterator[str]:
             yield access.array
 
 
-def _rank(access: Access) -> int:
+def _rank(access: expressions.Access) -> int:
     return int(isl.Map(access.relation).dim(isl.dim_type.out))
 
 
@@ -151,32 +136,38 @@ class _LinearSum:
 _ZERO = _LinearSum((), (), 0)
 
 
-def _linear_sum(scop: Scop, statement: Statement, expression: Expression) -> _LinearSum | None:
+def _linear_sum(
+    scop: Scop, statement: Statement, expression: expressions.Expression
+) -> _LinearSum | None:
     """Return an expression of a statement as a sum; None if it is none."""
 
-    def part(operand: Expression) -> _LinearSum | None:
+    def part(operand: expressions.Expression) -> _LinearSum | None:
         return _linear_sum(scop, statement, operand)
 
     match expression:
-        case IntegerLiteral(value):
+        case expressions.IntegerLiteral(value):
             return _LinearSum((), (), value)
-        case IteratorValue(name) | ParameterValue(name):
+        case expressions.IteratorValue(name) | expressions.ParameterValue(name):
             return _LinearSum((), ((statement.name, name, 1),), 0)
-        case Load(access) | Gather(access):
+        case expressions.Load(access) | expressions.Gather(access):
             writer = _only_writer(scop, access.array)
             assigned = None if writer is None else _linear_sum(scop, writer, writer.body)
             return _LinearSum(((access.array, 1),), (), 0) if assigned is None else assigned
-        case Cast(operand) if operand.type.is_integer and expression.type.is_integer:
+        case expressions.Cast(operand) if operand.type.is_integer and expression.type.is_integer:
             return part(operand)
-        case Unary(UnaryOperator.NEGATE, operand):
+        case expressions.Unary(expressions.UnaryOperator.NEGATE, operand):
             inner = part(operand)
             return None if inner is None else _ZERO.plus(inner, -1)
-        case Binary(BinaryOperator.ADD | BinaryOperator.SUBTRACT as operator, left, right):
+        case expressions.Binary(
+            expressions.BinaryOperator.ADD | expressions.BinaryOperator.SUBTRACT as operator,
+            left,
+            right,
+        ):
             first, second = part(left), part(right)
             if first is None or second is None:
                 return None
-            return first.plus(second, 1 if operator is BinaryOperator.ADD else -1)
-        case Binary(BinaryOperator.MULTIPLY, left, right):
+            return first.plus(second, 1 if operator is expressions.BinaryOperator.ADD else -1)
+        case expressions.Binary(expressions.BinaryOperator.MULTIPLY, left, right):
             first, second = part(left), part(right)
             if first is None or second is None:
                 return None
@@ -204,7 +195,7 @@ def _of_site(scop: Scop, site: ComputedSubscript) -> list[tuple[str, IndexRange]
     linear_sum = _linear_sum(scop, scop.statement(site.statement), site.subscript)
     if linear_sum is None or any(not factor for _, factor in linear_sum.loads):
         plain = IndexRange(_constant(context, 0), _plus(size, -1).intersect_params(context))
-        return [(access.array, plain) for access in loaded_accesses(site.subscript)]
+        return [(access.array, plain) for access in expressions.loaded_accesses(site.subscript)]
     if not linear_sum.loads:
         return []
     low, high = _value_bounds(scop, context, linear_sum)

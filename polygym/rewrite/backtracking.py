@@ -27,11 +27,10 @@ from heapq import heappop, heappush
 from typing import TypeAlias
 
 from polygym.errors import InputError
-from polygym.rewrite.domain import Data, Domain
+from polygym.rewrite.domain import Data, Domain, TypeTable, type_table
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.substitution import RuleMatch, TermIndex
 from polygym.rewrite.term import Head, Term
-from polygym.rewrite.type_table import TypeTable, type_table
 
 _MAX_CACHED_COSTS = 200_000
 
@@ -149,36 +148,24 @@ def backtrack(
         if progress is not None:
             passed = time.perf_counter() - begin[0]
             progress(BacktrackingProgress(taken, best.cost, len(queue), len(seen), passed))
-    return _result(best, initial, begin, taken, len(seen), stop)
-
-
-def _timestamp() -> _Timestamp:
-    return time.perf_counter(), time.process_time()
-
-
-def _result(
-    best: _Incumbent,
-    initial: float,
-    start_time: _Timestamp,
-    iterations: int,
-    visited: int,
-    stop: SearchEnd,
-) -> BacktrackingResult:
-    """Return what a search that ends now came to."""
     end = _timestamp()
     return BacktrackingResult(
         best.term,
         best.cost,
         initial,
-        end[0] - start_time[0],
-        best.timestamp[0] - start_time[0],
-        end[1] - start_time[1],
-        best.timestamp[1] - start_time[1],
-        iterations,
+        end[0] - begin[0],
+        best.timestamp[0] - begin[0],
+        end[1] - begin[1],
+        best.timestamp[1] - begin[1],
+        taken,
         _step_list(best.steps),
-        visited,
+        len(seen),
         stop,
     )
+
+
+def _timestamp() -> _Timestamp:
+    return time.perf_counter(), time.process_time()
 
 
 def _entry_term(root: Term, before: TermIndex | None, match: RuleMatch | None) -> Term:

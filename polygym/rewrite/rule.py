@@ -56,7 +56,7 @@ class Rule:
             if name not in bound:
                 raise InputError(f"rule {self.name}: expected {name} in a source, found it nowhere")
         for one in postorder(self.sources):
-            if _is_computed_head(one):
+            if is_computed_literal(one):
                 raise InputError(
                     f"rule {self.name}: expected {term_text(one)} in a target or condition, "
                     "found it in a source"
@@ -113,14 +113,15 @@ def check_rule_terms(rules: Iterable[Rule], domain: Domain) -> None:
                     f"found {condition.head}"
                 )
         for one in postorder((*rule.targets, *rule.conditions)):
-            if _is_computed_head(one) and str(one.head)[1:] not in domain.functions():
+            if is_computed_literal(one) and str(one.head)[1:] not in domain.functions():
                 known = ", ".join(f"={name}" for name in sorted(domain.functions()))
                 raise InputError(
                     f"rule {rule.name}: expected a function, one of {known}; found {one.head}"
                 )
 
 
-def _is_computed_head(one: Term) -> bool:
+def is_computed_literal(one: Term) -> bool:
+    """Whether a part of a rule is a literal that the domain computes: ``(=function …)``."""
     return isinstance(one.head, str) and one.head.startswith("=") and bool(one.children)
 
 

@@ -30,12 +30,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from polygym.lru_cache import LruCache
-from polygym.rewrite.applicability import RuleApplicability
-from polygym.rewrite.domain import Domain
-from polygym.rewrite.match_joins import rule_join
+from polygym.rewrite.applicability import RuleApplicability, rule_join
+from polygym.rewrite.domain import REFUSED, Domain, TypeTable, type_table
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, is_variable, postorder, term, variable_names
-from polygym.rewrite.type_table import REFUSED, TypeTable, type_table
 
 OperatorKey: TypeAlias = tuple[type, Head, int]
 
@@ -55,7 +53,7 @@ class TermPattern:
     ['(f a (g a))', 'a']
     """
 
-    def __init__(self, source: Term) -> None:
+    def __init__(self, source: Term, _: TypeTable | None = None) -> None:
         """Compile a pattern."""
         self.operator = operator_key(source)
         self._names: dict[str, Any] = {}
@@ -186,7 +184,7 @@ class TermIndex:
         types, rule_matches = self.types, list[RuleMatch]()
         searched: dict[Term, list[tuple[Term, ...]]] = {}
         for rule in rules:
-            recipe = compiled_rule(rule, types)
+            recipe = types.compiled(CompiledTermRule, rule)
             sources = []
             for pattern, finder in zip(recipe.join.patterns, recipe.finders, strict=True):
                 if pattern not in searched:
@@ -206,7 +204,7 @@ class TermIndex:
 
     def apply(self, match: RuleMatch) -> Term | None:
         """Return the term with the targets in the places of a match's sources, None if none is."""
-        types, recipe = self.types, compiled_rule(match.rule, self.types)
+        types, recipe = self.types, self.types.compiled(CompiledTermRule, match.rule)
         prospect = recipe.prospects.of(tuple(map(types.number_of, match.binding)))
         if prospect is None:
             return None
@@ -228,16 +226,8 @@ class TermIndex:
                 return None
             made = several
         new = made.get(self.root, self.root)
-        targets = prospect[len(literals) :]
-        if (
-            any(
-                types.number_of(source) != target
-                for source, target in zip(match.nodes, targets, strict=True)
-            )
-            and types.number_of(new) == REFUSED
-        ):
-            return None
-        return new
+        is_same = tuple(map(types.number_of, match.nodes)) == prospect[len(literals) :]
+        return new if is_same or types.number_of(new) != REFUSED else None
 
     def _holds(
         self, recipe: CompiledTermRule, where: tuple[Term, ...], binding: tuple[Term, ...]
@@ -317,24 +307,9 @@ class CompiledTermRule:
         self.join = rule_join(rule)
         self.prospects = RuleApplicability(rule, types)
         names, computed = self.prospects.variables, self.prospects.computed
-        self.finders = [_pattern_finder(source, types) for source in self.join.patterns]
+        self.finders = [types.compiled(TermPattern, source) for source in self.join.patterns]
         self.builders = [target_builder(target, names, computed) for target in rule.targets]
         self.leaves = self.prospects.leaves
-
-
-def compiled_rule(rule: Rule, types: TypeTable) -> CompiledTermRule:
-    """Return a rule compiled, made once for a domain."""
-    term_rule = types.recipes.get(rule)
-    if not isinstance(term_rule, CompiledTermRule):
-        term_rule = types.recipes[rule] = CompiledTermRule(rule, types)
-    return term_rule
-
-
-def _pattern_finder(source: Term, types: TypeTable) -> TermPattern:
-    pattern = types.recipes.get(source)
-    if not isinstance(pattern, TermPattern):
-        pattern = types.recipes[source] = TermPattern(source)
-    return pattern
 
 
 _INDEX_CACHE: LruCache[tuple[int, Term], TermIndex] = LruCache(8)

@@ -18,9 +18,9 @@ from polygym.foreign import calls
 from polygym.foreign.calls import EntryPoint, argument_block
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.poly.dependences import arrays_without_live_in
 from polygym.poly.evaluation import evaluate_extent
 from polygym.poly.legality import LegalSchedule
-from polygym.poly.live_in import arrays_without_live_in
 from polygym.poly.may_accesses import out_of_range_messages
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule

@@ -7,11 +7,10 @@
 
 ``language`` has text, types, values and the interpreter; ``cost`` is the static cost; ``library``
 has expressions and programs. ``rules`` are tables, ``rewriter`` finds all rewrites of a term,
-``term_system`` adapts them to the searches of :mod:`polygym.search.planning`; ``sharing_value``,
-``fusion_value`` and ``normalization`` estimate what rewriting saves. Large terms are searched by
-``decomposition`` into ``fragments``, after ``reassociation`` of their arithmetic in
-``arithmetic_windows`` by ``commutativity``. ``optimization`` makes a ``derivation``, which can be
-replayed; ``saturation`` does the same by an e-graph, with a ``saturation_record``. ``envs`` is the
+also for the searches of :mod:`polygym.search.planning`; ``sharing_value`` and ``fusion_value``
+estimate what rewriting saves. Large terms are searched by ``decomposition`` into fragments, after
+``reassociation`` of their arithmetic by ``commutativity``. ``optimization`` makes a
+``derivation``, which can be replayed; ``saturation`` does the same by an e-graph. ``envs`` is the
 environment, ``learning`` has value functions that learn, ``code`` compiles, calls and times
 programs; ``gradient`` makes programs of derivatives.
 """
@@ -22,7 +21,7 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.terms.code.compiled_term import CompiledTerm, compile
-    from polygym.terms.code.measured_cost import MeasuredCost
+    from polygym.terms.code.timing import MeasuredCost
     from polygym.terms.cost import StaticCost
     from polygym.terms.derivation import Derivation, derive, replay_derivation
     from polygym.terms.language.interpreter import evaluate
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from polygym.terms.language.program import TermProgram
     from polygym.terms.language.values import EvaluationFailure
     from polygym.terms.optimization import optimize_term
-    from polygym.terms.rewriter import Rewriter, RewriteStep
-    from polygym.terms.term_system import TermSystem
+    from polygym.terms.rewriter import Rewriter, RewriteStep, TermSystem
 else:
     __getattr__ = lazy_attributes(__name__)
 

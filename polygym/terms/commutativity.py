@@ -22,7 +22,7 @@ from typing import Any
 from polygym.rewrite.term import Term, memoized_value, term
 from polygym.terms.language.nodes import term_facts
 from polygym.terms.language.types import BaseType
-from polygym.terms.rewriter import Position, RewriteStep, subterm_at
+from polygym.terms.rewriter import Position, RewriteStep, replace_subterm, subterm_at
 from polygym.terms.rules.compiled_rules import RuleFunction, compile_rule, has_no_binders
 from polygym.terms.rules.patterns import Metavariable, OperatorPattern, Pattern
 from polygym.terms.rules.rule_types import PatternRule, TermRule
@@ -152,16 +152,6 @@ class CommutativeRewriter:
             if made is not None and self.canonical_order(made) is result:
                 return [*before, *turns, RewriteStep(way.rule, ())], made
         return None
-
-
-def replace_subterm(root: Term, place: Position, part: Term) -> Term:
-    """Return a term with another part at a place."""
-    path = [root]
-    for at in place:
-        path.append(path[-1].children[at])
-    for at, parent in zip(reversed(place), reversed(path[:-1]), strict=True):
-        part = term(parent.head, *parent.children[:at], part, *parent.children[at + 1 :])
-    return part
 
 
 def _forget_where_too_many(known: dict[Term, Any]) -> None:

@@ -2,7 +2,7 @@
 
 A search that looks at all of a term has as many rewrites to choose from as the term is large, at
 every step, and a value function that has learned of small terms knows little of large ones. But
-most of what can be saved is saved in one place: so parts (:mod:`polygym.terms.fragments`) are
+most of what can be saved is saved in one place: so parts (:mod:`polygym.terms.decomposition`) are
 searched by A* one by one, each as if there were nothing else; a way that saves something is gone in
 the whole term, which has other parts then. Parts in which nothing was found are not searched again.
 
@@ -20,40 +20,251 @@ whenever it is stopped, what has been found is the best until then. Pairs have f
 pieces, since of what they promise more comes true.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from polygym.errors import InputError
-from polygym.rewrite.term import Term
+from polygym.rewrite.term import Term, term
 from polygym.search.planning import PlanningLimits, ValueFunction
 from polygym.search.planning.astar import astar
 from polygym.search.planning.gc_thresholds import reduced_gc
-from polygym.terms.commutativity import replace_subterm
 from polygym.terms.cost import StaticCost
-from polygym.terms.fragments import FragmentCost, TermFragment, fragments_of
-from polygym.terms.language.nodes import term_facts
-from polygym.terms.language.types import is_data
-from polygym.terms.reassociation import reassociate
-from polygym.terms.rewriter import Position, Rewriter, RewriteStep, subterm_at
+from polygym.terms.language.nodes import binds, free_variables, index_of, term_facts, variable
+from polygym.terms.language.substitution import shift_indices
+from polygym.terms.language.types import FLOAT, is_data
+from polygym.terms.reassociation import RewriteProgress, reassociate
+from polygym.terms.rewriter import (
+    Position,
+    Rewriter,
+    RewriteStep,
+    TermSystem,
+    replace_subterm,
+    subterm_at,
+    topmost,
+)
 from polygym.terms.rules.patterns import LetPattern
 from polygym.terms.rules.rule_types import BindRule, LiftRule, PatternRule, TermRule
-from polygym.terms.sharing_value import SharingValue, shared_cost
-from polygym.terms.term_system import TermSystem
+from polygym.terms.sharing_value import (
+    SharingValue,
+    common_length,
+    shared_cost,
+    subterms_by_position,
+)
+
+_MOST_NODES = 5_000
+_USES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermFragment:
+    """A place, the part as it is shown, and what its holes cost, by the variables there."""
+
+    position: Position
+    term: Term
+    holes: Mapping[Term, float]
+    is_pair: bool
+
+
+class FragmentCost(StaticCost):
+    """The static cost, with what holes cost."""
+
+    def __init__(self, holes: Mapping[Term, float]) -> None:
+        """Know what the variables of holes cost."""
+        super().__init__()
+        self._holes = holes
+
+    def _of(self, one: Term) -> float:
+        if not one.children:
+            return self._holes.get(one, 0.0)
+        return super()._of(one)
+
+
+def fragments_of(root: Term, most: int) -> Iterator[TermFragment]:
+    """Yield parts of a term, of not much more than so many nodes: pairs, then pieces.
+
+    Pairs that meet lowest come first, pieces from the left and from below.
+    """
+    if term_facts(root).nodes > _MOST_NODES:
+        return
+    cost, prefix = StaticCost(), _unused(root)
+    pairs = _pairs(root, most)
+    for number, (place, kept) in enumerate((*pairs, *_pieces(root, most))):
+        is_pair = number < len(pairs)
+        cutting = _FragmentBuilder(cost, prefix, kept, 2 * most, is_pair=is_pair)
+        shown = cutting.shown(subterm_at(root, place), place, 0)
+        if shown is not None:
+            yield TermFragment(place, shown, cutting.holes(), is_pair)
+
+
+def _unused(root: Term) -> str:
+    """Return what no free variable of a term begins with."""
+    prefix = "hole"
+    while any(name.startswith(prefix) for name in free_variables(root)):
+        prefix += "_"
+    return prefix
+
+
+class _FragmentBuilder:
+    """Cuts one part out: shows the nodes at ``kept``, whole places, and puts holes elsewhere."""
+
+    def __init__(
+        self, cost: StaticCost, prefix: str, kept: frozenset[Position], most: int, *, is_pair: bool
+    ) -> None:
+        self._cost, self._prefix, self._kept, self._most = cost, prefix, kept, most
+        self._is_pair = is_pair
+        self._names: dict[Term, Term] = {}
+        self._costs: dict[Term, float] = {}
+        self._count = 0
+
+    def _hole(self, one: Term, binders: int) -> Term | None:
+        """Return what stands for a node that is not shown, None if it has to be.
+
+        What has variables that the part binds is a variable to which these are added, as often as
+        they are there: rules of binding ask for no more than that.
+        """
+        own = term_facts(one)
+        inner = own.free & ((1 << binders) - 1)
+        if not is_data(own.type) or (inner and not self._is_pair):
+            return None
+        leaves = [] if not inner else _leaves(one, binders)
+        if any(term_facts(leaf).type is not FLOAT for leaf in (one, *leaves) if leaves):
+            return None
+        key = one if leaves else shift_indices(one, -binders)
+        if key not in self._names:
+            self._names[key] = variable(f"{self._prefix}{len(self._names)}", own.type)
+            self._costs[self._names[key]] = max(0.0, self._cost(key) - len(leaves))
+        made = self._names[key]
+        for leaf in leaves:
+            made = term("add", made, leaf)
+        return made
+
+    def holes(self) -> dict[Term, float]:
+        """Return what the holes cost, by their variables."""
+        return self._costs
+
+    def shown(self, one: Term, place: Position, binders: int) -> Term | None:
+        """Return a node as it is shown, under so many binders of the part.
+
+        None if too many nodes have to be shown.
+        """
+        if not one.children:
+            return one
+        if place not in self._kept and (hole := self._hole(one, binders)) is not None:
+            return hole
+        self._count += 1
+        if self._count > self._most:
+            return None
+        children = []
+        for at, child in enumerate(one.children):
+            made = self.shown(child, (*place, at), binders + binds(one, at))
+            if made is None:
+                return None
+            children.append(made)
+        return term(one.head, *children)
+
+
+def _leaves(one: Term, binders: int) -> list[Term]:
+    """Return the variables in a node that so many binders around it bind.
+
+    Each as often as it is there, but three times at most.
+    """
+    terms: list[Term] = []
+    stack = [(one, 0)]
+    while stack:
+        at, depth = stack.pop()
+        if not term_facts(at).free >> depth & ((1 << binders) - 1):
+            continue
+        if not at.children:
+            leaf = shift_indices(at, -depth)
+            if terms.count(leaf) < _USES:
+                terms.append(leaf)
+        stack += [(child, depth + binds(at, place)) for place, child in enumerate(at.children)]
+    return sorted(terms, key=lambda leaf: index_of(leaf))
+
+
+def _pieces(root: Term, most: int) -> Iterator[tuple[Position, frozenset[Position]]]:
+    """Yield places, and what is shown below them: all there is, or the upper levels of more.
+
+    What is shown with what is above it is not shown by itself.
+    """
+    stack: list[tuple[Term, Position, bool]] = [(root, (), False)]
+    while stack:
+        one, place, is_done = stack.pop()
+        if is_done or term_facts(one).nodes <= most:
+            yield place, _levels(one, place, most)
+            continue
+        stack.append((one, place, True))
+        below = [(child, (*place, at), False) for at, child in enumerate(one.children)]
+        stack.extend(reversed([each for each in below if each[0].children]))
+
+
+def _levels(one: Term, place: Position, most: int) -> frozenset[Position]:
+    kept: list[Position] = []
+    waiting = deque([(one, place)])
+    nodes = 1
+    while waiting and nodes < most:
+        at, where = waiting.popleft()
+        kept.append(where)
+        nodes += len(at.children)
+        waiting.extend(
+            (child, (*where, number)) for number, child in enumerate(at.children) if child.children
+        )
+    return frozenset(kept)
+
+
+def _pairs(root: Term, most: int) -> list[tuple[Position, frozenset[Position]]]:
+    """Return where two places of one part meet, and the ways from there; the lowest first.
+
+    Of more than two places those that follow each other in the text are paired: of these are the
+    two that meet lowest.
+    """
+    result: list[tuple[Position, frozenset[Position]]] = []
+    for places in _repeated(root).values():
+        for position, other in pairwise(places):
+            meet = common_length(position, other)
+            ways = {
+                way[:length] for way in (position, other) for length in range(meet, len(way) + 1)
+            }
+            if len(ways) <= most:
+                result.append((position[:meet], frozenset(ways)))
+    return sorted(result, key=lambda pair: (-len(pair[0]), len(pair[1]), pair[0]))
+
+
+def _repeated(root: Term) -> dict[Term, list[Position]]:
+    """Return the places of what stands more than once, in the order of the text.
+
+    Variables are compared by their binders, however many others are between. What is below such a
+    part is not looked at again, but for the first time that it stands there.
+    """
+    positions: dict[Term, list[Position]] = {}
+    named = subterms_by_position(root)
+    for place, one in named.items():
+        if (
+            not one.children
+            or one.head == "let"
+            or not is_data(term_facts(subterm_at(root, place)).type)
+        ):
+            continue
+        if place and _is_again(positions, named, place[:-1]):
+            continue
+        positions.setdefault(one, []).append(place)
+    return {one: places for one, places in positions.items() if len(places) > 1}
+
+
+def _is_again(
+    found: dict[Term, list[Position]], named: dict[Position, Term], parent: Position
+) -> bool:
+    """Whether the node above stood elsewhere before, or is in such a one."""
+    places = found.get(named[parent])
+    return named[parent].head != "let" and (places is None or places[0] != parent)
+
 
 _LARGEST = 1_000
 _FIRST, _MORE = 64, 4
 _BATCH = 8
 _LEAST = 1e-9
-
-
-@dataclass(slots=True)
-class DecomposedSearchResult:
-    """A term as far as it has come, the steps there, and how many states were looked at."""
-
-    term: Term
-    steps: list[RewriteStep] = field(default_factory=list)
-    states_visited: int = 0
-    searches: int = 0
 
 
 class _FragmentSearch:
@@ -70,9 +281,9 @@ class _FragmentSearch:
         self._cost = StaticCost()
         self._failed: dict[tuple[object, ...], int] = {}
 
-    def run(self, root: Term) -> DecomposedSearchResult:
+    def run(self, root: Term) -> RewriteProgress:
         """Search parts, with more and more effort."""
-        at, effort = DecomposedSearchResult(root), _FIRST
+        at, effort = RewriteProgress(root), _FIRST
         while at.states_visited < self._plan.max_states:
             while self._improved(at, effort):
                 pass
@@ -81,7 +292,7 @@ class _FragmentSearch:
             effort *= _MORE
         return at
 
-    def _improved(self, at: DecomposedSearchResult, effort: int) -> bool:
+    def _improved(self, at: RewriteProgress, effort: int) -> bool:
         """Whether a part was found that something could be saved in, which was done."""
         for part in fragments_of(at.term, self._most):
             key = (part.is_pair, part.term, *part.holes.values())
@@ -95,7 +306,7 @@ class _FragmentSearch:
             self._failed[key] = most
         return False
 
-    def _searched(self, at: DecomposedSearchResult, part: TermFragment, effort: int) -> bool:
+    def _searched(self, at: RewriteProgress, part: TermFragment, effort: int) -> bool:
         cost = FragmentCost(part.holes)
         states = max(1, min(effort, self._plan.max_states - at.states_visited))
         plan, rewriter, value = replace(self._plan, max_states=states), self._rewriter, self._value
@@ -136,15 +347,15 @@ def search_by_fragments(
     plan: PlanningLimits,
     value: ValueFunction[Term] | None = None,
     most: int = 20,
-) -> DecomposedSearchResult:
+) -> RewriteProgress:
     """Return what searches of parts of about ``most`` nodes make of a term.
 
     A way has ``plan.horizon`` steps at most in each part; ``plan.max_states`` are looked at in all.
-    Of a very large term the parts of :func:`_divided` are searched, each as if it were the whole,
+    Of a very large term the parts of :func:`_is_small` are searched, each as if it were the whole,
     and with so many states as its share of the nodes is; those that are the same once.
     """
-    at, known = DecomposedSearchResult(root), dict[Term, DecomposedSearchResult]()
-    places = list(_divided(root))
+    at, known = RewriteProgress(root), dict[Term, RewriteProgress]()
+    places = list(topmost(root, _is_small))
     with reduced_gc():
         nodes = sum(
             term_facts(part).nodes for part in {subterm_at(root, place) for place in places}
@@ -165,17 +376,10 @@ def search_by_fragments(
     return at
 
 
-def _divided(root: Term) -> Iterator[Position]:
-    """Yield the places of the largest parts that are no larger than parts may be."""
-    stack: list[tuple[Term, Position]] = [(root, ())]
-    while stack:
-        term, place = stack.pop()
-        if not term.children:
-            continue
-        if term_facts(term).nodes <= _LARGEST and is_data(term_facts(term).type):
-            yield place
-            continue
-        stack += [(child, (*place, at)) for at, child in reversed([*enumerate(term.children)])]
+def _is_small(one: Term) -> bool:
+    """Whether a part is no larger than parts may be."""
+    facts = term_facts(one)
+    return bool(one.children) and facts.nodes <= _LARGEST and is_data(facts.type)
 
 
 def _searched(
@@ -184,7 +388,7 @@ def _searched(
     plan: PlanningLimits,
     value: ValueFunction[Term] | None,
     most: int,
-) -> DecomposedSearchResult:
+) -> RewriteProgress:
     """Return what comes of a term, regrouped first if that promises something."""
     cost = StaticCost()
     first = reassociate(
@@ -200,9 +404,9 @@ def _searched(
             return at
         left = plan.max_states - at.states_visited
     else:
-        at = DecomposedSearchResult(root, states_visited=first.states_visited)
+        at = RewriteProgress(root, states_visited=first.states_visited)
     if left < 1:
-        return DecomposedSearchResult(root, states_visited=at.states_visited, searches=at.searches)
+        return RewriteProgress(root, states_visited=at.states_visited, searches=at.searches)
     other = _FragmentSearch(rules, replace(plan, max_states=left), value, most).run(root)
     other.states_visited += at.states_visited
     other.searches += at.searches

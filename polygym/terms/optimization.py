@@ -20,10 +20,9 @@ from polygym.terms.derivation import Derivation, derive
 from polygym.terms.fusion_value import ReuseValue
 from polygym.terms.language.nodes import term_facts
 from polygym.terms.language.program import TermProgram
-from polygym.terms.rewriter import RewriteStep
-from polygym.terms.rules.rule_sets import merge_rules, rules_named
+from polygym.terms.rewriter import RewriteStep, TermSystem
+from polygym.terms.rules.rule_table import merge_rules, rules_named
 from polygym.terms.rules.rule_types import TermRule
-from polygym.terms.term_system import TermSystem
 
 _MOST_NODES = 1_500_000
 _PARTS = "parts"

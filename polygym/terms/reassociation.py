@@ -4,7 +4,7 @@ What pays in arithmetic often pays only after several steps, of which each costs
 written as a sum, whose parts stand elsewhere, and are computed once. A search by single steps has
 to see through these, and through the steps that bind what is the same. Here it does not:
 
-* what is the same counts once, from the beginning (:mod:`polygym.terms.arithmetic_windows`), so
+* what is the same counts once, from the beginning (:mod:`polygym.terms.reassociation`), so
 that nothing
   has to be bound to be saved;
 * what differs in the order of sums and products is one term (:mod:`polygym.terms.commutativity`);
@@ -19,23 +19,25 @@ would save there (:func:`~polygym.terms.sharing_value.shared_cost`) is what is e
 window.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polygym.rewrite.term import Term, postorder, term
+from polygym.rewrite.term import Term, memoized_value, postorder, rebuild, term
 from polygym.search.planning import PlanningLimits, ValueFunction
 from polygym.search.planning.astar import astar
 from polygym.search.planning.protocol import Values
-from polygym.terms.arithmetic_windows import TermWindow, is_arithmetic, term_windows
-from polygym.terms.commutativity import CommutativeRewriter, replace_subterm
-from polygym.terms.cost import StaticCost
+from polygym.terms import rewriter
+from polygym.terms.commutativity import CommutativeRewriter
+from polygym.terms.cost import LET_COST, OPERATOR_COSTS, StaticCost
 from polygym.terms.fusion_value import ReuseValue
-from polygym.terms.language.nodes import term_facts
+from polygym.terms.language.nodes import free_variables, term_facts, variable
 from polygym.terms.language.substitution import open_binder
 from polygym.terms.language.types import BaseType
-from polygym.terms.rewriter import Position, Rewriter, RewriteStep, subterm_at
 from polygym.terms.rules.patterns import LetPattern, Metavariable, SubstitutionPattern
 from polygym.terms.rules.rule_types import PatternRule, TermRule
 from polygym.terms.sharing_value import SharingValue, shared_cost
@@ -48,12 +50,13 @@ _BATCH = 16
 
 
 @dataclass(slots=True)
-class ReassociationResult:
+class RewriteProgress:
     """A term as far as it has come, the steps there, and how many states were looked at."""
 
     term: Term
-    steps: list[RewriteStep] = field(default_factory=list)
+    steps: list[rewriter.RewriteStep] = field(default_factory=list)
     states_visited: int = 0
+    searches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,12 @@ def reassociate(
     plan: PlanningLimits,
     value: ValueFunction[Term] | None,
     most: int,
-) -> ReassociationResult:
+) -> RewriteProgress:
     """Return what searches of windows of so many nodes make of the arithmetic in a term."""
-    at = ReassociationResult(root)
+    at = RewriteProgress(root)
     search = _WindowSearch(at, rules, plan, value, most)
     search.write_out()
-    for place in list(_regions(at.term)):
+    for place in list(rewriter.topmost(at.term, _is_region)):
         search.run(place)
     return at
 
@@ -142,23 +145,15 @@ def _inlines(rule: TermRule) -> bool:
             return False
 
 
-def _regions(root: Term) -> Iterator[Position]:
-    """Yield the places of arithmetic that is not a part of more arithmetic, if not too large."""
-    stack: list[tuple[Term, Position]] = [(root, ())]
-    while stack:
-        one, place = stack.pop()
-        if is_arithmetic(one) and term_facts(one).nodes <= _LARGEST:
-            yield place
-            continue
-        for at in range(len(one.children) - 1, -1, -1):
-            if one.children[at].children:
-                stack.append((one.children[at], (*place, at)))
+def _is_region(one: Term) -> bool:
+    """Whether a part is arithmetic that is not too large."""
+    return is_arithmetic(one) and term_facts(one).nodes <= _LARGEST
 
 
 class _WindowSearch:
     def __init__(
         self,
-        at: ReassociationResult,
+        at: RewriteProgress,
         rules: Sequence[TermRule],
         plan: PlanningLimits,
         value: ValueFunction[Term] | None,
@@ -168,25 +163,25 @@ class _WindowSearch:
         # What is counted by hand expects nothing of arithmetic beyond binding.
         is_counted = value is None or isinstance(value, ReuseValue | SharingValue)
         self._value = None if value is None or is_counted else _ValueBeyondSharing(value)
-        self._rewriter, self._rules = Rewriter(rules), CommutativeRewriter(rules)
+        self._rewriter, self._rules = rewriter.Rewriter(rules), CommutativeRewriter(rules)
         self._failed: dict[tuple[Term, float], int] = {}
 
     def write_out(self) -> None:
         """Put the values of what numbers are bound into their places, where little comes of it."""
         inline = next(filter(_inlines, self._rewriter.rules), None)
-        stack: list[Position] = [()]
+        stack: list[rewriter.Position] = [()]
         while inline is not None and stack:
             place = stack.pop()
-            one = subterm_at(self._at.term, place)
+            one = rewriter.subterm_at(self._at.term, place)
             while one.head == "let" and isinstance(term_facts(one.children[0]).type, BaseType):
                 nodes = term_facts(open_binder(one.children[1], one.children[0])).nodes
                 if nodes > _LARGEST:
                     break
-                self._do(place, [RewriteStep(inline, ())])
-                one = subterm_at(self._at.term, place)
+                self._do(place, [rewriter.RewriteStep(inline, ())])
+                one = rewriter.subterm_at(self._at.term, place)
             stack += [(*place, at) for at, child in enumerate(one.children) if child.children]
 
-    def run(self, place: Position) -> None:
+    def run(self, place: rewriter.Position) -> None:
         """Search the windows of what is at a place, with more and more effort."""
         effort = _FIRST
         while self._at.states_visited < self._plan.max_states:
@@ -195,11 +190,11 @@ class _WindowSearch:
             if effort >= self._plan.max_states:
                 break
             effort *= _MORE
-        self._do(place, self._rules.unify_order(subterm_at(self._at.term, place))[0])
+        self._do(place, self._rules.unify_order(rewriter.subterm_at(self._at.term, place))[0])
 
-    def _improved(self, place: Position, effort: int) -> bool:
+    def _improved(self, place: rewriter.Position, effort: int) -> bool:
         """Whether a window was found in which something could be saved, which was done."""
-        root = self._rules.canonical_order(subterm_at(self._at.term, place))
+        root = self._rules.canonical_order(rewriter.subterm_at(self._at.term, place))
         for window in term_windows(root, self._most):
             key = window.term, window.cost(window.term)
             if self._failed.get(key, 0) >= effort:
@@ -212,7 +207,7 @@ class _WindowSearch:
             self._failed[key] = effort
         return False
 
-    def _searched(self, place: Position, window: TermWindow, effort: int) -> bool:
+    def _searched(self, place: rewriter.Position, window: TermWindow, effort: int) -> bool:
         system = _WindowSystem(window, self._rules)
         plan = replace(self._plan, max_states=effort, batch=_BATCH)
         seen, _ = astar(system, window.term, plan, self._value)
@@ -226,7 +221,7 @@ class _WindowSearch:
         ]
         found_steps = [
             (inner, self._steps(self._cut(part, window), moves))
-            for inner, part in self._places(subterm_at(self._at.term, place), window.node)
+            for inner, part in self._places(rewriter.subterm_at(self._at.term, place), window.node)
         ]
         if any(steps is None for _, steps in found_steps):
             return False
@@ -234,10 +229,10 @@ class _WindowSearch:
             self._do((*place, *inner), steps or ())
         return True
 
-    def _places(self, root: Term, node: Term) -> list[tuple[Position, Term]]:
+    def _places(self, root: Term, node: Term) -> list[tuple[rewriter.Position, Term]]:
         """Return where something stands, in whatever order."""
-        result: list[tuple[Position, Term]] = []
-        stack: list[tuple[Term, Position]] = [(root, ())]
+        result: list[tuple[rewriter.Position, Term]] = []
+        stack: list[tuple[Term, rewriter.Position]] = [(root, ())]
         while stack:
             one, place = stack.pop()
             if self._rules.canonical_order(one) is node:
@@ -249,17 +244,18 @@ class _WindowSearch:
 
     def _cut(self, one: Term, window: TermWindow) -> Term:
         """Return a part as it is written, with the holes of a window."""
-        made: dict[Term, Term] = {}
-        for part in postorder([one]):
-            hole = window.holes.get(self._rules.canonical_order(part))
-            if hole is None and part.children:
-                hole = term(part.head, *[made[child] for child in part.children])
-            made[part] = part if hole is None else hole
-        return made[one]
+        order = self._rules.canonical_order
 
-    def _steps(self, one: Term, moves: Sequence[tuple[Term, Term]]) -> list[RewriteStep] | None:
+        def change(part: Term, children: tuple[Term, ...]) -> Term:
+            return window.holes.get(order(part)) or term(part.head, *children)
+
+        return rebuild(one, change)
+
+    def _steps(
+        self, one: Term, moves: Sequence[tuple[Term, Term]]
+    ) -> list[rewriter.RewriteStep] | None:
         """Return the steps of moves from a term as it is written, None if there are none."""
-        steps = list[RewriteStep]()
+        steps = list[rewriter.RewriteStep]()
         for node, result in moves:
             more, one = self._rules.unify_order(one)
             steps += more
@@ -267,12 +263,143 @@ class _WindowSearch:
                 made = self._rules.steps(part, result)
                 if made is None:
                     return None
-                steps += [RewriteStep(step.rule, (*place, *step.position)) for step in made[0]]
-                one = replace_subterm(one, place, made[1])
+                steps += [
+                    rewriter.RewriteStep(step.rule, (*place, *step.position)) for step in made[0]
+                ]
+                one = rewriter.replace_subterm(one, place, made[1])
         return steps
 
-    def _do(self, place: Position, steps: Sequence[RewriteStep]) -> None:
+    def _do(self, place: rewriter.Position, steps: Sequence[rewriter.RewriteStep]) -> None:
         for step in steps:
-            own = RewriteStep(step.rule, (*place, *step.position))
+            own = rewriter.RewriteStep(step.rule, (*place, *step.position))
             self._at.term = self._rewriter.after(self._at.term, own)
             self._at.steps.append(own)
+
+
+_OPERATORS = frozenset(
+    "add sub mul div neg abs max min exp log sqrt sin cos tanh pow to_float".split()
+)
+
+
+def is_arithmetic(one: Term) -> bool:
+    """Whether a node is an operator of numbers on numbers."""
+    return (
+        one.head in _OPERATORS
+        and bool(one.children)
+        and all(isinstance(term_facts(part).type, BaseType) for part in (one, *one.children))
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermWindow:
+    """The node that it is of, what it shows, holes by what they stand for, and its cost."""
+
+    node: Term
+    term: Term
+    holes: Mapping[Term, Term]
+    cost: WindowCost
+
+    def with_holes(self, one: Term) -> Term:
+        """Return any part of the term with the holes in it."""
+        return _named(one, self.holes)
+
+
+class WindowCost:
+    """What a window costs, its own nodes once and those outside of it nothing."""
+
+    def __init__(self, uses: int, outside: Mapping[Term, int], holes: Mapping[Term, float]) -> None:
+        """Know how often it is used, how often what is needed anyway is, and what holes cost."""
+        self._uses, self._outside, self._holes = uses, outside, holes
+
+    def __call__(self, root: Term) -> float:
+        """Return the cost."""
+        total, uses = 0.0, {root: self._uses}
+        stack, seen = [root], {root}
+        while stack:
+            one = stack.pop()
+            if one in self._outside:
+                continue
+            total += OPERATOR_COSTS[str(one.head)] if one.children else self._holes.get(one, 0.0)
+            for child in one.children:
+                if not child.children and child not in self._holes:
+                    continue
+                if child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+                    uses[child] = 0
+                uses[child] += 1
+        bound = 0
+        for one, count in uses.items():
+            before = self._outside.get(one, 0)
+            is_free = not one.children and one not in self._holes
+            bound += not is_free and before <= 1 < before + count
+        return round(total + LET_COST * bound, 9)
+
+
+def term_windows(root: Term, most: int) -> Iterator[TermWindow]:
+    """Yield the windows of an ordered term, of so many nodes at most, from below."""
+    cost, prefix = StaticCost(), "part"
+    while any(name.startswith(prefix) for name in free_variables(root)):
+        prefix += "_"
+    for one in [one for one in postorder([root]) if is_arithmetic(one)]:
+        yield _window(root, one, most, cost, prefix)
+
+
+def _window(root: Term, node: Term, most: int, cost: StaticCost, prefix: str) -> TermWindow:
+    kept, below = set[Term](), list[Term]()
+    waiting = deque([node])
+    while waiting:
+        one = waiting.popleft()
+        if one in kept or one in below:
+            continue
+        if len(kept) < most and is_arithmetic(one):
+            kept.add(one)
+            waiting.extend(child for child in one.children if child.children)
+        else:
+            below.append(one)
+    holes = {one: variable(f"{prefix}{at}", term_facts(one).type) for at, one in enumerate(below)}
+    outside, uses = _uses_outside(root, node)
+    elsewhere = dict(outside)
+    for one in below:
+        if one not in elsewhere:
+            _note_uses(one, node, elsewhere)
+    named = dict[Term, Term]()
+    known = {_named(one, holes, named): count for one, count in elsewhere.items()}
+    costs = {hole: 0.0 if one in outside else cost(one) for one, hole in holes.items()}
+    return TermWindow(node, _named(node, holes, named), holes, WindowCost(uses, known, costs))
+
+
+def _uses_outside(root: Term, node: Term) -> tuple[dict[Term, int], int]:
+    """Return how often nodes are used by others than one node, and how often that is.
+
+    What is there for this node alone is left out.
+    """
+    if root is node:
+        return {}, 1
+    result = {root: 1}
+    _note_uses(root, node, result)
+    uses = sum(child is node for one in result for child in one.children)
+    return result, uses
+
+
+def _note_uses(root: Term, node: Term, found: dict[Term, int]) -> None:
+    stack = [root]
+    while stack:
+        one = stack.pop()
+        for child in one.children:
+            if child is node or not child.children:
+                continue
+            if child not in found:
+                found[child] = 0
+                stack.append(child)
+            found[child] += 1
+
+
+def _named(one: Term, holes: Mapping[Term, Term], made: dict[Term, Term] | None = None) -> Term:
+    """Return a part with holes where they are."""
+    known = {} if made is None else made
+    return memoized_value(
+        one,
+        known,
+        lambda part: holes.get(part) or term(part.head, *[known[one] for one in part.children]),
+    )

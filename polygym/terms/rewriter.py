@@ -12,7 +12,7 @@ lifting, what is below.
 
     >>> from polygym.terms.language.printer import text_of
     >>> from polygym.terms.language.parser import parse_program
-    >>> from polygym.terms.rules.rule_sets import rules_named
+    >>> from polygym.terms.rules.rule_table import rules_named
     >>> rewriter = Rewriter(rules_named("simple"))
     >>> start = parse_program("(add (mul x y) (mul x 3))").body
     >>> for step in rewriter.steps(start):
@@ -25,16 +25,18 @@ lifting, what is below.
     mul-commutes (1,) (add (mul x y) (mul 3.0 x))
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from polygym.errors import InputError, LimitError
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Term, memoized_value, term
+from polygym.terms.cost import StaticCost, TermCost
 from polygym.terms.language.nodes import is_lam, term_facts
 from polygym.terms.rules import patterns
 from polygym.terms.rules.compiled_rules import RuleFunction, compile_rule
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import (
     BindRule,
     LiftRule,
@@ -138,7 +140,7 @@ class Rewriter:
             later: list[tuple[Term, Position] | RewriteStep] = []
             for at, child in enumerate(one.children):
                 inner = (*place, at)
-                later += [RewriteStep(rule, inner) for rule, _ in self._around(one, at)]
+                later += [RewriteStep(rule, inner) for rule, _ in self._links_of(one)[at]]
                 if child.children:
                     later.append((child, inner))
             stack.extend(reversed(later))
@@ -154,7 +156,7 @@ class Rewriter:
                 return RewriteStep(own[number][0], tuple(place))
             number -= len(own)
             for at, child in enumerate(one.children):
-                around = self._around(one, at)
+                around = self._links_of(one)[at]
                 if number < len(around):
                     return RewriteStep(around[number][0], (*place, at))
                 number -= len(around)
@@ -205,11 +207,7 @@ class Rewriter:
             made = apply_rule(rule, path[-1])
         if made is None:
             raise InputError(f"{step}: expected {rule} to apply there; it does not")
-        for at, parent in zip(reversed(place), reversed(path[: len(place)]), strict=True):
-            parts = list(parent.children)
-            parts[at] = made
-            made = term(parent.head, *parts)
-        return made
+        return replace_subterm(root, place, made)
 
     def _at(self, one: Term) -> tuple[tuple[PatternRule | SelectRule, Term], ...]:
         """Return the rules that apply at a node itself, and what they make of it."""
@@ -234,10 +232,6 @@ class Rewriter:
             self._by_children[key] = pattern_rules
         return pattern_rules
 
-    def _around(self, parent: Term, place: int) -> tuple[tuple[TermRule, Term], ...]:
-        """Return the rules that apply between a node and a child, and what they make of it."""
-        return self._links_of(parent)[place]
-
     def _links_of(self, parent: Term) -> tuple[tuple[tuple[TermRule, Term], ...], ...]:
         known = self._links.get(parent)
         if known is None:
@@ -254,31 +248,27 @@ class Rewriter:
         return known
 
     def applicable_rules(self, one: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return what applies at a node, and then between it and each child.
+        """Return what applies at a node, and then between it and each child, without doing it.
 
         Each is a rule's number and how many nodes more there are afterwards.
         """
         result = self._offers.get(one)
         if result is None:
             nodes, numbers = term_facts(one).nodes, self.numbers
-            own = tuple(
-                [(numbers[r.name], term_facts(made).nodes - nodes) for r, made in self._at(one)]
-            )
-            places = range(len(one.children))
-            result = self._offers[one] = (
-                own,
-                *[self._applicable_link_rules(one, at) for at in places],
-            )
+            offers = [
+                [
+                    (numbers[rule.name], term_facts(made).nodes - nodes)
+                    for rule, made in self._at(one)
+                ]
+            ]
+            for place in range(len(one.children)):
+                offers.append([])
+                if self._binding is not None and may_bind(one, place):
+                    offers[-1].append((numbers[self._binding.name], 2))
+                if self._lifting is not None and may_lift(one, place):
+                    offers[-1].append((numbers[self._lifting.name], 0))
+            result = self._offers[one] = tuple(map(tuple, offers))
         return result
-
-    def _applicable_link_rules(self, parent: Term, place: int) -> tuple[tuple[int, int], ...]:
-        """Return what applies between a node and a child, without doing it."""
-        result = []
-        if self._binding is not None and may_bind(parent, place):
-            result.append((self.numbers[self._binding.name], 2))
-        if self._lifting is not None and may_lift(parent, place):
-            result.append((self.numbers[self._lifting.name], 0))
-        return tuple(result)
 
     def _all(self, root: Term) -> list[Term]:
         """Make the lists of a term and of its parts that have none, from below."""
@@ -303,7 +293,7 @@ class Rewriter:
         for at, child in enumerate(children):
             if not child.children:
                 continue
-            terms += [result for _, result in self._around(one, at)]
+            terms += [result for _, result in self._links_of(one)[at]]
             below = self._results[child]
             if len(children) == 1:
                 terms += [term(head, other) for other in below]
@@ -322,12 +312,9 @@ class Rewriter:
         """Forget everything where too much would be remembered."""
         self._kept += count
         if self._kept > _MOST:
-            self._own.clear()
-            self._by_children.clear()
-            self._links.clear()
-            self._offers.clear()
-            self._counts.clear()
-            self._results.clear()
+            memos: tuple[dict[Any, Any], ...] = (self._own, self._by_children, self._links)
+            for memo in (*memos, self._offers, self._counts, self._results):
+                memo.clear()
             self._kept = 0
 
 
@@ -383,3 +370,60 @@ def subterm_at(root: Term, position: Position) -> Term:
     for at in position:
         root = root.children[at]
     return root
+
+
+def replace_subterm(root: Term, place: Position, part: Term) -> Term:
+    """Return a term with another part at a place."""
+    path = [root]
+    for at in place:
+        path.append(path[-1].children[at])
+    for at, parent in zip(reversed(place), reversed(path[:-1]), strict=True):
+        part = term(parent.head, *parent.children[:at], part, *parent.children[at + 1 :])
+    return part
+
+
+class TermSystem:
+    """What terms become by a set of rules, and what they cost."""
+
+    def __init__(
+        self,
+        rules: Sequence[TermRule] | None = None,
+        cost: TermCost | None = None,
+        rewriter: Rewriter | None = None,
+    ) -> None:
+        """Take the rules of Table 3 and the static cost, if nothing else is said.
+
+        A rewriter may be shared: it has rules of its own, and remembers what it has found.
+        """
+        if rewriter is None:
+            rewriter = Rewriter(rules_named("simple") if rules is None else rules)
+        self.rewriter = rewriter
+        self._cost: TermCost = StaticCost() if cost is None else cost
+
+    def successors(self, state: Term) -> Sequence[Term]:
+        """Return what a term can become in one step."""
+        return self.rewriter.successors(state)
+
+    def cost(self, state: Term) -> float:
+        """Return what a term costs."""
+        return self._cost(state)
+
+    def key(self, state: Term) -> Hashable:
+        """Return the term: equal ones are one object."""
+        return state
+
+    def features(self, state: Term) -> Term:
+        """Return the term itself."""
+        return state
+
+
+def topmost(root: Term, holds: Callable[[Term], bool]) -> Iterator[Position]:
+    """Yield the places of the parts of which something holds, and of nothing that they are in."""
+    stack: list[tuple[Term, Position]] = [(root, ())]
+    while stack:
+        part, place = stack.pop()
+        if holds(part):
+            yield place
+        else:
+            children = reversed([*enumerate(part.children)])
+            stack += [(child, (*place, at)) for at, child in children]

@@ -16,10 +16,12 @@ before, and rules with binders or with conditions other than of type are left ou
 (:func:`arithmetic_rules`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from polygym.errors import InputError
+from polygym.pickling import pickle_by_name
 from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import EGraph, SaturationLimits, saturate
 from polygym.rewrite.extraction import extract_optimally
@@ -28,6 +30,9 @@ from polygym.rewrite.rule import parse_rules as parse_patterns
 from polygym.rewrite.term import Head, Term, postorder, term
 from polygym.terms.cost import OPERATOR_COSTS, StaticCost
 from polygym.terms.language.nodes import bound, let, term_facts
+from polygym.terms.language.parser import parse_program
+from polygym.terms.language.printer import text_of, text_of_program
+from polygym.terms.language.program import TermProgram
 from polygym.terms.language.substitution import open_binder, shift_indices
 from polygym.terms.language.types import FLOAT
 from polygym.terms.rules.patterns import (
@@ -35,11 +40,13 @@ from polygym.terms.rules.patterns import (
     Metavariable,
     OperatorPattern,
     Pattern,
+    subpatterns,
     text_of_pattern,
 )
-from polygym.terms.rules.rule_sets import rules_named
-from polygym.terms.rules.rule_types import PatternRule
+from polygym.terms.rules.rule_table import parse_rules, rules_named, text_of_rules
+from polygym.terms.rules.rule_types import PatternRule, TermRule
 from polygym.terms.rules.rule_types import TermRule as AnyRule
+from polygym.terms.rules.soundness import check_unknown
 
 _OPERATORS = ("add", "sub", "mul", "div", "neg", "exp", "log", "sqrt", "sin", "cos", "tanh")
 _OF_FLOATS = ("float", "data")
@@ -166,15 +173,13 @@ def arithmetic_rules(rules: Sequence[AnyRule]) -> tuple[PatternRule, ...]:
 
 
 def _is_plain(pattern: Pattern) -> bool:
-    match pattern:
-        case OperatorPattern(head, children):
-            return head in _OPERATORS and all(map(_is_plain, children))
-        case LiteralPattern(one):
-            return term_facts(one).type == FLOAT
-        case Metavariable():
-            return True
-        case _:
-            return False
+    return all(
+        part.head in _OPERATORS
+        if isinstance(part, OperatorPattern)
+        else isinstance(part, Metavariable)
+        or (isinstance(part, LiteralPattern) and term_facts(part.term).type == FLOAT)
+        for part in subpatterns(pattern)
+    )
 
 
 def _node_cost(head: Head, children: tuple[object, ...], data: object) -> float:
@@ -225,3 +230,97 @@ def bind_shared(root: Term) -> Term:
     for place in range(len(shared) - 1, -1, -1):
         result = let(written(shared[place], place), result)
     return result
+
+
+KIND = "polygym rewrite by saturation"
+VERSION = 2
+_CLOSE = 1e-9
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class SaturationRecord:
+    """A program, the rules that were used, and what was found."""
+
+    program: TermProgram
+    rules: tuple[TermRule, ...]
+    limits: SaturationLimits
+    result_term: SaturatedTerm
+
+    @property
+    def result(self) -> TermProgram:
+        """The program with the term that was found."""
+        return self.program.with_body(self.result_term.term)
+
+    @property
+    def initial_cost(self) -> float:
+        """What the program costs."""
+        return StaticCost()(self.program.body)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record."""
+        return {
+            "kind": KIND,
+            "version": VERSION,
+            "program": text_of_program(self.program),
+            "rules": text_of_rules(self.rules),
+            "limits": {"nodes": self.limits.nodes, "iterations": self.limits.iterations},
+            "nodes": self.result_term.nodes,
+            "is_complete": self.result_term.is_complete,
+            "lower_bound": self.result_term.lower_bound,
+            "initial_cost": self.initial_cost,
+            "cost": self.result_term.cost,
+            "term": text_of(self.result_term.term),
+        }
+
+
+def saturate_program(
+    program: TermProgram,
+    rules: Sequence[TermRule],
+    nodes: int = LIMITS.nodes,
+    seconds: float = 30.0,
+) -> SaturationRecord:
+    """Return the cheapest term that an e-graph of at most so many nodes has.
+
+    Raises:
+        InputError: the program is not of arithmetic alone, or no rule is.
+    """
+    used = arithmetic_rules(rules)
+    if not used:
+        raise InputError("saturation: expected rules of Floats without binders, found none")
+    limits = SaturationLimits(nodes=nodes, iterations=LIMITS.iterations)
+    term = saturate_term(program.body, used, limits, seconds)
+    return SaturationRecord(program, used, limits, term)
+
+
+def replay_saturation(record: Mapping[str, Any], where: str = "a record") -> SaturationRecord:
+    """Grow a record's e-graph again, and return what it says.
+
+    Raises:
+        InputError: it is no record, or the term is not there, or costs something else.
+    """
+    if record.get("kind") != KIND or record.get("version") != VERSION:
+        raise InputError(f'{where}: expected a record with "kind": "{KIND}", found another')
+    try:
+        texts = [str(record[name]) for name in ("program", "rules", "term")]
+        numbers = record["limits"]
+        limits = SaturationLimits(
+            nodes=int(numbers["nodes"]), iterations=int(numbers["iterations"])
+        )
+        costs = float(record["initial_cost"]), float(record["cost"])
+        rest = float(record["lower_bound"]), int(record["nodes"]), bool(record["is_complete"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: expected the members of a record, found {error!r}") from None
+    program = parse_program(texts[0], f"{where}: program")
+    rules = arithmetic_rules(parse_rules(texts[1], f"{where}: rules"))
+    check_unknown(rules, f"{where}: rules")
+    names = " ".join(f"({name} : {kind})" for name, kind in program.parameters)
+    last = parse_program(f"(def it {program.result} ({names}) {texts[2]})", f"{where}: term").body
+    if not is_reached(program.body, last, rules, limits):
+        raise InputError(f"{where}: expected the rules to lead to its term; they do not")
+    cost = StaticCost()
+    for said, one in zip(costs, (program.body, last), strict=True):
+        if abs(cost(one) - said) > _CLOSE * max(1.0, said):
+            raise InputError(f"{where}: expected the cost {said}, found {cost(one)}")
+    term = SaturatedTerm(last, cost(last), *rest)
+    return SaturationRecord(program, rules, limits, term)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from polygym.errors import SourceError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
+from polygym.poly.dependences import arrays_without_live_in
 from polygym.poly.evaluation import evaluate_extent
-from polygym.poly.live_in import arrays_without_live_in
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.tc import define
 from tests.c_programs import SMALL_PROGRAMS, small_parameters

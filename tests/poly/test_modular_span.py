@@ -5,8 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.poly.batched_vectors import _PRIME, ModularSpan, batched_null_space, inner_products
-from polygym.poly.integer_vectors import dot, echelon, null_space
+from polygym.poly.integer_vectors import (
+    _PRIME,
+    ModularSpan,
+    batched_null_space,
+    dot,
+    echelon,
+    inner_products,
+    null_space,
+)
 from polygym.poly.spaces import generators
 from polygym.poly.spaces.generators import (
     EnumerationBudget,

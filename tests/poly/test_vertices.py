@@ -9,7 +9,7 @@ import islpy as isl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.poly.vertices import integer_hull_vertices, value_range
+from polygym.poly.evaluation import integer_hull_vertices, value_range
 
 _MOST = 5
 _NAMES = ("i", "j", "k")

@@ -8,13 +8,12 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.rewrite.backtracking import BacktrackingProgress, SearchEnd, Valuation, backtrack
-from polygym.rewrite.domain import Data, TrivialDomain
+from polygym.rewrite.domain import Data, TrivialDomain, type_table
 from polygym.rewrite.egraph import EGraph, StopReason, saturate
 from polygym.rewrite.extraction import extract_optimally
 from polygym.rewrite.rule import parse_rules
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Head, postorder, term
-from polygym.rewrite.type_table import type_table
 from tests.rewrite.languages import Matrices, attention, price, rules
 
 

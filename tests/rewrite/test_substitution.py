@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.rewrite.domain import TrivialDomain
+from polygym.rewrite.domain import TrivialDomain, type_table
 from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, saturate
 from polygym.rewrite.rule import Rule, parse_rules
 from polygym.rewrite.s_expressions import parse_term, term_text
 from polygym.rewrite.substitution import RuleMatch, TermIndex, apply_match, find_matches
 from polygym.rewrite.term import Term, is_variable, postorder, substitute, term, variable_names
-from polygym.rewrite.type_table import type_table
 from tests.rewrite.languages import Matrices, attention, matrix, rules
 from tests.rewrite.oracles import terms
 

@@ -8,9 +8,13 @@ import pytest
 from polygym.rewrite.term import Term, term
 from polygym.search.planning import PlanningLimits
 from polygym.terms.cost import StaticCost
-from polygym.terms.decomposition import search_by_fragments
+from polygym.terms.decomposition import (
+    FragmentCost,
+    TermFragment,
+    fragments_of,
+    search_by_fragments,
+)
 from polygym.terms.derivation import replay_derivation
-from polygym.terms.fragments import FragmentCost, TermFragment, fragments_of
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import free_variables, term_facts, variable
 from polygym.terms.language.parser import parse_program
@@ -19,7 +23,7 @@ from polygym.terms.language.types import FLOAT
 from polygym.terms.language.values import is_close
 from polygym.terms.optimization import optimize_term
 from polygym.terms.rewriter import subterm_at
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.sharing_value import SharingValue, sharing_gains, subterms_by_position
 
 FAR = "(add (mul (exp x) (log y)) (div (sub (exp y) 1.0) (mul 2.0 (log y))))"

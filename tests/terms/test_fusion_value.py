@@ -14,7 +14,7 @@ from polygym.terms.language.printer import text_of
 from polygym.terms.language.values import is_close
 from polygym.terms.library import programs
 from polygym.terms.optimization import optimize_term
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 
 AXPY = next(
     term_program for term_program in programs("linear-algebra") if term_program.name == "axpy"

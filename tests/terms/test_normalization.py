@@ -7,13 +7,13 @@ import pytest
 
 from polygym.search.planning import PlanningLimits
 from polygym.terms.cost import StaticCost
+from polygym.terms.fusion_value import Normalizer
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.program import TermProgram, sizes_in
 from polygym.terms.language.values import is_close
 from polygym.terms.library import programs
-from polygym.terms.normalization import Normalizer
 from polygym.terms.optimization import optimize_term
-from polygym.terms.rules.rule_sets import merge_rules, rules_named
+from polygym.terms.rules.rule_table import merge_rules, rules_named
 
 RULES = merge_rules(
     rules_named(name) for name in ("vectors", "simplification", "gradients", "binding")

@@ -19,10 +19,9 @@ from polygym.terms.language.printer import text_of
 from polygym.terms.language.values import is_close
 from polygym.terms.library import expressions, programs
 from polygym.terms.optimization import SEARCH_METHODS, optimize_term
-from polygym.terms.rewriter import Rewriter
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rewriter import Rewriter, TermSystem
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.sharing_value import SharingValue, shared_cost, sharing_gains
-from polygym.terms.term_system import TermSystem
 
 
 def total(name: str, rules: str, method: str, **more: Any) -> float:

@@ -9,8 +9,7 @@ import pytest
 
 from polygym.rewrite.term import Term, postorder, term
 from polygym.search.planning import PlanningLimits
-from polygym.terms.arithmetic_windows import term_windows
-from polygym.terms.commutativity import CommutativeRewriter, replace_subterm
+from polygym.terms.commutativity import CommutativeRewriter
 from polygym.terms.cost import StaticCost
 from polygym.terms.derivation import replay_derivation
 from polygym.terms.language.interpreter import evaluate, evaluate_term
@@ -19,10 +18,9 @@ from polygym.terms.language.parser import parse_program
 from polygym.terms.language.types import FLOAT
 from polygym.terms.language.values import is_close
 from polygym.terms.optimization import optimize_term
-from polygym.terms.reassociation import reassociate
-from polygym.terms.rewriter import Position, Rewriter, subterm_at
-from polygym.terms.rules.rule_sets import rules_named
-from polygym.terms.rules.rule_table import parse_rules
+from polygym.terms.reassociation import reassociate, term_windows
+from polygym.terms.rewriter import Position, Rewriter, replace_subterm, subterm_at
+from polygym.terms.rules.rule_table import parse_rules, rules_named
 from polygym.terms.rules.rule_types import PatternRule
 from polygym.terms.sharing_value import shared_cost
 

@@ -15,7 +15,7 @@ from polygym.terms.language.types import FLOAT, VectorType
 from polygym.terms.library import expressions, programs
 from polygym.terms.rewriter import Rewriter, subterm_at
 from polygym.terms.rules.random_terms import random_term
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 
 PROGRAMS = [*expressions("test")[:4], *programs("linear-algebra")[:3], *programs("gemm")]
 

@@ -14,7 +14,7 @@ from polygym.terms.language.printer import text_of
 from polygym.terms.language.values import is_close, is_regular
 from polygym.terms.library import combinations, expressions
 from polygym.terms.optimization import optimize_term
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import PatternRule
 from polygym.terms.saturation import bind_shared, saturate_term
 from polygym.terms.sharing_value import shared_cost

@@ -21,16 +21,10 @@ from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.weights import VALUE_FUNCTIONS, value_function_named
 from polygym.terms.optimization import SEARCH_METHODS, VALUE_METHODS, optimize_term
-from polygym.terms.rules.rule_sets import RULE_SETS, merge_rules, rules_named
-from polygym.terms.rules.rule_table import parse_rules
+from polygym.terms.rules.rule_table import RULE_SETS, merge_rules, parse_rules, rules_named
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_rules
-from polygym.terms.saturation_record import (
-    KIND,
-    SaturationRecord,
-    replay_saturation,
-    saturate_program,
-)
+from polygym.terms.saturation import KIND, SaturationRecord, replay_saturation, saturate_program
 
 _HELP = """Rewrite terms by rules into cheaper ones, or follow a derivation again.
 

@@ -29,10 +29,9 @@ from polygym.graphs.rules import load_rule_file, standard_rules
 from polygym.lru_cache import LruCache
 from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
 from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
-from polygym.rewrite.domain import Data
+from polygym.rewrite.domain import Data, TypeTable
 from polygym.rewrite.rule import Rule, check_rule_terms
 from polygym.rewrite.term import Head, Term
-from polygym.rewrite.type_table import TypeTable
 
 COSTS = ("static", "measured")
 DEFAULT_RULES = "default"

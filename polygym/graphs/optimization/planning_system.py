@@ -9,11 +9,10 @@ from collections.abc import Callable, Hashable, Sequence
 
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.rewrite.backtracking import Valuation
-from polygym.rewrite.domain import Data
+from polygym.rewrite.domain import Data, type_table
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Head, Term
-from polygym.rewrite.type_table import type_table
 
 
 class GraphRewriteSystem:

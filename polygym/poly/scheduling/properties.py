@@ -30,6 +30,7 @@ from the original order; they are parallel when nothing is left to order in the 
 All this is defined for any schedule. For a legal one δ ≥ 0 on D_k, so what is carried is satisfied.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -231,3 +232,121 @@ def _coefficient_bits(row: ScheduleRow) -> int:
         abs(value).bit_length() + (value < 0)
         for value in (*row.iterators, *row.parameters, row.constant)
     )
+
+
+_BASE = 0.01
+_LOCALITY = 0.48
+_PARALLELISM = 0.30
+_VECTORS = 0.20
+_EARLINESS = 0.01
+
+_STRIDE_VALUES = {
+    AccessStride.SAME: 1.0,
+    AccessStride.UNIT: 0.8,
+    AccessStride.SHORT: 0.3,
+    AccessStride.FAR: 0.0,
+}
+_VECTORIZABLE_STRIDES = frozenset({AccessStride.SAME, AccessStride.UNIT})
+
+_WEIGHT_PER_LOOP = 10.0
+_LARGEST_PENALTY = 0.1
+_HALF_PENALTY_BITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTerms:
+    """The terms of the static score, each in [0, 1]; the module's docstring defines them."""
+
+    locality: float
+    parallelism: float
+    vectors: float
+    earliness: float
+    simplicity: float
+
+    @property
+    def score(self) -> float:
+        """The score that they add up to, in (0, 1]."""
+        total = (
+            _BASE
+            + _LOCALITY * self.locality
+            + _PARALLELISM * self.parallelism
+            + _VECTORS * self.vectors
+            + _EARLINESS * self.earliness
+        )
+        return min(1.0, total * self.simplicity)  # rounding may leave a little more than 1
+
+
+def static_score(scop: Scop, schedule: Schedule) -> float:
+    """Return the static score of a schedule, in (0, 1]; the same number every time."""
+    return static_terms(scop, schedule).score
+
+
+def static_terms(scop: Scop, schedule: Schedule) -> ScoreTerms:
+    """Return what the static score is made of."""
+    properties = schedule_properties(scop, schedule)
+    weights = [_WEIGHT_PER_LOOP**statement.depth for statement in scop.statements]
+
+    def mean(term: Callable[[StatementProperties], float]) -> float:
+        values = map(term, properties.statements)
+        return sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
+
+    return ScoreTerms(
+        mean(_locality),
+        mean(_parallelism),
+        mean(_vectors),
+        _earliness(properties),
+        _simplicity(properties),
+    )
+
+
+def _locality(statement: StatementProperties) -> float:
+    """Return the mean worth of the accesses; nothing moves in a statement without loops."""
+    return sum(_STRIDE_VALUES[stride] for stride in statement.access_strides) / len(
+        statement.access_strides
+    )
+
+
+def _parallelism(statement: StatementProperties) -> float:
+    """Return 1/2^p for the outermost parallel loop, inside of p others."""
+    if not statement.loops:
+        return 1.0
+    factor = 1.0
+    for loop in statement.loops:
+        if loop.parallel:
+            return factor
+        factor /= 2
+    return 0.0
+
+
+def _vectors(statement: StatementProperties) -> float:
+    """Return 1 if neighbouring iterations of the innermost loop fit a vector, else 0."""
+    if not statement.loops:
+        return 1.0
+    return float(
+        statement.loops[-1].parallel and _VECTORIZABLE_STRIDES.issuperset(statement.access_strides)
+    )
+
+
+def _earliness(properties: ScheduleProperties) -> float:
+    """Return the mean over the dependences of 1/(1 + loops outside of what carries it)."""
+    if not properties.carried:
+        return 1.0
+    loops = {
+        loop.dimension
+        for statement_properties in properties.statements
+        for loop in statement_properties.loops
+        if loop.dimension is not None
+    }
+    total = 0.0
+    for carrier in properties.carried:
+        if carrier is not None:
+            total += 1 / (1 + sum(dimension < carrier for dimension in loops))
+    return total / len(properties.carried)
+
+
+def _simplicity(properties: ScheduleProperties) -> float:
+    """Return 1 without coefficients, falling towards 0.9 as they get more and larger."""
+    bits = sum(
+        statement_properties.coefficient_bits for statement_properties in properties.statements
+    ) / len(properties.statements)
+    return 1 - _LARGEST_PENALTY * bits / (bits + _HALF_PENALTY_BITS)

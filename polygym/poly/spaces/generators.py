@@ -50,8 +50,7 @@ from types import ModuleType
 from typing import Any
 
 from polygym.foreign.libc import SignalHandlers
-from polygym.poly.batched_vectors import ModularSpan
-from polygym.poly.integer_vectors import Vector
+from polygym.poly.integer_vectors import ModularSpan, Vector
 
 _import_lock = threading.Lock()
 

@@ -23,9 +23,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from polygym.poly.integer_vectors import Vector, primitive
-from polygym.poly.spaces.cone import Cone
+from polygym.poly.spaces.cone import Cone, LinearProgram, Numbers
 from polygym.poly.spaces.generators import RationalPoint
-from polygym.poly.spaces.relative_interior import LinearProgram, Numbers
 
 _LARGEST_DENOMINATOR = 10_000
 _LARGEST_PRIME_BELOW_2_31 = 2_147_483_647

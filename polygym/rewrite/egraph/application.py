@@ -12,13 +12,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from polygym.rewrite.applicability import RuleApplicability, built_parts, is_computed_literal
+from polygym.rewrite.applicability import MatchJoin, RuleApplicability, built_parts, rule_join
+from polygym.rewrite.domain import TypeTable
 from polygym.rewrite.egraph.egraph import EGraph, EGraphFullError
 from polygym.rewrite.egraph.matching import EGraphMatch
-from polygym.rewrite.match_joins import MatchJoin, rule_join
-from polygym.rewrite.rule import Rule
+from polygym.rewrite.rule import Rule, is_computed_literal
 from polygym.rewrite.term import Term, is_variable, postorder
-from polygym.rewrite.type_table import TypeTable
 
 
 class RuleProgram:
@@ -59,14 +58,6 @@ class RuleProgram:
             exec(compile(text, f"<rule {self.rule.name}>", "exec"), names)
             self._apply = names["apply"]
         return self._apply(graph, rows, first)
-
-
-def rule_program(rule: Rule, types: TypeTable) -> RuleProgram:
-    """Return a rule compiled, made once for a domain."""
-    program = types.programs.get(rule)
-    if not isinstance(program, RuleProgram):
-        program = types.programs[rule] = RuleProgram(rule, types)
-    return program
 
 
 def _build_code(

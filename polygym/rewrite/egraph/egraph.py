@@ -27,11 +27,11 @@ matching nor chosen by extraction. *Original* nodes are those of terms that were
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 
-from polygym.rewrite.domain import Data, Domain, Inadmissible
+from polygym.rewrite.domain import REFUSED, Data, Domain, Inadmissible, TypeTable, type_table
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, postorder
-from polygym.rewrite.type_table import REFUSED, TypeTable, type_table
 
 _STATE_DEAD, _STATE_BLACKLISTED, _STATE_LIVE = 2, 1, 0
 
@@ -282,24 +282,12 @@ class EGraph:
 
     def copy(self) -> EGraph:
         """Return an e-graph of its own that is like this one; what the domain said is shared."""
-        other = EGraph(self.types)
-        other.keys = self.keys[:]
-        other.parents = self.parents[:]
-        other.table = self.table.copy()
-        other.numbers = self.numbers[:]
+        other = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict | bytearray):
+                setattr(other, name, value.copy())
         other.members = {name: nodes[:] for name, nodes in self.members.items()}
-        other.states = self.states[:]
-        other.originals = self.originals[:]
-        other.touched = self.touched[:]
-        other.tick = self.tick
-        other.searched = self.searched.copy()
-        other.limit = self.limit
-        other.node_count = self.node_count
-        other.changes = self.changes
-        other.cut_at = self.cut_at
         other._uses = [uses[:] for uses in self._uses]
-        other._to_repair = self._to_repair[:]
-        other._to_infer = self._to_infer[:]
         return other
 
     def _made(self, key: tuple[int, ...]) -> int:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from polygym.errors import InputError
+from polygym.rewrite.domain import TypeTable
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.term import Term, is_variable, postorder, variable_names
-from polygym.rewrite.type_table import TypeTable
 
 EGraphMatch: TypeAlias = tuple[int, ...]
 

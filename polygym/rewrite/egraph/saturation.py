@@ -26,7 +26,7 @@ from itertools import islice
 
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
-from polygym.rewrite.egraph.application import RuleProgram, rule_program
+from polygym.rewrite.egraph.application import RuleProgram
 from polygym.rewrite.egraph.cycles import (
     CycleFilter,
     Descendants,
@@ -38,7 +38,6 @@ from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.egraph.matching import EGraphMatch, EGraphPattern, OperatorIndex
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term
-from polygym.rewrite.type_table import TypeTable
 
 _CHUNK_SIZE = 2048
 
@@ -158,7 +157,7 @@ def run_iteration(
     graph.rebuild()
     blacklisted = 0 if cycles is CycleFilter.NONE else break_cycles(graph)
     before = graph.changes
-    programs = [rule_program(rule, graph.types) for rule in rules]
+    programs = [graph.types.compiled(RuleProgram, rule) for rule in rules]
     applied: dict[str, int] = {}
     stop: StopReason | None = None
     for is_multiple in (True, False):
@@ -201,7 +200,9 @@ class _RuleGroupRun:
             since = graph.searched.get(program.rule, 0)
             key = (program.join.patterns[0], since)
             if key not in matches:
-                matches[key] = _pattern(key[0], graph.types).matches(self._index, since)
+                matches[key] = graph.types.compiled(EGraphPattern, key[0]).matches(
+                    self._index, since
+                )
             work.append((program, matches[key]))
         for program, rows in work:
             stop = self._apply(
@@ -221,7 +222,8 @@ class _RuleGroupRun:
                 if self._is_late():
                     return StopReason.TIME
                 if pattern not in matches:
-                    matches[pattern] = _pattern(pattern, graph.types).matches(self._index)
+                    finder = graph.types.compiled(EGraphPattern, pattern)
+                    matches[pattern] = finder.matches(self._index)
         closes: Callable[[RuleProgram, EGraphMatch], bool] | None = None
         if self._cycles is CycleFilter.VANILLA:
             closes = partial(would_close_cycle, is_reachable=reachability(graph))
@@ -275,10 +277,3 @@ class _RuleGroupRun:
 
     def _is_late(self) -> bool:
         return time.perf_counter() >= self._deadline
-
-
-def _pattern(source: Term, types: TypeTable) -> EGraphPattern:
-    pattern = types.programs.get(source)
-    if not isinstance(pattern, EGraphPattern):
-        pattern = types.programs[source] = EGraphPattern(source, types)
-    return pattern

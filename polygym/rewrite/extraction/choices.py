@@ -9,8 +9,10 @@ Left out, without a loss for the cheapest term:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from heapq import heapify, heappop, heappush
 
 from polygym.rewrite.egraph.egraph import EGraph
 
@@ -165,3 +167,75 @@ def _undominated_nodes(
         if not any(other <= needs for _, other in kept):
             kept.append((node, needs))
     return sorted(kept, key=lambda row: row[0])
+
+
+class CostAggregation(Enum):
+    """What becomes of the classes that a node needs."""
+
+    SUM = "sum"
+    DEAREST = "dearest"
+
+
+class ClassUses:
+    """Who belongs to which class and who needs it: what passes over a choice have in common."""
+
+    def __init__(self, choices: ExtractionChoices) -> None:
+        """Look through the choices once."""
+        self.choices = choices
+        self.owners = [0] * len(choices.costs)
+        """Node: its class."""
+        for name, nodes in enumerate(choices.members):
+            for node in nodes:
+                self.owners[node] = name
+        self.users: list[list[int]] = [[] for _ in choices.members]
+        """Class: the nodes that need it."""
+        for node, needs in enumerate(choices.children):
+            for child in needs:
+                self.users[child].append(node)
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedCosts:
+    """What came out."""
+
+    values: list[float]
+    """Class: its value, infinite for those that nothing settles."""
+    nodes: list[int]
+    """Class: the node that it was settled by, -1 if none."""
+    last: list[int]
+    """Node: the dearest class that it needs, -1 if it needs none or one that was not settled."""
+
+
+def derive_costs(
+    needing: ClassUses, costs: Sequence[float], value: CostAggregation
+) -> DerivedCosts:
+    """Return the values of all classes under costs of nodes."""
+    children, owners, users = needing.choices.children, needing.owners, needing.users
+    waiting = [len(needs) for needs in children]
+    values = [math.inf] * len(users)
+    chosen = [-1] * len(users)
+    last = [-1] * len(children)
+    is_sum = value is CostAggregation.SUM
+    heap = [(costs[node], node) for node, count in enumerate(waiting) if not count]
+    heapify(heap)
+    while heap:
+        least, node = heappop(heap)
+        name = owners[node]
+        if chosen[name] >= 0:
+            continue
+        chosen[name], values[name] = node, least
+        for user in users[name]:
+            waiting[user] -= 1
+            if not waiting[user]:  # the class that came last is the dearest
+                last[user] = name
+                below = sum([values[child] for child in children[user]]) if is_sum else least
+                heappush(heap, (costs[user] + below, user))
+    return DerivedCosts(values, chosen, last)
+
+
+def cost_lower_bound(choices: ExtractionChoices) -> float:
+    """Return what the root costs at least."""
+    if not choices.members:
+        return 0.0
+    least = derive_costs(ClassUses(choices), choices.costs, CostAggregation.DEAREST).values[0]
+    return 0.0 if least == math.inf else least

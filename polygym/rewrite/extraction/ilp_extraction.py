@@ -9,25 +9,29 @@ leaves over is theirs.
 
 import math
 import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from polygym.errors import InputError
 from polygym.rewrite.egraph.egraph import EGraph
-from polygym.rewrite.extraction.choices import ExtractionChoices, extraction_choices
+from polygym.rewrite.extraction.choices import (
+    ExtractionChoices,
+    cost_lower_bound,
+    extraction_choices,
+)
 from polygym.rewrite.extraction.costs import (
     NO_TERM,
     CostFunction,
     Extraction,
     ExtractionStatus,
+    cheapest_trees,
     extracted_term,
     node_costs,
 )
-from polygym.rewrite.extraction.derivation_costs import cost_lower_bound
 from polygym.rewrite.extraction.extraction_program import CycleConstraints
-from polygym.rewrite.extraction.greedy_extraction import cheapest_trees
-from polygym.rewrite.extraction.independent_parts import independent_parts
 from polygym.rewrite.extraction.part_search import COST_TOLERANCE, PartResult, search_part
-from polygym.rewrite.extraction.reduction import reduce_choices
+from polygym.rewrite.extraction.reduction import ClassOption, ReducedChoices, reduce_choices
 
 _TIME_SHARE = 0.25
 """How much of the time goes into making the choice smaller, at most."""
@@ -109,3 +113,88 @@ def _search_parts(
     owners = {node: name for name, nodes in enumerate(choices.members) for node in nodes}
     chosen = {owners[node]: node for node in taken}
     return PartResult(chosen, math.fsum(bounds), is_optimal, cuts)
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentPart:
+    """Classes that belong together, under a root that needs all of their roots."""
+
+    choices: ExtractionChoices
+    nodes_taken: tuple[tuple[int, ...], ...]
+    """Node: the nodes of the whole choice that are taken with it."""
+
+
+def independent_parts(problem: ReducedChoices) -> list[IndependentPart]:
+    """Return the parts, the smallest first."""
+    names = {name: name for name in problem.options}
+
+    def find(name: int) -> int:
+        while names[name] != name:
+            names[name] = name = names[names[name]]
+        return name
+
+    for name, options in problem.options.items():
+        for option in options:
+            for child in option.needs:
+                names[find(child)] = find(name)
+    shapes = _isomorphism_classes(problem.options)
+    roots: dict[int, list[int]] = {}
+    for root in sorted(problem.roots):
+        roots.setdefault(find(root), []).append(root)
+    parts = [_make_part(problem.options, shapes, tops) for tops in roots.values()]
+    return sorted(parts, key=lambda part: len(part.nodes_taken))
+
+
+def _isomorphism_classes(options: Mapping[int, tuple[ClassOption, ...]]) -> dict[int, int]:
+    """Return a number for each class that is the same for those with the same below them."""
+    shapes: dict[int, int] = {}
+    for name, class_options in options.items():
+        rows = [
+            (option.cost, tuple(sorted(shapes.get(child, 0) for child in option.needs)))
+            for option in class_options
+        ]
+        shapes[name] = hash(tuple(sorted(rows)))
+    return shapes
+
+
+def _make_part(
+    options: Mapping[int, tuple[ClassOption, ...]], shapes: Mapping[int, int], roots: list[int]
+) -> IndependentPart:
+    """Return the part of some roots, its classes numbered as they are come to."""
+    numbers: dict[int, int] = {}
+    order: list[int] = []
+
+    def numbered(needs: Iterable[int]) -> tuple[int, ...]:
+        for child in sorted(needs, key=lambda one: (shapes[one], one)):
+            if child not in numbers:
+                order.append(child)
+                numbers[child] = len(order)
+        return tuple(sorted(numbers[child] for child in needs))
+
+    costs: list[float] = [0.0]
+    children = [numbered(roots)]
+    members: list[tuple[int, ...]] = [(0,)]
+    taken: list[tuple[int, ...]] = [()]
+    for name in order:  # which grows
+        class_options = sorted(
+            options[name],
+            key=lambda class_option: (
+                class_option.cost,
+                sorted(shapes[child] for child in class_option.needs),
+                class_option.nodes,
+            ),
+        )
+        members.append(tuple(range(len(costs), len(costs) + len(class_options))))
+        for option in class_options:
+            costs.append(option.cost)
+            children.append(numbered(option.needs))
+            taken.append(option.nodes)
+    choices = ExtractionChoices(
+        tuple(range(len(costs))),
+        tuple(costs),
+        tuple(children),
+        tuple(members),
+        tuple(range(len(members))),
+        {},
+    )
+    return IndependentPart(choices, tuple(taken))

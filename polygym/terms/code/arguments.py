@@ -14,17 +14,8 @@ import numpy as np
 from polygym.errors import InputError
 from polygym.programs.dtypes import DTYPES
 from polygym.terms.code.c_values import C_TYPES, CArray
+from polygym.terms.language import types
 from polygym.terms.language.program import TermProgram
-from polygym.terms.language.types import (
-    BOOL,
-    FLOAT,
-    INTEGER,
-    BaseType,
-    TupleType,
-    Type,
-    VectorSize,
-    VectorType,
-)
 
 
 def bind_arguments(
@@ -43,7 +34,7 @@ def bind_arguments(
     for name, kind in program.parameters:
         if name not in values:
             raise InputError(f"{program.name}: expected a value of {name}, found none")
-        if kind == INTEGER:
+        if kind == types.INTEGER:
             _agree(program, sizes, name, _integer(f"{program.name}: {name}", values[name]))
             continue
         arrays[name] = flatten_value(f"{program.name}: {name}", values[name], kind)
@@ -71,17 +62,17 @@ def resolve_sizes(
     return replace(program, parameters=tuple(parameters))
 
 
-def _numbered(kind: Type, left: list[int], depth: int) -> Type:
+def _numbered(kind: types.Type, left: list[int], depth: int) -> types.Type:
     match kind:
-        case VectorType(inner, size):
+        case types.VectorType(inner, size):
             parts = _parts(kind)
             result = left[depth - 1]
             changed = _numbered(inner, left, depth + 1)
             if depth == 1:
                 del left[: sum(len(sizes) for _, sizes in parts)]
-            return VectorType(changed, result if size is None else size)
-        case TupleType(parts_of):
-            return TupleType(tuple(_numbered(part, left, depth) for part in parts_of))
+            return types.VectorType(changed, result if size is None else size)
+        case types.TupleType(parts_of):
+            return types.TupleType(tuple(_numbered(part, left, depth) for part in parts_of))
         case _:
             return kind
 
@@ -100,24 +91,25 @@ def _integer(place: str, value: Any) -> int:
 
 
 def _parts(
-    kind: Type, sizes: tuple[VectorSize, ...] = ()
-) -> list[tuple[BaseType, tuple[VectorSize, ...]]]:
+    kind: types.Type, sizes: tuple[types.VectorSize, ...] = ()
+) -> list[tuple[types.BaseType, tuple[types.VectorSize, ...]]]:
     """Return the arrays of a type: of what, and their sizes."""
     match kind:
-        case VectorType(inner, size):
+        case types.VectorType(inner, size):
             return _parts(inner, (*sizes, size))
-        case TupleType(parts):
+        case types.TupleType(parts):
             return [base_types for part in parts for base_types in _parts(part, sizes)]
-        case BaseType():
+        case types.BaseType():
             return [(kind, sizes)]
         case _:
             raise InputError(f"a program that is compiled: expected data, found {kind}")
 
 
-def flatten_value(place: str, value: Any, kind: Type) -> list[np.ndarray[Any, Any]]:
+def flatten_value(place: str, value: Any, kind: types.Type) -> list[np.ndarray[Any, Any]]:
     """Return the arrays of a value.
 
-    >>> flatten_value("v", [(1.0, 2), (3.0, 4)], VectorType(TupleType((FLOAT, INTEGER))))
+    >>> pair = types.TupleType((types.FLOAT, types.INTEGER))
+    >>> flatten_value("v", [(1.0, 2), (3.0, 4)], types.VectorType(pair))
     [array([1., 3.]), array([2, 4])]
     """
     return [
@@ -126,15 +118,17 @@ def flatten_value(place: str, value: Any, kind: Type) -> list[np.ndarray[Any, An
     ]
 
 
-def _columns(place: str, value: Any, kind: Type) -> list[Any]:
+def _columns(place: str, value: Any, kind: types.Type) -> list[Any]:
     """Return a value's parts, nested lists or arrays, without tuples."""
     match kind:
-        case TupleType(parts):
+        case types.TupleType(parts):
             if not isinstance(value, tuple | list) or len(value) != len(parts):
                 raise InputError(f"{place}: expected {len(parts)} parts, found {_short(value)}")
             pairs = zip(value, parts, strict=True)
             return [column for part, its in pairs for column in _columns(place, part, its)]
-        case VectorType(inner) if len(_parts(inner)) > 1 or isinstance(inner, TupleType):
+        case types.VectorType(inner) if len(_parts(inner)) > 1 or isinstance(
+            inner, types.TupleType
+        ):
             count = len(_parts(inner))
             if isinstance(value, tuple):  # of arrays
                 return _columns(place, value, _spread(kind))
@@ -149,21 +143,23 @@ def _columns(place: str, value: Any, kind: Type) -> list[Any]:
             return [value]
 
 
-def _spread(kind: Type) -> Type:
+def _spread(kind: types.Type) -> types.Type:
     """Return the type in which a vector of tuples is a tuple of vectors."""
     match kind:
-        case VectorType(inner, size):
+        case types.VectorType(inner, size):
             below = _spread(inner)
-            if isinstance(below, TupleType):
-                return TupleType(tuple(_spread(VectorType(part, size)) for part in below.parts))
-            return VectorType(below, size)
-        case TupleType(parts):
-            return TupleType(tuple(map(_spread, parts)))
+            if isinstance(below, types.TupleType):
+                return types.TupleType(
+                    tuple(_spread(types.VectorType(part, size)) for part in below.parts)
+                )
+            return types.VectorType(below, size)
+        case types.TupleType(parts):
+            return types.TupleType(tuple(map(_spread, parts)))
         case _:
             return kind
 
 
-def _array(place: str, value: Any, base: BaseType, rank: int) -> np.ndarray[Any, Any]:
+def _array(place: str, value: Any, base: types.BaseType, rank: int) -> np.ndarray[Any, Any]:
     dtype = DTYPES[C_TYPES[base]]
     try:
         array = np.asarray(value)
@@ -171,7 +167,7 @@ def _array(place: str, value: Any, base: BaseType, rank: int) -> np.ndarray[Any,
         raise InputError(f"{place}: {error}") from None
     if array.size == 0 and array.ndim == rank:
         array = array.astype(dtype)
-    fits = {FLOAT: "fiu", INTEGER: "iu", BOOL: "b"}[base]
+    fits = {types.FLOAT: "fiu", types.INTEGER: "iu", types.BOOL: "b"}[base]
     if array.dtype.kind not in fits or array.ndim != rank:
         raise InputError(
             f"{place}: expected {rank} dimension(s) of {base}, found {array.ndim} of {array.dtype}"
@@ -197,19 +193,19 @@ def result_of(shape: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
     return made(shape)
 
 
-def to_interpreter_value(found: Any, kind: Type) -> Any:
+def to_interpreter_value(found: Any, kind: types.Type) -> Any:
     """Return a result as the interpreter would: vectors as lists, tuples within them.
 
-    >>> kind = VectorType(TupleType((FLOAT, INTEGER)))
+    >>> kind = types.VectorType(types.TupleType((types.FLOAT, types.INTEGER)))
     >>> to_interpreter_value((np.array([1.0]), np.array([2])), kind)
     [(1.0, 2)]
     """
     match kind:
-        case TupleType(parts):
+        case types.TupleType(parts):
             return tuple(
                 to_interpreter_value(one, part) for one, part in zip(found, parts, strict=True)
             )
-        case VectorType(inner):
+        case types.VectorType(inner):
             count = _first(found).shape[0]
             return [to_interpreter_value(_row(found, at), inner) for at in range(count)]
         case _:

@@ -8,27 +8,20 @@ leaf. All sizes are numbers: code is made for the sizes of its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from polygym.errors import InputError
 from polygym.ir.types import ScalarType
-from polygym.rewrite.term import Term
-from polygym.terms.language.types import (
-    BOOL,
-    FLOAT,
-    INTEGER,
-    BaseType,
-    TupleType,
-    Type,
-    VectorSize,
-    VectorType,
-)
+from polygym.terms.language import types
+from polygym.terms.language.program import TermProgram
+from polygym.terms.language.values import Closure
 
 C_TYPES = {
-    FLOAT: ScalarType.DOUBLE,
-    INTEGER: ScalarType.LONG,
-    BOOL: ScalarType.BOOL,
+    types.FLOAT: ScalarType.DOUBLE,
+    types.INTEGER: ScalarType.LONG,
+    types.BOOL: ScalarType.BOOL,
 }
 """The types of C that numbers and truth values have."""
 
@@ -43,7 +36,7 @@ class CScalar:
     """
 
     text: str
-    kind: BaseType
+    kind: types.BaseType
     known_value: int | bool | None = None
     is_affine: bool = False
     weight: int = 1
@@ -62,7 +55,7 @@ class CArray:
     name: str
     subscripts: tuple[str, ...]
     extents: tuple[int, ...]
-    kind: BaseType
+    kind: types.BaseType
 
     @property
     def text(self) -> str:
@@ -79,29 +72,8 @@ class CArray:
         return CArray(self.name, (*self.subscripts, *subscripts), self.extents[count:], self.kind)
 
 
-ValueScope: TypeAlias = "tuple[Any, Any] | None"
-"""The values of the binders around a term, the innermost first, as nested pairs."""
-
-
-def look_up(scope: ValueScope, index: int) -> Any:
-    """Return the value of the binder ``index`` steps out."""
-    for _ in range(index):
-        assert scope is not None
-        scope = scope[1]
-    assert scope is not None
-    return scope[0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CClosure:
-    """A function: the body, and what its binders are where it stands."""
-
-    body: Term
-    scope: ValueScope = field(repr=False)
-
-
 CData: TypeAlias = "CScalar | CArray | tuple[Any, ...]"
-CValue: TypeAlias = "CScalar | CArray | tuple[Any, ...] | CClosure"
+CValue: TypeAlias = "CScalar | CArray | tuple[Any, ...] | Closure"
 
 
 def leaves(value: CValue) -> Iterator[CArray | CScalar]:
@@ -109,7 +81,7 @@ def leaves(value: CValue) -> Iterator[CArray | CScalar]:
     if isinstance(value, tuple):
         for one in value:
             yield from leaves(one)
-    elif not isinstance(value, CClosure):
+    elif not isinstance(value, Closure):
         yield value
 
 
@@ -138,9 +110,9 @@ def literal(value: float | bool) -> CScalar:
     ('(-2)', '0.1', '(-1.0 / 0.0)')
     """
     if isinstance(value, bool):
-        return CScalar(str(int(value)), BOOL, known_value=value, is_affine=True)
+        return CScalar(str(int(value)), types.BOOL, known_value=value, is_affine=True)
     if isinstance(value, int):
-        return CScalar(_whole(value), INTEGER, known_value=value, is_affine=True)
+        return CScalar(_whole(value), types.INTEGER, known_value=value, is_affine=True)
     text = repr(value)
     if value != value:
         text = "(0.0 / 0.0)"
@@ -148,7 +120,7 @@ def literal(value: float | bool) -> CScalar:
         text = f"({'-' if value < 0 else ''}1.0 / 0.0)"
     elif text.startswith("-"):
         text = f"({text})"
-    return CScalar(text, FLOAT)
+    return CScalar(text, types.FLOAT)
 
 
 def _whole(value: int) -> str:
@@ -157,30 +129,71 @@ def _whole(value: int) -> str:
     return str(value) if value >= 0 else f"({value})"
 
 
-def sizes_of(kind: Type) -> list[VectorSize]:
-    """Return the sizes of all vectors in a type, in the order that :func:`value_outline` wants."""
-    match kind:
-        case VectorType(inner, size):
-            return [size, *sizes_of(inner)]
-        case TupleType(parts):
-            return [size for part in parts for size in sizes_of(part)]
-        case _:
-            return []
-
-
-def value_outline(kind: Type, sizes: Sequence[int], name: str = "") -> Any:
+def value_outline(kind: types.Type, sizes: Sequence[int], name: str = "") -> Any:
     """Return a value of a type whose vectors have the given sizes, in the order of the type."""
     left = list(sizes)
 
-    def made(one: Type, extents: tuple[int, ...]) -> Any:
+    def made(one: types.Type, extents: tuple[int, ...]) -> Any:
         match one:
-            case VectorType(inner):
+            case types.VectorType(inner):
                 return made(inner, (*extents, left.pop(0)))
-            case TupleType(parts):
+            case types.TupleType(parts):
                 return tuple(made(part, extents) for part in parts)
-            case BaseType():
+            case types.BaseType():
                 return CArray(name, (), extents, one)
             case _:
                 raise AssertionError("functions are no data")
 
     return made(kind, ())
+
+
+@dataclass(frozen=True, slots=True)
+class TermCode:
+    """A function in C: its text, its arguments, and which of them are written to.
+
+    ``inputs`` are the arguments that are read, in the order of the program's parameters, a vector
+    of tuples being several; ``results`` those that are written; ``outline`` says how these make up
+    the program's value.
+    """
+
+    name: str
+    text: str
+    inputs: tuple[CArray, ...]
+    results: tuple[CArray, ...]
+    outline: Any
+
+
+def integer_value(program: TermProgram, name: str, sizes: Mapping[str, int]) -> int:
+    """Return the value of an Integer by its name."""
+    if name not in sizes:
+        raise InputError(f"{program.name}: expected a value of {name}, found none")
+    return sizes[name]
+
+
+def size_value(program: TermProgram, size: types.VectorSize, sizes: Mapping[str, int]) -> int:
+    """Return the size of a vector, which must have elements."""
+    if size is None:
+        raise InputError(
+            f"{program.name}: expected a name or a number as the size of a vector, found _"
+        )
+    result = size if isinstance(size, int) else integer_value(program, size, sizes)
+    if result < 1:
+        raise InputError(f"{program.name}: expected a size of 1 or more, found {size} = {result}")
+    return result
+
+
+def as_argument(one: CArray) -> CArray:
+    """Return how an input is handed over: Floats by value, other scalars as data in memory."""
+    return one if one.kind == types.FLOAT else box_scalar(one)
+
+
+def box_scalar(one: CArray | CScalar) -> CArray:
+    """Return a scalar as an array of one element, which a function can write to."""
+    extents = one.extents if isinstance(one, CArray) else ()
+    return CArray("", (), extents or (1,), one.kind)
+
+
+def unbox_array(made: CArray, shape: CArray | CScalar) -> CArray:
+    """Return the element of such an array where a scalar is meant."""
+    is_scalar = isinstance(shape, CScalar) or not shape.extents
+    return made.at("0") if is_scalar and made.extents else made

@@ -20,8 +20,8 @@ from polygym.errors import InputError
 from polygym.lru_cache import LruCache
 from polygym.tc.kernel import CompiledKernel
 from polygym.terms.code.arguments import bind_arguments, resolve_sizes, result_of
+from polygym.terms.code.c_values import TermCode
 from polygym.terms.code.emitter import emit_code
-from polygym.terms.code.interface import TermCode
 from polygym.terms.code.kernel_build import CodeOptions, build_kernel
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.program import TermProgram

@@ -29,30 +29,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polygym.rewrite.term import Term
-from polygym.terms.code.c_values import (
-    CArray,
-    CClosure,
-    CScalar,
-    ValueScope,
-    element,
-    extent,
-    literal,
-    look_up,
-    map_leaves,
-    sizes_of,
-    value_outline,
-)
-from polygym.terms.code.interface import (
-    TermCode,
-    as_argument,
-    box_scalar,
-    integer_value,
-    size_value,
-    unbox_array,
-)
-from polygym.terms.code.scalars import apply_operator, is_scalar_operator
-from polygym.terms.code.shapes import ShapeInference, unsupported_error
-from polygym.terms.code.statement_writer import (
+from polygym.terms.code import c_values
+from polygym.terms.code.function_writer import (
     StatementWriter,
     extents_of,
     is_all_numbers,
@@ -61,10 +39,13 @@ from polygym.terms.code.statement_writer import (
     parenthesize,
     read_place,
 )
+from polygym.terms.code.scalars import apply_operator, is_scalar_operator
+from polygym.terms.code.shapes import ShapeInference
 from polygym.terms.language.nodes import FALSE, TRUE, binds, index_of, is_lam, name_of, term_facts
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
-from polygym.terms.language.types import FLOAT, INTEGER, BaseType, FunctionType
+from polygym.terms.language.types import FLOAT, INTEGER, BaseType, FunctionType, sizes_of
+from polygym.terms.language.values import Closure, ValueScope, look_up
 
 _DEEPEST, _LARGEST = 24, 400
 """Expressions that are deeper, or have more operators, are several statements."""
@@ -73,7 +54,7 @@ _REPEATED = 48
 """So many operators may be written again to spare an array."""
 
 
-def emit_code(program: TermProgram, sizes: Mapping[str, int]) -> TermCode:
+def emit_code(program: TermProgram, sizes: Mapping[str, int]) -> c_values.TermCode:
     """Return the C function of a program for values of its sizes and other Integers, by name.
 
     Raises:
@@ -85,10 +66,10 @@ def emit_code(program: TermProgram, sizes: Mapping[str, int]) -> TermCode:
 class _ResultSlot:
     """A place that the first sum of an expression may use, since it is written only afterwards."""
 
-    def __init__(self, place: CArray | None) -> None:
+    def __init__(self, place: c_values.CArray | None) -> None:
         self.place = place
 
-    def taken(self) -> CArray | None:
+    def taken(self) -> c_values.CArray | None:
         array, self.place = self.place, None
         return array
 
@@ -100,30 +81,36 @@ class _CodeEmitter:
         inputs: dict[str, Any] = {}
         for name, kind in program.inputs:
             if kind == INTEGER:
-                inputs[name] = literal(integer_value(program, name, sizes))
+                inputs[name] = c_values.literal(c_values.integer_value(program, name, sizes))
                 continue
-            shape = value_outline(
-                kind, [size_value(program, vector_size, sizes) for vector_size in sizes_of(kind)]
+            shape = c_values.value_outline(
+                kind,
+                [
+                    c_values.size_value(program, vector_size, sizes)
+                    for vector_size in sizes_of(kind)
+                ],
             )
-            made = self._text.writer.argument(name, map_leaves(as_argument, shape))
-            inputs[name] = map_leaves(unbox_array, made, shape)
+            made = self._text.argument(name, c_values.map_leaves(c_values.as_argument, shape))
+            inputs[name] = c_values.map_leaves(c_values.unbox_array, made, shape)
         self._inputs = inputs
         self._shapes = ShapeInference(program, inputs)
 
-    def code(self) -> TermCode:
+    def code(self) -> c_values.TermCode:
         """Return the whole function."""
-        inputs = tuple(self._text.writer.arguments)
+        inputs = tuple(self._text.arguments)
         shape = self._shapes.shape_of(self._program.body, None)
         if any(0 in one for one in extents_of(shape)):
-            raise unsupported_error(
-                self._program, self._program.body, "a result with elements", "none"
+            raise self._shapes.error(self._program.body, "a result with elements", "none")
+        result = self._text.argument("result", c_values.map_leaves(c_values.box_scalar, shape))
+        run_trampoline(
+            self._into(
+                self._program.body, None, c_values.map_leaves(c_values.unbox_array, result, shape)
             )
-        result = self._text.writer.argument("result", map_leaves(box_scalar, shape))
-        run_trampoline(self._into(self._program.body, None, map_leaves(unbox_array, result, shape)))
-        self._text.writer.lines[:0] = self._text.start
-        name = self._text.writer.name(self._program.name)
-        results = tuple(self._text.writer.arguments[len(inputs) :])
-        return TermCode(name, self._text.writer.text(name), inputs, results, shape)
+        )
+        self._text.lines[:0] = self._text.start
+        name = self._text.name(self._program.name)
+        results = tuple(self._text.arguments[len(inputs) :])
+        return c_values.TermCode(name, self._text.text(name), inputs, results, shape)
 
     # What writes a value to a place.
 
@@ -132,118 +119,106 @@ class _CodeEmitter:
         if head == "let":
             bound = yield self._bound(children[0], children[1], scope)
             yield self._into(children[1], (bound, scope), place)
-            return None
-        if head == "apply":
+        elif head == "apply":
             body, inner = yield self._applied(one, scope)
             yield self._into(body, inner, place)
-            return None
-        if head == "if":
+        elif head == "if":
             yield self._choice_into(one, scope, place)
-            return None
-        if head == "tuple":
+        elif head == "tuple":
             for child, part in zip(children, place, strict=True):
                 yield self._into(child, scope, part)
-            return None
-        if head in ("build", "constVec", "deltaVec"):
+        elif head in ("build", "constVec", "deltaVec"):
             yield self._vector_into(one, scope, place)
-            return None
-        if head in ("sumbuild", "sum"):
+        elif head in ("sumbuild", "sum"):
             yield self._sum_into(one, scope, place)
-            return None
-        if isinstance(place, CArray) and not place.extents:
+        elif isinstance(place, c_values.CArray) and not place.extents:
             value = yield self._scalar(one, scope, _ResultSlot(place))
             self._text.assign(place, value)
-            return None
-        if head in ("add", "sub", "mul", "neg"):
+        elif head in ("add", "sub", "mul", "neg"):
             yield self._by_parts_into(one, scope, place)
-            return None
-        self._text.copy((yield self._value(one, scope)), place)
-        return None
+        else:
+            self._text.copy((yield self._value(one, scope)), place)
 
     def _choice_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         condition, first, second = one.children
-        if isinstance(place, CArray) and not place.extents:
+        if isinstance(place, c_values.CArray) and not place.extents:
             self._text.assign(place, (yield self._scalar(one, scope, _ResultSlot(place))))
             return None
         chosen = self._text.condition((yield self._scalar(condition, scope)))
         if chosen.known_value is not None:
             yield self._into(first if chosen.known_value else second, scope, place)
             return None
-        self._text.writer.line(f"if {parenthesize(chosen.text)} {{")
+        self._text.line(f"if {parenthesize(chosen.text)} {{")
         yield self._into(first, scope, place)
-        self._text.writer.line("} else {")
+        self._text.line("} else {")
         yield self._into(second, scope, place)
-        self._text.writer.line("}")
-        return None
+        self._text.line("}")
 
     def _vector_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         count = self._shapes.known(one.children[0], scope, one)
-        if count != extent(place):
-            raise unsupported_error(
-                self._program, one, f"a vector of {extent(place)} elements as elsewhere", count
+        if count != c_values.extent(place):
+            raise self._shapes.error(
+                one, f"a vector of {c_values.extent(place)} elements as elsewhere", count
             )
         if one.head == "build":
             function = yield self._value(one.children[1], scope)
-            with self._text.writer.loop(count) as counter:
+            with self._text.loop(count) as counter:
                 inner = (loop_counter(counter), function.scope)
-                yield self._into(function.body, inner, element(place, counter))
+                yield self._into(function.body, inner, c_values.element(place, counter))
             return None
         value = yield self._value(one.children[-1], scope)
-        if isinstance(value, CScalar):
+        if isinstance(value, c_values.CScalar):
             value = self._text.make_simple(value, "value")
         if one.head == "constVec":
-            with self._text.writer.loop(count) as counter:
-                self._text.copy(value, element(place, counter))
+            with self._text.loop(count) as counter:
+                self._text.copy(value, c_values.element(place, counter))
             return None
         where = yield self._scalar(one.children[1], scope)
         self._text.clear(place)
         if where.is_affine:
-            self._text.copy(value, element(place, where.text))
+            self._text.copy(value, c_values.element(place, where.text))
             return None
         chosen = self._text.checked_subscript(where, count)
-        with self._text.writer.loop(count) as counter:
-            self._text.writer.line(f"if ({counter} == {chosen.text}) {{")
-            self._text.copy(value, element(place, counter))
-            self._text.writer.lines.append("}")
-        return None
+        with self._text.loop(count) as counter:
+            self._text.line(f"if ({counter} == {chosen.text}) {{")
+            self._text.copy(value, c_values.element(place, counter))
+            self._text.lines.append("}")
 
     def _sum_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         """Add elements up; they are computed one by one, vectors into arrays of their own."""
         if one.head == "sum":
             vector = yield self._value(one.children[0], scope)
-            count = extent(vector)
+            count = c_values.extent(vector)
         else:
             function = yield self._value(one.children[1], scope)
             count = self._shapes.known(one.children[0], scope, one)
-        is_number = isinstance(place, CArray) and not place.extents
+        is_number = isinstance(place, c_values.CArray) and not place.extents
         if count == 0 and (one.head == "sum" or not is_all_numbers(place)):
-            raise unsupported_error(self._program, one, "elements to add", "none")
+            raise self._shapes.error(one, "elements to add", "none")
         if is_number:
-            self._text.assign(place, literal(0.0 if place.kind == FLOAT else 0))
+            self._text.assign(place, c_values.literal(0.0 if place.kind == FLOAT else 0))
         else:
             self._text.clear(place)
-        with self._text.writer.loop(count) as counter:
+        with self._text.loop(count) as counter:
             if one.head == "sum":
-                added = load_value(element(vector, counter))
+                added = load_value(c_values.element(vector, counter))
             else:
                 added = yield self._value(function.body, (loop_counter(counter), function.scope))
             self._text.combine("add", place, load_value(place), added)
-        return None
 
     def _by_parts_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         values = []
         for child in one.children:
             value = yield self._value(child, scope)
             values.append(
-                self._text.make_simple(value, "factor") if isinstance(value, CScalar) else value
+                self._text.make_simple(value, "factor")
+                if isinstance(value, c_values.CScalar)
+                else value
             )
-        sizes = [extents_of(value) for value in values if not isinstance(value, CScalar)]
+        sizes = [extents_of(value) for value in values if not isinstance(value, c_values.CScalar)]
         if any(size != sizes[0] for size in sizes):
-            raise unsupported_error(
-                self._program, one, "vectors of one size", " and ".join(map(str, sizes))
-            )
+            raise self._shapes.error(one, "vectors of one size", " and ".join(map(str, sizes)))
         self._text.combine(str(one.head), place, *values)
-        return None
 
     # What gives a value.
 
@@ -255,7 +230,7 @@ class _CodeEmitter:
         if not children:
             return self._leaf(one, scope)
         if is_lam(one):
-            return CClosure(children[0], scope)
+            return Closure(children[0], scope)
         if head == "let":
             bound = yield self._bound(children[0], children[1], scope)
             return (yield self._value(children[1], (bound, scope), slot))
@@ -270,46 +245,44 @@ class _CodeEmitter:
                 parts.append((yield self._value(child, scope)))
             return tuple(parts)
         if head == "size":
-            return literal(extent(self._shapes.shape_of(children[0], scope)))
+            return c_values.literal(c_values.extent(self._shapes.shape_of(children[0], scope)))
         if head == "index":
             where = yield self._scalar(children[0], scope)
             vector = yield self._value(children[1], scope)
             if where.weight > 3 and not where.is_affine:
                 where = self._text.make_simple(where, "place")
-            return load_value(element(vector, where.text))
+            return load_value(c_values.element(vector, where.text))
         kind = term_facts(one).type
         if isinstance(kind, FunctionType):
-            raise unsupported_error(
-                self._program, one, "a function that is known", "a choice between some"
-            )
+            raise self._shapes.error(one, "a function that is known", "a choice between some")
         if isinstance(kind, BaseType):
             return (yield self._number(one, scope, slot))
-        place = self._text.writer.temporary("vector", self._shapes.shape_of(one, scope))
+        place = self._text.temporary("vector", self._shapes.shape_of(one, scope))
         yield self._into(one, scope, place)
         return place
 
     def _scalar(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
-    ) -> Trampolined[CScalar]:
+    ) -> Trampolined[c_values.CScalar]:
         value = load_value((yield self._value(one, scope, slot)))
-        assert isinstance(value, CScalar)
+        assert isinstance(value, c_values.CScalar)
         is_large = value.depth > _DEEPEST or value.weight > _LARGEST
         return self._text.store(value, "part") if is_large else value
 
     def _number(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None
-    ) -> Trampolined[CScalar]:
+    ) -> Trampolined[c_values.CScalar]:
         """Return what an operator on numbers, a choice between numbers, or a sum of them gives."""
         head = str(one.head)
         if head in ("sumbuild", "sum"):
             kind = term_facts(one).type
             assert isinstance(kind, BaseType)
             place = slot.taken() if slot is not None else None
-            place = place or self._text.writer.scalar("total", kind)
+            place = place or self._text.scalar("total", kind)
             yield self._sum_into(one, scope, place)
             return read_place(place)
         if head == "if":
-            chosen: CScalar = yield self._choice(one, scope, slot)
+            chosen: c_values.CScalar = yield self._choice(one, scope, slot)
             return chosen
         assert is_scalar_operator(head), head
         parts = []
@@ -323,54 +296,54 @@ class _CodeEmitter:
 
     def _choice(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None
-    ) -> Trampolined[CScalar]:
+    ) -> Trampolined[c_values.CScalar]:
         chosen = self._text.condition((yield self._scalar(one.children[0], scope, slot)))
         if chosen.known_value is not None:
-            arm: CScalar = yield self._scalar(
+            arm: c_values.CScalar = yield self._scalar(
                 one.children[1 if chosen.known_value else 2], scope, slot
             )
             return arm
         arms, texts = [], []
         for child in one.children[1:]:
-            with self._text.writer.capture() as lines:
+            with self._text.capture() as lines:
                 arms.append((yield self._scalar(child, scope)))
             texts.append(lines)
         kind = arms[0].kind
         if not texts[0] and not texts[1]:
-            return CScalar(
+            return c_values.CScalar(
                 f"({chosen.text} ? {arms[0].text} : {arms[1].text})",
                 kind,
                 weight=1 + chosen.weight + arms[0].weight + arms[1].weight,
                 depth=1 + max(chosen.depth, arms[0].depth, arms[1].depth),
             )
-        place = self._text.writer.scalar("chosen", kind)
-        self._text.writer.lines.append(f"if {parenthesize(chosen.text)} {{")
-        self._text.writer.lines += texts[0]
+        place = self._text.scalar("chosen", kind)
+        self._text.lines.append(f"if {parenthesize(chosen.text)} {{")
+        self._text.lines += texts[0]
         self._text.assign(place, arms[0])
-        self._text.writer.lines.append("} else {")
-        self._text.writer.lines += texts[1]
+        self._text.lines.append("} else {")
+        self._text.lines += texts[1]
         self._text.assign(place, arms[1])
-        self._text.writer.lines.append("}")
+        self._text.lines.append("}")
         return read_place(place)
 
-    def _quotient(self, one: Term, parts: Sequence[CScalar]) -> CScalar:
+    def _quotient(self, one: Term, parts: Sequence[c_values.CScalar]) -> c_values.CScalar:
         """Return a division of Integers: 0 is found out where the program runs."""
         if parts[1].known_value == 0:
-            raise unsupported_error(self._program, one, "a divisor other than 0", "0")
+            raise self._shapes.error(one, "a divisor other than 0", "0")
         above, below = (self._text.store(part, "whole") for part in parts)
         none = self._text.zero(1)  # what is read outside of it is 0, and the caller is told
         checked = f"({below.text} == 0 ? 1 + {none.name}[1 + {below.text}] : {below.text})"
         text = f"({below.text} == -1 ? 0 - {above.text} : {above.text} / {checked})"
-        return CScalar(text, INTEGER, weight=6, depth=4)
+        return c_values.CScalar(text, INTEGER, weight=6, depth=4)
 
     def _leaf(self, one: Term, scope: ValueScope) -> Any:
         index = index_of(one)
         if index >= 0:
             return load_value(look_up(scope, index))
         if one is TRUE or one is FALSE:
-            return literal(one is TRUE)
+            return c_values.literal(one is TRUE)
         if not isinstance(one.head, str):
-            return literal(one.head)
+            return c_values.literal(one.head)
         return load_value(self._inputs[name_of(one)])
 
     # What is bound.
@@ -385,7 +358,7 @@ class _CodeEmitter:
         if term_facts(body).free & 1 == 0:
             return None
         cscalar = yield self._value(value, scope)
-        if not isinstance(cscalar, CScalar) or cscalar.is_affine or cscalar.is_simple:
+        if not isinstance(cscalar, c_values.CScalar) or cscalar.is_affine or cscalar.is_simple:
             return cscalar
         uses = _uses(body, _REPEATED // cscalar.weight + 1)
         return cscalar if uses * cscalar.weight <= _REPEATED else self._text.store(cscalar, "t")

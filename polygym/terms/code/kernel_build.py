@@ -20,7 +20,7 @@ from polygym.runtime.loader import LoadError
 from polygym.source_fingerprint import source_fingerprint
 from polygym.tc.cache import CacheEntry, CacheWarning, cache_key, request_digest, user_cache
 from polygym.tc.kernel import CompiledKernel, compile_kernel
-from polygym.terms.code.interface import TermCode
+from polygym.terms.code.c_values import TermCode
 
 _MOST_STATEMENTS = 16
 _SECONDS = 10.0

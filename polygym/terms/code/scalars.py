@@ -5,10 +5,10 @@ Integers have 64 bits and go round, in the term and in C as it is compiled here.
 by :mod:`polygym.terms.code.emitter`.
 """
 
-import operator
 from collections.abc import Sequence
 
 from polygym.terms.code.c_values import CScalar, literal
+from polygym.terms.language.interpreter import PRIMITIVES
 from polygym.terms.language.operators import result_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType
 
@@ -19,12 +19,8 @@ FUNCTIONS = {
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _COMPARED = {"eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _LOGIC = {"and": "&&", "or": "||"}
-_KNOWN_ORDER = {
-    name: getattr(operator, {"gte": "ge", "lte": "le"}.get(name, name)) for name in _COMPARED
-}
-_SCALAR_OPERATORS = frozenset(
-    (*_INFIX, *_COMPARED, *_LOGIC, *FUNCTIONS, "neg", "not", "max", "min", "to_float")
-)
+_FOLDED = frozenset((*_INFIX, *_COMPARED, *_LOGIC, "neg", "not"))
+_SCALAR_OPERATORS = _FOLDED.union(FUNCTIONS, ("max", "min", "to_float"))
 
 
 def is_scalar_operator(name: str) -> bool:
@@ -68,44 +64,20 @@ def _text(name: str, parts: Sequence[CScalar]) -> str:
 
 
 def known_value(name: str, parts: Sequence[CScalar]) -> int | bool | None:
-    """Return the value of an operator on Integers or truth values that are known."""
+    """Return the value of an operator on Integers or truth values that are known.
+
+    >>> known_value("div", [literal(-7), literal(2)]), known_value("neg", [literal(-(2**63))])
+    (-3, -9223372036854775808)
+    """
     values = [part.known_value for part in parts]
     if name in _LOGIC and any(value is (name == "or") for value in values):
         return name == "or"
-    if any(value is None for value in values):
+    if name not in _FOLDED or any(value is None for value in values):
         return None
-    match name, values:
-        case "and" | "or", _:
-            return name == "and"
-        case "not", [bool(value)]:
-            return not value
-        case "neg", [int(value)]:
-            return _wrapped(-value)
-        case "add", [int(one), int(other)]:
-            return _wrapped(one + other)
-        case "sub", [int(one), int(other)]:
-            return _wrapped(one - other)
-        case "mul", [int(one), int(other)]:
-            return _wrapped(one * other)
-        case "div", [int(one), int(other)] if other != 0:
-            return constant_quotient(one, other)
-        case _ if name in _COMPARED:
-            return bool(_KNOWN_ORDER[name](int(values[0] or 0), int(values[1] or 0)))
-    return None
-
-
-def constant_quotient(one: int, other: int) -> int:
-    """Return the quotient of Integers, without what is behind the point.
-
-    >>> constant_quotient(-7, 2), constant_quotient(-(2**63), -1) == -(2**63)
-    (-3, True)
-    """
-    result = abs(one) // abs(other)
-    return _wrapped(result if (one < 0) == (other < 0) else -result)
-
-
-def _wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
+    if name == "div" and not values[1]:
+        return None
+    result: int | bool = PRIMITIVES[name](*values)
+    return result
 
 
 def _is_fixed(name: str, parts: Sequence[CScalar]) -> bool:

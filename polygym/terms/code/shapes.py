@@ -11,37 +11,16 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
-from polygym.terms.code.c_values import (
-    CArray,
-    CClosure,
-    CScalar,
-    ValueScope,
-    extent,
-    leaves,
-    literal,
-    look_up,
-    map_leaves,
-)
+from polygym.terms.code.c_values import CArray, CScalar, extent, leaves, literal, map_leaves
 from polygym.terms.code.scalars import known_value
 from polygym.terms.language.nodes import FALSE, TRUE, index_of, is_lam, name_of, term_facts
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, INTEGER, BaseType
+from polygym.terms.language.values import Closure, ValueScope, look_up
 
 _LONGEST = 120
-
-
-def unsupported_error(program: TermProgram, one: Term, expected: str, found: object) -> InputError:
-    """Return the error about a part that cannot be compiled: where it stands, what it is."""
-    text = text_of(one) if term_facts(one).nodes < 1000 else str(one.head)
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}…"
-    place = _place_of(program.body, one)
-    where = "" if place is None else f" at {'.'.join(map(str, place)) or 'root'}"
-    return InputError(
-        f"{program.name}{where}: cannot be compiled: expected {expected}, found {found}: {text}"
-    )
 
 
 def _place_of(root: Term, part: Term) -> tuple[int, ...] | None:
@@ -67,6 +46,18 @@ class ShapeInference:
         self._program, self._inputs = program, inputs
         self._known: dict[tuple[Term, int], tuple[Any, ValueScope]] = {}
 
+    def error(self, one: Term, expected: str, found: object) -> InputError:
+        """Return the error about a part that cannot be compiled: where it stands, what it is."""
+        text = text_of(one) if term_facts(one).nodes < 1000 else str(one.head)
+        if len(text) > _LONGEST:
+            text = f"{text[:_LONGEST]}…"
+        place = _place_of(self._program.body, one)
+        where = "" if place is None else f" at {'.'.join(map(str, place)) or 'root'}"
+        return InputError(
+            f"{self._program.name}{where}: cannot be compiled: expected {expected}, "
+            f"found {found}: {text}"
+        )
+
     def shape_of(self, one: Term, scope: ValueScope) -> Any:
         """Return the layout of a part; ``scope`` has layouts or values of what is bound."""
         return run_trampoline(self._of(one, scope))
@@ -81,14 +72,13 @@ class ShapeInference:
 
     def _count(self, found: Any, around: Term) -> int:
         if not isinstance(found, CScalar) or found.known_value is None:
-            raise unsupported_error(
-                self._program,
+            raise self.error(
                 around,
                 "a size that follows from the sizes of arguments",
                 "one that depends on data or on a loop",
             )
         if found.known_value < 0:
-            raise unsupported_error(self._program, around, "a size of 0 or more", found.known_value)
+            raise self.error(around, "a size of 0 or more", found.known_value)
         return int(found.known_value)
 
     def _of(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
@@ -102,7 +92,7 @@ class ShapeInference:
         if not children:
             return self._leaf(one, scope)
         if is_lam(one):
-            return CClosure(children[0], scope)
+            return Closure(children[0], scope)
         if head == "let":
             value = yield self._of(children[0], scope)
             return (yield self._of(children[1], (value, scope)))
@@ -129,10 +119,8 @@ class ShapeInference:
             return (yield self._of(one.children[1 if condition.known_value else 2], scope))
         first = yield self._of(one.children[1], scope)
         second = yield self._of(one.children[2], scope)
-        if isinstance(first, CClosure):
-            raise unsupported_error(
-                self._program, one, "a function that is known", "a choice between functions"
-            )
+        if isinstance(first, Closure):
+            raise self.error(one, "a function that is known", "a choice between functions")
         self._expect_same(one, first, second)
         return _unknown(first)
 
@@ -170,7 +158,7 @@ class ShapeInference:
                 ", ".join(" by ".join(map(str, size)) for size in sizes if size) or "a number"
                 for sizes in (mine, its)
             )
-            raise unsupported_error(self._program, one, "vectors of one size", said)
+            raise self.error(one, "vectors of one size", said)
 
     def _leaf(self, one: Term, scope: ValueScope) -> Any:
         index = index_of(one)

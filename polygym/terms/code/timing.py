@@ -10,14 +10,18 @@ divisors are not 0. An Integer is w mod s, s being the least size of any vector,
 valid subscript; a truth value is w mod 2.
 """
 
+from __future__ import annotations
+
+import hashlib
+import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from polygym.codegen.pipeline import compile_program, lower
-from polygym.errors import InputError
+from polygym.errors import InputError, PolygymError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
@@ -26,13 +30,14 @@ from polygym.poly.evaluation import evaluate_extent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.may_accesses import out_of_range_messages
 from polygym.poly.scheduling.baselines import original_schedule
+from polygym.rewrite.term import Term
 from polygym.runtime.worker.outcome import Ok, Outcome, ProblemError
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE, MeasureOptions
 from polygym.runtime.worker.worker import Worker
-from polygym.terms.code.c_values import C_TYPES
+from polygym.tc.measured_times import MeasuredTimes, user_measured_times
+from polygym.terms.code.c_values import C_TYPES, TermCode
 from polygym.terms.code.emitter import emit_code
-from polygym.terms.code.interface import TermCode
 from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions, schedule_code, scop_of
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.types import BOOL, FLOAT
@@ -226,3 +231,73 @@ def data_source(code: TermCode) -> str:
         f"void {NAME}({', '.join(arguments)})\n{{\n{declared}#pragma scop\n{body}\n"
         "#pragma endscop\n}\n"
     )
+
+
+FILE = "terms.sqlite"
+
+
+class MeasuredCost:
+    """Microseconds of a program's terms; use as a context to have one process measure them all."""
+
+    def __init__(
+        self,
+        program: TermProgram,
+        sizes: Mapping[str, int],
+        options: CodeOptions = DEFAULT_OPTIONS,
+        store: MeasuredTimes | None = None,
+        rounds: int = 5,
+    ) -> None:
+        """Take the program's parameters for those of all its terms.
+
+        Raises:
+            InputError: a size is none of the program's.
+        """
+        self._program, self._options, self._rounds = program, options, rounds
+        self._sizes = sizes_for(program, sizes)
+        threads = options.mapping.threads
+        self._store = user_measured_times(FILE, threads) if store is None else store
+        self._known: dict[Term, float] = {}
+        self._worker = Worker()
+        self.timed_now = 0
+
+    def __call__(self, root: Term) -> float:
+        """Return the microseconds of a term, which is timed if it never was."""
+        result = self._known.get(root)
+        if result is None:
+            result = self._known[root] = self._found(root)
+        return result
+
+    def __enter__(self) -> MeasuredCost:
+        """Return the clock."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process that measures."""
+        self.close()
+
+    def close(self) -> None:
+        """End the process that measures."""
+        self._worker.close()
+
+    def _found(self, root: Term) -> float:
+        program = self._program.with_body(root)
+        try:
+            text = emit_code(program, self._sizes).text
+        except PolygymError:
+            return inf
+        words = [text, str(self._options.schedule), str(self._options.mapping)]
+        key = hashlib.sha256(json.dumps(words).encode()).hexdigest()
+        if key not in self._store:
+            self._store.put(key, self._seconds(program))
+            self.timed_now += 1
+        seconds = self._store.get(key)
+        return inf if seconds is None else 1e6 * seconds
+
+    def _seconds(self, program: TermProgram) -> float | None:
+        try:
+            race = compare_timings(
+                [program], self._sizes, self._rounds, self._options, self._worker
+            )
+        except PolygymError:
+            return None
+        return min(race.timings[0].samples, default=None)

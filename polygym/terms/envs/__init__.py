@@ -1,7 +1,7 @@
 """The environment of terms, ``polygym/Rewrite-v0``.
 
 ``rewrite`` is the environment, a shell around an immutable ``episode``. ``encoding`` makes flat
-arrays of terms, ``records`` JSON of episodes, ``render`` text and pictures.
+arrays of terms, ``records`` JSON of episodes.
 """
 
 from typing import TYPE_CHECKING

@@ -14,16 +14,16 @@ from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.problems import arguments
 from polygym.terms.cost import StaticCost
-from polygym.terms.envs.encoding import TermEncoder
+from polygym.terms.envs.encoding import COLUMNS, TermEncoder
 from polygym.terms.envs.episode import RewriteEpisode, RewriteTask, observe, rewrite_tables
+from polygym.terms.language.nodes import is_lam, name_of
 from polygym.terms.language.parser import parse_programs
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.program import TermProgram
 from polygym.terms.library import FILES, SETS, expressions, programs
-from polygym.terms.rewriter import Rewriter
-from polygym.terms.rules.rule_sets import RULE_SETS as RULE_SETS
-from polygym.terms.rules.rule_sets import merge_rules, rules_named
-from polygym.terms.rules.rule_table import parse_rules
+from polygym.terms.rewriter import Position, Rewriter
+from polygym.terms.rules.rule_table import RULE_SETS as RULE_SETS
+from polygym.terms.rules.rule_table import merge_rules, parse_rules, rules_named
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_rules
 
@@ -182,13 +182,11 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
 
     def render(self) -> Any:
         """Return the term as a text or a picture, with its cost and the last rewrite's place."""
-        from polygym.terms.envs import render
-
         match self.render_mode:
             case "ansi":
-                return render.as_text(self.episode)
+                return as_text(self.episode)
             case "rgb_array":
-                return render.as_picture(self.episode)
+                return as_picture(self.episode)
             case _:
                 gymnasium.logger.warn(
                     "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or "
@@ -323,3 +321,51 @@ def _between(name: str, value: object, most: int) -> int:
     if not 1 <= result <= most:
         raise InputError(f"{name}: expected an integer from 1 to {most:,}, found {value!r}")
     return result
+
+
+_PART_OF = COLUMNS.index("part_of")
+
+
+def as_text(episode: RewriteEpisode) -> str:
+    """Return the state, the term, and by what it came about."""
+    lines = [_state(episode), text_of(episode.term, _marked(episode))]
+    if episode.steps:
+        lines.append(f"by {episode.steps[-1]}")
+    return "\n".join(lines) + "\n"
+
+
+def as_picture(episode: RewriteEpisode) -> Array:
+    """Return the term as a tree, (height, width, 3) bytes."""
+    from polygym.pictures.term_tree import tree_picture
+
+    words: list[str] = []
+    stack = [episode.term]
+    while stack:
+        term = stack.pop()
+        words.append("lam" if is_lam(term) else name_of(term) or str(term.head).partition(":")[0])
+        stack.extend(reversed(term.children))
+    layout = episode.task.layout(episode.term)
+    place, marked = _marked(episode), -1
+    if place is not None:
+        marked = next(row for row in range(len(words)) if layout.place(row) == place)
+    return tree_picture(_state(episode), words, layout.rows[:, _PART_OF].tolist(), marked)
+
+
+def _state(episode: RewriteEpisode) -> str:
+    return (
+        f"{episode.task.program.name}: cost {episode.cost:g} of {episode.initial_cost:g}, "
+        f"{episode.steps_left} steps left, {episode.status}"
+    )
+
+
+def _marked(episode: RewriteEpisode) -> Position | None:
+    """Return the place of the last step as far as it is one of the term that the step made."""
+    if not episode.steps:
+        return None
+    term, result = episode.term, list[int]()
+    for at in episode.steps[-1].position:
+        if at >= len(term.children):
+            break
+        result.append(at)
+        term = term.children[at]
+    return tuple(result)

@@ -1,8 +1,8 @@
 """Reverse-mode differentiation: from a program the program of its gradient.
 
-``reverse`` traverses a term from the result to the arguments, with functions inlined by
-``inlining``; ``chain_rules`` is the table of derivatives. ``adjoints`` represents derivatives of
-the result by parts of it, ``bindings`` binds intermediate values, once each.
+``reverse`` inlines functions and traverses a term from the result to the arguments;
+``chain_rules`` is the table of derivatives, ``adjoints`` represents derivatives of the result by
+parts of it.
 """
 
 from polygym.terms.gradient.reverse import gradient

@@ -32,6 +32,8 @@ from polygym.terms.language.types import (
     VectorSize,
     VectorType,
     join_types,
+    leaf_types,
+    sizes_of,
 )
 
 Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
@@ -39,13 +41,7 @@ Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
 
 def has_floats(kind: Type) -> bool:
     """Whether there is anything to differentiate by."""
-    match kind:
-        case VectorType(inner):
-            return has_floats(inner)
-        case TupleType(parts):
-            return any(map(has_floats, parts))
-        case _:
-            return kind == FLOAT
+    return FLOAT in leaf_types(kind)
 
 
 def part_of(one: Term, place: int) -> Term:
@@ -127,24 +123,12 @@ def zero_adjoint(kind: Type, value: Term, size: Callable[[Term, VectorSize], Ter
 
 def _is_regular(kind: Type) -> bool:
     """Whether the zero of a type needs no value: all its sizes are known."""
-    match kind:
-        case VectorType(inner, size):
-            return size is not None and _is_regular(inner)
-        case TupleType(parts):
-            return all(map(_is_regular, parts))
-        case _:
-            return True
+    return None not in sizes_of(kind)
 
 
 def is_additive(kind: Type) -> bool:
     """Whether values can be added up."""
-    match kind:
-        case VectorType(inner):
-            return is_additive(inner)
-        case TupleType(parts):
-            return all(map(is_additive, parts))
-        case _:
-            return kind != BOOL
+    return BOOL not in leaf_types(kind)
 
 
 _DEEPEST = 100
@@ -171,7 +155,7 @@ def _sized(one: Term, kinds: Mapping[str, Type], plain: Type) -> Type:
         return VectorType(infer_sizes(children[1].children[0], kinds), _size(children[0]))
     if head in ("constVec", "deltaVec"):
         return VectorType(infer_sizes(children[-1], kinds), _size(children[0]))
-    if head in ("sumbuild",):
+    if head == "sumbuild":
         return infer_sizes(children[1].children[0], kinds)
     if head == "tuple":
         return TupleType(tuple(infer_sizes(child, kinds) for child in children))

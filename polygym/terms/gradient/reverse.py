@@ -33,9 +33,12 @@ simpler either: that is what rules are for.
     (select 1 t1)))
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from polygym.errors import InputError
+from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term, term
 from polygym.terms.gradient.adjoints import (
     Adjoint,
@@ -48,7 +51,6 @@ from polygym.terms.gradient.adjoints import (
     part_of,
     split_adjoint,
 )
-from polygym.terms.gradient.bindings import BindingBlock, FreshNames
 from polygym.terms.gradient.chain_rules import (
     CHAIN_RULES,
     REQUIRED_OPERANDS,
@@ -56,12 +58,19 @@ from polygym.terms.gradient.chain_rules import (
     multiply_terms,
     negate_term,
 )
-from polygym.terms.gradient.inlining import inline_calls
-from polygym.terms.language.nodes import name_of, term_facts, variable
+from polygym.terms.language.nodes import is_lam, lam, let, name_of, term_facts, variable
 from polygym.terms.language.program import TermProgram
-from polygym.terms.language.substitution import open_binder
+from polygym.terms.language.substitution import bind_names, open_binder, shift_indices
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
-from polygym.terms.language.types import FLOAT, INTEGER, TupleType, Type, VectorSize, VectorType
+from polygym.terms.language.types import (
+    FLOAT,
+    INTEGER,
+    FunctionType,
+    TupleType,
+    Type,
+    VectorSize,
+    VectorType,
+)
 
 _RESULT = "d$r"
 
@@ -359,3 +368,124 @@ def _scattered(keys: list[tuple[str, _Path]], whole: Term) -> _Found:
     if len(keys) == 1:
         return {keys[0]: whole}
     return {key: term("select", term(at), whole) for at, key in enumerate(keys)}
+
+
+_MOST = 200_000
+
+
+def inline_calls(root: Term, name: str) -> Term:
+    """Return a term without calls and without names for functions; ``name`` is for errors.
+
+    Raises:
+        InputError: which function is called is known only when the term is evaluated.
+        LimitError: it would be too large.
+    """
+    made: Term = run_trampoline(_changed(root, name, {}))
+    return made
+
+
+def _changed(one: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
+    if not one.children:
+        return one
+    if one in known:
+        return known[one]
+    if term_facts(one).nodes > _MOST:
+        raise LimitError(f"{name}: expected at most {_MOST} nodes with functions put in")
+    is_named = one.head == "let" and isinstance(term_facts(one.children[0]).type, FunctionType)
+    if is_named:
+        result = yield _changed(open_binder(one.children[1], one.children[0]), name, known)
+    elif one.head == "apply":
+        result = yield _called(one.children[0], one.children[1], name, known)
+    else:
+        parts = []
+        for child in one.children:
+            parts.append((yield _changed(child, name, known)))
+        result = term(one.head, *parts)
+    known[one] = result
+    return result
+
+
+def _called(function: Term, argument: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
+    """Return a call, with the function's body in its place."""
+    if is_lam(function):
+        return (yield _changed(let(argument, function.children[0]), name, known))
+    if function.head == "let":
+        value, body = function.children
+        inner = let(value, term("apply", body, shift_indices(argument, 1)))
+        return (yield _changed(inner, name, known))
+    if function.head == "apply":
+        reduced = yield _called(function.children[0], function.children[1], name, known)
+        if reduced is not function:
+            return (yield _called(reduced, argument, name, known))
+    raise InputError(
+        f"{name}: expected a function that is known where it is called, found {function.head}"
+    )
+
+
+class FreshNames:
+    """Names that a program does not have."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        """Keep those that it has."""
+        self._taken = set(taken)
+        self._count = 0
+
+    def fresh(self, kind: Type) -> Term:
+        """Return a variable that nothing else is."""
+        while True:
+            self._count += 1
+            name = f"g{self._count}"
+            if name not in self._taken:
+                return variable(name, kind)
+
+
+class BindingBlock:
+    """Bindings, one after the other, within those of the blocks around."""
+
+    def __init__(self, names: FreshNames, outer: BindingBlock | None = None) -> None:
+        """Begin with nothing bound."""
+        self.names = names
+        self._outer = outer
+        self._bound: list[tuple[Term, Term]] = []
+        self._known: dict[Term, Term] = {}
+
+    def inner(self) -> BindingBlock:
+        """Return a block within this one."""
+        return BindingBlock(self.names, self)
+
+    def bind(self, value: Term) -> Term:
+        """Return a variable that is a value; constants and variables stand for themselves."""
+        if not value.children:
+            return value
+        term = self.find_variable(value)
+        if term is None:
+            term = self.names.fresh(term_facts(value).type)
+            self._bound.append((term, value))
+            self._known[value] = term
+        return term
+
+    def record(self, value: Term, variable: Term) -> None:
+        """Take note that a value has a variable, where it was bound in another form."""
+        self._known.setdefault(value, variable)
+
+    def find_variable(self, value: Term) -> Term | None:
+        """Return the variable that a value has here, None if it has none yet."""
+        block: BindingBlock | None = self
+        while block is not None:
+            if value in block._known:
+                return block._known[value]
+            block = block._outer
+        return None
+
+    def wrap(self, result: Term) -> Term:
+        """Return a term with a ``let`` for everything that is bound here."""
+        levels = {name_of(term): level for level, (term, _) in enumerate(self._bound)}
+        made = bind_names(result, levels, len(levels))
+        for level in range(len(self._bound) - 1, -1, -1):
+            made = let(bind_names(self._bound[level][1], levels, level), made)
+        return made
+
+    def function(self, argument: Term, result: Term) -> Term:
+        """Return the function of a variable whose value is a term within this block."""
+        name = name_of(argument)
+        return lam(term_facts(argument).type, bind_names(self.wrap(result), {name: 0}, 1))

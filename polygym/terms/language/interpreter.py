@@ -17,8 +17,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term
@@ -26,7 +25,16 @@ from polygym.terms.language.nodes import FALSE, TRUE, index_of, is_lam, name_of,
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, FunctionType, TupleType, Type, VectorType
-from polygym.terms.language.values import EvaluationFailure, Value, convert_value, zero_like
+from polygym.terms.language.values import (
+    Closure,
+    EvaluationFailure,
+    Value,
+    ValueScope,
+    convert_value,
+    look_up,
+    wrap_integer,
+    zero_like,
+)
 
 MOST_STEPS = 20_000_000
 """How many nodes, and elements of constant vectors, are evaluated before :class:`LimitError`."""
@@ -41,19 +49,10 @@ class _LazyValue:
 
     __slots__ = ("scope", "term", "value")
 
-    def __init__(self, one: Term, scope: _Scope) -> None:
+    def __init__(self, one: Term, scope: ValueScope) -> None:
         self.term: Term | None = one
-        self.scope: _Scope = scope
+        self.scope: ValueScope = scope
         self.value: Value = None
-
-
-_Scope: TypeAlias = tuple[Any, Any] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Closure:
-    body: Term
-    scope: _Scope
 
 
 def evaluate(program: TermProgram, values: Mapping[str, Any], steps: int = MOST_STEPS) -> Value:
@@ -94,7 +93,7 @@ def evaluate_term(root: Term, values: Mapping[str, Value], steps: int = MOST_STE
         result = run_trampoline(_Evaluator(values, steps).value(root, None))
     except _EvaluationError as failed:
         return EvaluationFailure(str(failed))
-    if isinstance(result, _Closure):
+    if isinstance(result, Closure):
         raise InputError(f"a term: expected data, found a function of type {term_facts(root).type}")
     return result
 
@@ -120,7 +119,7 @@ class _Evaluator:
     def __init__(self, values: Mapping[str, Value], steps: int) -> None:
         self._values, self._left, self._most = values, steps, steps
 
-    def value(self, one: Term, scope: _Scope) -> Trampolined[Value]:
+    def value(self, one: Term, scope: ValueScope) -> Trampolined[Value]:
         """Evaluate a term; a generator for ``trampoline.run_trampoline``."""
         self._use(1)
         head, children = one.head, one.children
@@ -129,7 +128,7 @@ class _Evaluator:
         if head == "let":
             return (yield self.value(children[1], (_LazyValue(children[0], scope), scope)))
         if is_lam(one):
-            return _Closure(children[0], scope)
+            return Closure(children[0], scope)
         if head == "if":
             chosen = yield self.value(children[0], scope)
             return (yield self.value(children[1 if chosen else 2], scope))
@@ -148,7 +147,7 @@ class _Evaluator:
             return tuple(result)
         if head in ("constVec", "deltaVec"):
             self._use(result[0])
-        return _PRIMITIVES[str(head)](*result)
+        return PRIMITIVES[str(head)](*result)
 
     def _use(self, steps: int) -> None:
         """Count steps; of a vector that is written at once as many as it has elements."""
@@ -156,15 +155,11 @@ class _Evaluator:
         if self._left < 0:
             raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
 
-    def _leaf(self, one: Term, scope: _Scope) -> Trampolined[Value]:
+    def _leaf(self, one: Term, scope: ValueScope) -> Trampolined[Value]:
         index = index_of(one)
         if index < 0:
             return self._constant(one)
-        for _ in range(index):
-            assert scope is not None
-            scope = scope[1]
-        assert scope is not None
-        lazy_value = scope[0]
+        lazy_value = look_up(scope, index)
         if isinstance(lazy_value, _LazyValue):
             if lazy_value.term is not None:
                 lazy_value.value = yield self.value(lazy_value.term, lazy_value.scope)
@@ -182,7 +177,7 @@ class _Evaluator:
             raise InputError(f"a term: expected a value of {name or one.head}, found none")
         return self._values[name]
 
-    def _repeated(self, one: Term, scope: _Scope) -> Trampolined[Value]:
+    def _repeated(self, one: Term, scope: ValueScope) -> Trampolined[Value]:
         count = _count((yield self.value(one.children[0], scope)))
         function = yield self.value(one.children[1], scope)
         is_sum = one.head == "sumbuild"
@@ -218,11 +213,6 @@ def _nothing(kind: Type) -> Value:
             return 0.0 if kind == FLOAT else 0
 
 
-def _whole(value: int) -> int:
-    """Return an Integer within 64 bits, where it goes on from the largest with the least."""
-    return (value + 2**63) % 2**64 - 2**63
-
-
 def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
     def combine(one: Value, other: Value) -> Value:
         if isinstance(one, list | tuple):
@@ -232,7 +222,7 @@ def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Va
                 )
             return type(one)(combine(left, right) for left, right in zip(one, other, strict=True))
         result = work(one, other)
-        return result if isinstance(result, float) else _whole(result)
+        return result if isinstance(result, float) else wrap_integer(result)
 
     return combine
 
@@ -246,7 +236,7 @@ def _multiply(one: Value, other: Value) -> Value:
     if isinstance(one, list | tuple):
         return type(one)(_multiply(part, other) for part in one)
     result = one * other
-    return result if isinstance(result, float) else _whole(result)
+    return result if isinstance(result, float) else wrap_integer(result)
 
 
 def _divide(one: Any, other: Any) -> Any:
@@ -259,13 +249,13 @@ def _divide(one: Any, other: Any) -> Any:
     if other == 0:
         raise _EvaluationError(f"div: expected an Integer other than 0, found {one} / 0")
     result = abs(one) // abs(other)
-    return _whole(result if (one < 0) == (other < 0) else -result)
+    return wrap_integer(result if (one < 0) == (other < 0) else -result)
 
 
 def _negate(one: Value) -> Value:
     if isinstance(one, list | tuple):
         return type(one)(map(_negate, one))
-    return -one if isinstance(one, float) else _whole(-one)
+    return -one if isinstance(one, float) else wrap_integer(-one)
 
 
 def _real(work: Callable[..., float], at_zero: float = math.nan) -> Callable[..., float]:
@@ -315,7 +305,7 @@ def _delta(count: int, place: int, value: Value) -> Value:
     return [value if one == place else zero_like(value) for one in range(count)]
 
 
-_PRIMITIVES: Mapping[str, Callable[..., Value]] = {
+PRIMITIVES: Mapping[str, Callable[..., Value]] = {
     "add": _add,
     "sub": _by_parts("sub", operator.sub),
     "mul": _multiply,
@@ -347,3 +337,4 @@ _PRIMITIVES: Mapping[str, Callable[..., Value]] = {
     "deltaVec": _delta,
     "constVec": lambda count, value: [value] * _count(count),
 }
+"""Operators that take values, with what they do."""

@@ -25,6 +25,7 @@ from polygym.terms.language.types import (
     VectorType,
     is_data,
     join_types,
+    leaf_types,
     meet_types,
 )
 
@@ -65,32 +66,17 @@ def _count(number: int) -> str:
     return "one argument" if number == 1 else f"{number or 'no'} arguments"
 
 
-def _expected(what: object, found: Type) -> IllTypedError:
-    return IllTypedError(f"expected {what}, found {found}")
-
-
-def _is_number(one: Type) -> bool:
-    return one in (FLOAT, INTEGER)
-
-
 def _is_additive(one: Type) -> bool:
-    return is_data(one) and _bases(one) <= {FLOAT, INTEGER}
+    return leaf_types(one) <= {FLOAT, INTEGER}
 
 
 def _is_linear(one: Type) -> bool:
-    return is_data(one) and _bases(one) == {FLOAT}
+    return leaf_types(one) == {FLOAT}
 
 
-def _bases(one: Type) -> set[BaseType]:
-    match one:
-        case BaseType():
-            return {one}
-        case VectorType(element):
-            return _bases(element)
-        case TupleType(parts):
-            return set().union(*map(_bases, parts))
-        case _:
-            return set()
+def _require(condition: bool, expected: object, found: object) -> None:
+    if not condition:
+        raise IllTypedError(f"expected {expected}, found {found}")
 
 
 def _same(one: Type, other: Type) -> Type:
@@ -101,20 +87,27 @@ def _same(one: Type, other: Type) -> Type:
 
 
 def _must(one: Type, wanted: Type) -> None:
-    if meet_types(one, wanted) is None:
-        raise _expected(wanted, one)
+    _require(meet_types(one, wanted) is not None, wanted, one)
+
+
+def _all(wanted: Type, result: Type) -> Callable[[tuple[Type, ...]], Type]:
+    def infer(types: tuple[Type, ...]) -> Type:
+        for kind in types:
+            _must(kind, wanted)
+        return result
+
+    return infer
 
 
 def _sum(types: tuple[Type, ...]) -> Type:
     result = _same(*types)
-    if not _is_additive(result):
-        raise _expected("numbers, or vectors or tuples of them", result)
+    _require(_is_additive(result), "numbers, or vectors or tuples of them", result)
     return result
 
 
 def _product(types: tuple[Type, ...]) -> Type:
     one, other = types
-    if one == other and _is_number(one):
+    if one == other and one in (FLOAT, INTEGER):
         return one
     if one == FLOAT and _is_linear(other):
         return other
@@ -128,44 +121,25 @@ def _product(types: tuple[Type, ...]) -> Type:
 
 def _quotient(types: tuple[Type, ...]) -> Type:
     result = _same(*types)
-    if not _is_number(result):
-        raise _expected("two numbers", result)
+    _require(result in (FLOAT, INTEGER), "two numbers", result)
     return result
 
 
 def _negative(types: tuple[Type, ...]) -> Type:
-    if not _is_additive(types[0]):
-        raise _expected("a number, or a vector or tuple of them", types[0])
+    _require(_is_additive(types[0]), "a number, or a vector or tuple of them", types[0])
     return types[0]
-
-
-def _of_floats(types: tuple[Type, ...]) -> Type:
-    for kind in types:
-        _must(kind, FLOAT)
-    return FLOAT
 
 
 def _equality(types: tuple[Type, ...]) -> Type:
     found = _same(*types)
     if not isinstance(found, BaseType):
-        raise _expected("two numbers or two truth values", found)
+        raise IllTypedError(f"expected two numbers or two truth values, found {found}")
     return BOOL
 
 
 def _order(types: tuple[Type, ...]) -> Type:
     _quotient(types)
     return BOOL
-
-
-def _logic(types: tuple[Type, ...]) -> Type:
-    for kind in types:
-        _must(kind, BOOL)
-    return BOOL
-
-
-def _conversion(types: tuple[Type, ...]) -> Type:
-    _must(types[0], INTEGER)
-    return FLOAT
 
 
 def _choice(types: tuple[Type, ...]) -> Type:
@@ -176,23 +150,18 @@ def _choice(types: tuple[Type, ...]) -> Type:
     return result
 
 
-def _let(types: tuple[Type, ...]) -> Type:
-    return types[1]
-
-
 def _application(types: tuple[Type, ...]) -> Type:
     function = types[0]
     if not isinstance(function, FunctionType):
-        raise _expected("a function", function)
+        raise IllTypedError(f"expected a function, found {function}")
     _must(types[1], function.argument)
     return function.result
 
 
 def _element_function(one: Type) -> Type:
     if not isinstance(one, FunctionType) or one.argument != INTEGER:
-        raise _expected("a function of an Integer", one)
-    if not is_data(one.result):
-        raise _expected("a function that returns data", one)
+        raise IllTypedError(f"expected a function of an Integer, found {one}")
+    _require(is_data(one.result), "a function that returns data", one)
     return one.result
 
 
@@ -204,14 +173,13 @@ def _build(types: tuple[Type, ...]) -> Type:
 def _sum_of_build(types: tuple[Type, ...]) -> Type:
     _must(types[0], INTEGER)
     result = _element_function(types[1])
-    if not _is_additive(result):
-        raise _expected("a function whose values can be added", types[1])
+    _require(_is_additive(result), "a function whose values can be added", types[1])
     return result
 
 
 def _vector(one: Type) -> VectorType:
     if not isinstance(one, VectorType):
-        raise _expected("a vector", one)
+        raise IllTypedError(f"expected a vector, found {one}")
     return one
 
 
@@ -227,23 +195,20 @@ def _size(types: tuple[Type, ...]) -> Type:
 
 def _total(types: tuple[Type, ...]) -> Type:
     result = _vector(types[0]).element
-    if not _is_additive(result):
-        raise _expected("a vector of what can be added", types[0])
+    _require(_is_additive(result), "a vector of what can be added", types[0])
     return result
 
 
 def _delta(types: tuple[Type, ...]) -> Type:
     _must(types[0], INTEGER)
     _must(types[1], INTEGER)
-    if not _is_additive(types[2]):
-        raise _expected("a value made of numbers", types[2])
+    _require(_is_additive(types[2]), "a value made of numbers", types[2])
     return VectorType(types[2])
 
 
 def _constant_vector(types: tuple[Type, ...]) -> Type:
     _must(types[0], INTEGER)
-    if not is_data(types[1]):
-        raise _expected("a value that is data", types[1])
+    _require(is_data(types[1]), "a value that is data", types[1])
     return VectorType(types[1])
 
 
@@ -251,8 +216,7 @@ def _tuple(types: tuple[Type, ...]) -> Type:
     if len(types) < 2:
         raise IllTypedError(f"expected two parts or more, found {len(types)}")
     for kind in types:
-        if not is_data(kind):
-            raise _expected("parts that are data", kind)
+        _require(is_data(kind), "parts that are data", kind)
     return TupleType(types)
 
 
@@ -266,28 +230,34 @@ _TABLE = (
     ("mul", 2, "(mul a b)", "a · b; a Float scales vectors and tuples", _product),
     ("div", 2, "(div a b)", "a / b; of Integers without what is behind the point", _quotient),
     ("neg", 1, "(neg a)", "-a", _negative),
-    ("exp", 1, "(exp a)", "e to the a", _of_floats),
-    ("log", 1, "(log a)", "the natural logarithm", _of_floats),
-    ("sqrt", 1, "(sqrt a)", "the square root", _of_floats),
-    ("sin", 1, "(sin a)", "the sine", _of_floats),
-    ("cos", 1, "(cos a)", "the cosine", _of_floats),
-    ("tanh", 1, "(tanh a)", "the hyperbolic tangent", _of_floats),
-    ("abs", 1, "(abs a)", "the absolute value", _of_floats),
-    ("pow", 2, "(pow a b)", "a to the b", _of_floats),
-    ("max", 2, "(max a b)", "the larger one", _of_floats),
-    ("min", 2, "(min a b)", "the smaller one", _of_floats),
-    ("to_float", 1, "(to_float n)", "an Integer as a Float", _conversion),
+    ("exp", 1, "(exp a)", "e to the a", _all(FLOAT, FLOAT)),
+    ("log", 1, "(log a)", "the natural logarithm", _all(FLOAT, FLOAT)),
+    ("sqrt", 1, "(sqrt a)", "the square root", _all(FLOAT, FLOAT)),
+    ("sin", 1, "(sin a)", "the sine", _all(FLOAT, FLOAT)),
+    ("cos", 1, "(cos a)", "the cosine", _all(FLOAT, FLOAT)),
+    ("tanh", 1, "(tanh a)", "the hyperbolic tangent", _all(FLOAT, FLOAT)),
+    ("abs", 1, "(abs a)", "the absolute value", _all(FLOAT, FLOAT)),
+    ("pow", 2, "(pow a b)", "a to the b", _all(FLOAT, FLOAT)),
+    ("max", 2, "(max a b)", "the larger one", _all(FLOAT, FLOAT)),
+    ("min", 2, "(min a b)", "the smaller one", _all(FLOAT, FLOAT)),
+    ("to_float", 1, "(to_float n)", "an Integer as a Float", _all(INTEGER, FLOAT)),
     ("eq", 2, "(eq a b)", "a = b", _equality),
     ("ne", 2, "(ne a b)", "a ≠ b", _equality),
     ("gt", 2, "(gt a b)", "a > b", _order),
     ("gte", 2, "(gte a b)", "a ≥ b", _order),
     ("lt", 2, "(lt a b)", "a < b", _order),
     ("lte", 2, "(lte a b)", "a ≤ b", _order),
-    ("and", 2, "(and p q)", "both, which are both looked at", _logic),
-    ("or", 2, "(or p q)", "one of them or both, which are both looked at", _logic),
-    ("not", 1, "(not p)", "the opposite", _logic),
+    ("and", 2, "(and p q)", "both, which are both looked at", _all(BOOL, BOOL)),
+    ("or", 2, "(or p q)", "one of them or both, which are both looked at", _all(BOOL, BOOL)),
+    ("not", 1, "(not p)", "the opposite", _all(BOOL, BOOL)),
     ("if", 3, "(if p a b)", "a if p, else b; the other is not looked at", _choice),
-    ("let", 2, "(let (x a) b)", "b, in which x is a; a is looked at when x is, once", _let),
+    (
+        "let",
+        2,
+        "(let (x a) b)",
+        "b, in which x is a; a is looked at when x is, once",
+        lambda types: types[1],
+    ),
     ("apply", 2, "(apply f a)", "the function's value at a", _application),
     ("tuple", None, "(tuple a b …)", "two things or more as one", _tuple),
     ("select", 2, "(select 0 t)", "a part of a tuple, counted from 0", _selection),

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.rewrite.s_expressions import is_decimal, is_integer
 from polygym.rewrite.term import Term, term
+from polygym.terms.language import types
 from polygym.terms.language.nodes import bound, constant, lam, let, term_facts, variable
 from polygym.terms.language.operators import ALIASES, OPERATORS, IllTypedError, result_of
 from polygym.terms.language.program import BARE_NAME, TermProgram, sizes_in
@@ -41,15 +42,6 @@ from polygym.terms.language.scopes import (
 )
 from polygym.terms.language.syntax import Syntax, TermSource
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
-from polygym.terms.language.types import (
-    FLOAT,
-    INTEGER,
-    BaseType,
-    FunctionType,
-    TupleType,
-    Type,
-    meet_types,
-)
 
 _LARGEST = 2**63 - 1
 _MOST = 400_000
@@ -115,7 +107,7 @@ def _definition(source: TermSource, one: Syntax, known: dict[str, _Definition]) 
     given = parts[3].parts or ()
     if given and given[0].word:  # ((x : Float)) may have lost its outer parentheses
         given = (parts[3],)
-    parameters: dict[str, Type] = {}
+    parameters: dict[str, types.Type] = {}
     for parameter in given:
         word, kind = parse_declaration(source, parameter)
         if word in parameters:
@@ -124,7 +116,7 @@ def _definition(source: TermSource, one: Syntax, known: dict[str, _Definition]) 
     free = dict(parameters)
     for kind in parameters.values():
         for size in sizes_in(kind):
-            if free.setdefault(size, INTEGER) != INTEGER:
+            if free.setdefault(size, types.INTEGER) != types.INTEGER:
                 raise source.error(
                     parts[3], f"expected the size {size} to be an Integer, found {free[size]}"
                 )
@@ -132,7 +124,7 @@ def _definition(source: TermSource, one: Syntax, known: dict[str, _Definition]) 
     reading = _TermParser(source, dict(known))
     read = run_trampoline(reading.term(parts[4], NameScope((), free, is_bare=False)))
     read = reading.fitted(parts[4], read, result, f"the result of {name}")
-    both = meet_types(result, read.type)
+    both = types.meet_types(result, read.type)
     assert both is not None
     program = TermProgram(name, tuple(parameters.items()), both, read.term)
     return _Definition(program, parts[4], reading)
@@ -158,7 +150,6 @@ class _TermParser:
 
     def term(self, one: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
         """Read a term; a generator for :func:`polygym.terms.language.trampoline.run_trampoline`."""
-        read: TypedTerm
         self._source.read += 1
         if self._source.read > _MOST:
             raise LimitError(
@@ -171,24 +162,22 @@ class _TermParser:
         head = one.first
         if not head:
             raise self.error(one, f"expected an operator after '(', found {one.parts[0]}")
-        if head == "let":
-            read = yield self._let(one, scope)
-            return read
-        if head == "lam":
-            read = yield self._lam(one, scope, None)
-            return read
-        match = SELECTION.fullmatch(head)
-        if match:
-            read = yield self._get(one, scope, int(match[1]) - 1, int(match[2]))
-            return read
         name = ALIASES.get(head, head)
-        if name in OPERATORS:
-            read = yield self._operation(one, name, scope)
-            return read
-        if head in self._known:
-            read = yield self._call(one, self._known[head], scope)
-            return read
-        raise self.error(one.parts[0], f"expected an operator, found {head}", self._similar(head))
+        if head == "let":
+            call = self._let(one, scope)
+        elif head == "lam":
+            call = self._lam(one, scope, None)
+        elif match := SELECTION.fullmatch(head):
+            call = self._get(one, scope, int(match[1]) - 1, int(match[2]))
+        elif name in OPERATORS:
+            call = self._operation(one, name, scope)
+        elif head in self._known:
+            call = self._call(one, self._known[head], scope)
+        else:
+            hint = self._similar(head)
+            raise self.error(one.parts[0], f"expected an operator, found {head}", hint)
+        read: TypedTerm = yield call
+        return read
 
     def _similar(self, word: str) -> str:
         from difflib import get_close_matches
@@ -202,12 +191,12 @@ class _TermParser:
             value = int(word)
             if not -_LARGEST - 1 <= value <= _LARGEST:
                 raise self.error(one, f"expected an Integer of 64 bits, found {word}")
-            return TypedTerm(term(value), INTEGER, value)
+            return TypedTerm(term(value), types.INTEGER, value)
         if is_decimal(word):
             real = float(word)
             if real in (float("inf"), float("-inf")):
                 raise self.error(one, f"expected a finite number, found {word}")
-            return TypedTerm(term(real), FLOAT)
+            return TypedTerm(term(real), types.FLOAT)
         if word in ("True", "False"):
             made = constant(word == "True")
             return TypedTerm(made, term_facts(made).type)
@@ -218,14 +207,14 @@ class _TermParser:
             return scope.size_values[word]
         if word in scope.free:
             kind = scope.free[word]
-            return TypedTerm(variable(word, kind), kind, word if kind == INTEGER else None)
+            return TypedTerm(variable(word, kind), kind, word if kind == types.INTEGER else None)
         if not is_name(word):
             raise self.error(one, f"expected a number or a name, found {word}")
         if not scope.is_bare:
             known = ", ".join(dict.fromkeys([*(name for name, *_ in scope.names), *scope.free]))
             raise self.error(one, f"expected one of the names {known or '(none)'}, found {word}")
-        scope.free[word] = FLOAT
-        return TypedTerm(variable(word, FLOAT), FLOAT)
+        scope.free[word] = types.FLOAT
+        return TypedTerm(variable(word, types.FLOAT), types.FLOAT)
 
     def _let(self, one: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
         parts = one.parts or ()
@@ -249,14 +238,16 @@ class _TermParser:
             made = let(value, made)
         return TypedTerm(made, kind, size)
 
-    def _lam(self, one: Syntax, scope: NameScope, wanted: Type | None) -> Trampolined[TypedTerm]:
+    def _lam(
+        self, one: Syntax, scope: NameScope, wanted: types.Type | None
+    ) -> Trampolined[TypedTerm]:
         parts = one.parts or ()
         if len(parts) != 3:
             raise self.error(one, f"expected (lam (x : TYPE) BODY), found {one}")
         if parts[1].parts is not None:
             name, written = parse_declaration(self._source, parts[1])
             kind = scope.known(written)
-            if wanted is not None and meet_types(kind, wanted) is None:
+            if wanted is not None and types.meet_types(kind, wanted) is None:
                 raise self.error(parts[1], f"expected the argument to be {wanted}, found {kind}")
         else:
             name = parts[1].word
@@ -269,19 +260,19 @@ class _TermParser:
                 )
             kind = wanted
         body = yield self.term(parts[2], scope.within(name, kind))
-        return TypedTerm(lam(kind, body.term), FunctionType(kind, body.type))
+        return TypedTerm(lam(kind, body.term), types.FunctionType(kind, body.type))
 
     def _get(self, one: Syntax, scope: NameScope, place: int, count: int) -> Trampolined[TypedTerm]:
         if len(one.parts or ()) != 2:
             raise self.error(one, f"expected ({one.first} TUPLE), found {one}")
         read = yield self.term((one.parts or ())[1], scope)
-        if not isinstance(read.type, TupleType) or len(read.type.parts) != count:
+        if not isinstance(read.type, types.TupleType) or len(read.type.parts) != count:
             raise self.error(one, f"expected a tuple of {count} parts, found {read.type}")
         return self._part(one, place, read)
 
     def _part(self, one: Syntax, place: int, read: TypedTerm) -> TypedTerm:
         kind = read.type
-        if not isinstance(kind, TupleType):
+        if not isinstance(kind, types.TupleType):
             raise self.error(one, f"(select 0 t): expected a tuple, found {kind}")
         if not 0 <= place < len(kind.parts):
             raise self.error(
@@ -295,7 +286,7 @@ class _TermParser:
         read: list[TypedTerm] = []
         for place, part in enumerate(parts):
             if part.first == "lam":
-                wanted: Type | None = INTEGER if name in ("build", "sumbuild") else None
+                wanted: types.Type | None = types.INTEGER if name in ("build", "sumbuild") else None
                 if name == "apply" and place == 0 and len(parts) == 2:
                     argument = yield self.term(parts[1], scope)
                     wanted = argument.type
@@ -326,7 +317,8 @@ class _TermParser:
             return read
         start = 1 if name == "if" else 0
         is_float = name in _OF_FLOATS or any(
-            part.type == FLOAT or (name == "mul" and not isinstance(part.type, BaseType))
+            part.type == types.FLOAT
+            or (name == "mul" and not isinstance(part.type, types.BaseType))
             for part in read[start:]
         )
         if not is_float:
@@ -363,8 +355,8 @@ class _TermParser:
                 if size not in sizes and size in callee.program.sizes:
                     distance = len(values) - 1 - at
                     kind = names[len(scope.names) + at][1]
-                    values.append(TypedTerm(way(bound(distance, kind)), INTEGER))
-                    names = (*names, (size, INTEGER, None))
+                    values.append(TypedTerm(way(bound(distance, kind)), types.INTEGER))
+                    names = (*names, (size, types.INTEGER, None))
                     sizes[size] = values[-1]
         given = {name: read for name, read in sizes.items() if read.size is not None}
         body = yield callee.reading.term(callee.body, NameScope(names, {}, given, is_bare=False))
@@ -373,11 +365,11 @@ class _TermParser:
             made = let(value.term, made)
         return TypedTerm(made, body.type, body.size)
 
-    def fitted(self, where: Syntax, read: TypedTerm, wanted: Type, what: str) -> TypedTerm:
+    def fitted(self, where: Syntax, read: TypedTerm, wanted: types.Type, what: str) -> TypedTerm:
         """Return what was read as something of a type, or say that it is not."""
-        if wanted == FLOAT and read.type == INTEGER:
+        if wanted == types.FLOAT and read.type == types.INTEGER:
             read = as_float(read)
-        if meet_types(read.type, wanted) is None:
+        if types.meet_types(read.type, wanted) is None:
             raise self.error(
                 where, f"expected {what} to be {wanted}, found {read.type}", _hint([read])
             )
@@ -386,7 +378,7 @@ class _TermParser:
 
 def _hint(read: list[TypedTerm]) -> str:
     kinds = {part.type for part in read}
-    return "(to_float n) is an Integer as a Float" if {FLOAT, INTEGER} <= kinds else ""
+    return "(to_float n) is an Integer as a Float" if {types.FLOAT, types.INTEGER} <= kinds else ""
 
 
 def _many(count: int, what: str) -> str:

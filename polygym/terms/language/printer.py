@@ -8,14 +8,7 @@ from collections.abc import Container
 
 from polygym.errors import LimitError
 from polygym.rewrite.term import Term
-from polygym.terms.language.nodes import (
-    free_variables,
-    index_of,
-    is_lam,
-    name_of,
-    parameter_of,
-    term_facts,
-)
+from polygym.terms.language import nodes
 from polygym.terms.language.program import BARE_NAME, TermProgram
 from polygym.terms.language.types import FLOAT
 
@@ -29,9 +22,9 @@ def text_of(root: Term, mark: tuple[int, ...] | None = None) -> str:
     Raises:
         LimitError: there are too many nodes.
     """
-    if term_facts(root).nodes > LONGEST:
+    if nodes.term_facts(root).nodes > LONGEST:
         raise LimitError(f"a term's text: expected at most {LONGEST} nodes, found more")
-    taken = free_variables(root)
+    taken = nodes.free_variables(root)
     pieces: list[str] = []
     stack: list[tuple[Term, tuple[str, ...], tuple[int, ...] | None] | str] = [(root, (), mark)]
     while stack:
@@ -55,9 +48,9 @@ def text_of(root: Term, mark: tuple[int, ...] | None = None) -> str:
             stack.append((term.children[1], (*names, name), ways[1]))
             stack.append(") ")
             stack.append((term.children[0], names, ways[0]))
-        elif is_lam(term):
+        elif nodes.is_lam(term):
             name = _fresh("i", len(names), taken)
-            pieces.append(f"(lam ({name} : {parameter_of(term)}) ")
+            pieces.append(f"(lam ({name} : {nodes.parameter_of(term)}) ")
             stack.append(")")
             stack.append((term.children[0], (*names, name), ways[0]))
         else:
@@ -79,10 +72,10 @@ def text_of_program(program: TermProgram) -> str:
 
 
 def _leaf(one: Term, names: tuple[str, ...]) -> str:
-    index = index_of(one)
+    index = nodes.index_of(one)
     if index >= 0:
         return names[-1 - index] if index < len(names) else f"%{index - len(names)}"
-    if name := name_of(one):
+    if name := nodes.name_of(one):
         return name
     return repr(one.head) if isinstance(one.head, float) else str(one.head)
 

@@ -6,19 +6,11 @@ sizes: those that are names are Integers, which the body may use.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Term
-from polygym.terms.language.types import (
-    INTEGER,
-    FunctionType,
-    TupleType,
-    Type,
-    VectorSize,
-    VectorType,
-)
+from polygym.terms.language.types import INTEGER, Type, sizes_of
 
 BARE_NAME = "it"
 """The name of a program that is a bare term."""
@@ -58,26 +50,4 @@ class TermProgram:
 
 def sizes_in(kind: Type) -> list[str]:
     """Return the names of the sizes in a type, from the left."""
-    match kind:
-        case VectorType(element, size):
-            return [*([size] if isinstance(size, str) else []), *sizes_in(element)]
-        case TupleType(parts):
-            return [name for part in parts for name in sizes_in(part)]
-        case FunctionType(argument, result):
-            return [*sizes_in(argument), *sizes_in(result)]
-        case _:
-            return []
-
-
-def with_sizes(kind: Type, change: Callable[[str], VectorSize]) -> Type:
-    """Return a type with other sizes in the place of names."""
-    match kind:
-        case VectorType(element, size):
-            changed = change(size) if isinstance(size, str) else size
-            return VectorType(with_sizes(element, change), changed)
-        case TupleType(parts):
-            return TupleType(tuple(with_sizes(part, change) for part in parts))
-        case FunctionType(argument, result):
-            return FunctionType(with_sizes(argument, change), with_sizes(result, change))
-        case _:
-            return kind
+    return [size for size in sizes_of(kind) if isinstance(size, str)]

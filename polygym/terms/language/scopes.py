@@ -12,19 +12,10 @@ from dataclasses import dataclass, field
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term, postorder, term
+from polygym.terms.language import types
 from polygym.terms.language.nodes import variable
 from polygym.terms.language.operators import OPERATORS
-from polygym.terms.language.program import with_sizes
 from polygym.terms.language.syntax import Syntax, TermSource
-from polygym.terms.language.types import (
-    FLOAT,
-    INTEGER,
-    TupleType,
-    Type,
-    VectorSize,
-    VectorType,
-    type_from_text,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +23,40 @@ class TypedTerm:
     """A term, its type with sizes, and its value if it is the size of something."""
 
     term: Term
-    type: Type
-    size: VectorSize = None
+    type: types.Type
+    size: types.VectorSize = None
 
 
 @dataclass(frozen=True, slots=True)
 class NameScope:
     """What names mean: those that are bound, the innermost last; those of sizes; free ones."""
 
-    names: tuple[tuple[str, Type, VectorSize], ...] = ()
-    free: dict[str, Type] = field(default_factory=dict)
+    names: tuple[tuple[str, types.Type, types.VectorSize], ...] = ()
+    free: dict[str, types.Type] = field(default_factory=dict)
     size_values: Mapping[str, TypedTerm] = field(default_factory=dict)
     is_bare: bool = True
 
-    def within(self, name: str, kind: Type, size: VectorSize = None) -> NameScope:
+    def within(self, name: str, kind: types.Type, size: types.VectorSize = None) -> NameScope:
         """Return the scope with one more name that is bound, the innermost."""
         names = (*self.names, (name, kind, size))
         return NameScope(names, self.free, self.size_values, self.is_bare)
 
-    def known(self, kind: Type) -> Type:
+    def known(self, kind: types.Type) -> types.Type:
         """Return a type as it is written in this scope, with what its sizes are called outside."""
         if not self.size_values:
             return kind
-        return with_sizes(
-            kind, lambda name: self.size_values[name].size if name in self.size_values else None
+        outer = self.size_values
+        return types.with_sizes(
+            kind,
+            lambda size: (
+                size if not isinstance(size, str) else outer[size].size if size in outer else None
+            ),
         )
 
 
 def as_float(read: TypedTerm) -> TypedTerm:
     """Return an Integer that is written out (a number, or sums and products of them) as a Float."""
-    if read.type != INTEGER:
+    if read.type != types.INTEGER:
         return read
     made: dict[Term, Term] = {}
     for one in postorder([read.term]):
@@ -71,33 +66,39 @@ def as_float(read: TypedTerm) -> TypedTerm:
             made[one] = term(one.head, *(made[child] for child in one.children))
         else:
             return read
-    return TypedTerm(made[read.term], FLOAT)
+    return TypedTerm(made[read.term], types.FLOAT)
 
 
-def with_known_sizes(name: str, read: list[TypedTerm], kind: Type) -> tuple[Type, VectorSize]:
+def with_known_sizes(
+    name: str, read: list[TypedTerm], kind: types.Type
+) -> tuple[types.Type, types.VectorSize]:
     """Return the type of a result with the sizes that are known, and its value if it is a size."""
-    if isinstance(kind, VectorType) and name in ("build", "deltaVec", "constVec"):
-        return VectorType(kind.element, read[0].size), None
+    if isinstance(kind, types.VectorType) and name in ("build", "deltaVec", "constVec"):
+        return types.VectorType(kind.element, read[0].size), None
     vector = read[0].type
-    if name == "size" and isinstance(vector, VectorType):
+    if name == "size" and isinstance(vector, types.VectorType):
         return kind, vector.size
     return kind, None
 
 
-def without_named_sizes(kind: Type) -> Type:
+def without_named_sizes(kind: types.Type) -> types.Type:
     """Return a parameter's type as callers see it: sizes that are names may be any."""
-    return with_sizes(kind, lambda name: None)
+    return types.with_sizes(kind, lambda size: None if isinstance(size, str) else size)
 
 
-def note_sizes(sizes: dict[str, TypedTerm], wanted: Type, found: Type) -> None:
+def note_sizes(sizes: dict[str, TypedTerm], wanted: types.Type, found: types.Type) -> None:
     """Note what the named sizes of a parameter are, where the argument's type says so."""
     match wanted, found:
-        case VectorType(element, size), VectorType(its_element, its_size):
+        case types.VectorType(element, size), types.VectorType(its_element, its_size):
             if isinstance(size, str) and size not in sizes and its_size is not None:
-                leaf = variable(its_size, INTEGER) if isinstance(its_size, str) else term(its_size)
-                sizes[size] = TypedTerm(leaf, INTEGER, its_size)
+                leaf = (
+                    variable(its_size, types.INTEGER)
+                    if isinstance(its_size, str)
+                    else term(its_size)
+                )
+                sizes[size] = TypedTerm(leaf, types.INTEGER, its_size)
             note_sizes(sizes, element, its_element)
-        case TupleType(parts), TupleType(its_parts):
+        case types.TupleType(parts), types.TupleType(its_parts):
             for part, its_part in zip(parts, its_parts, strict=True):
                 note_sizes(sizes, part, its_part)
 
@@ -105,14 +106,14 @@ def note_sizes(sizes: dict[str, TypedTerm], wanted: Type, found: Type) -> None:
 _Accessor = Callable[[Term], Term]
 
 
-def size_accessors(kind: Type, way: _Accessor) -> Iterator[tuple[str, _Accessor]]:
+def size_accessors(kind: types.Type, way: _Accessor) -> Iterator[tuple[str, _Accessor]]:
     """Yield the named sizes of a type, and how they are found in a value of that type."""
     match kind:
-        case VectorType(element, size):
+        case types.VectorType(element, size):
             if isinstance(size, str):
                 yield size, lambda leaf: term("size", way(leaf))
             yield from size_accessors(element, lambda leaf: term("index", term(0), way(leaf)))
-        case TupleType(parts):
+        case types.TupleType(parts):
             for place, part in enumerate(parts):
                 yield from size_accessors(part, _selecting(place, way))
 
@@ -138,7 +139,7 @@ def is_name(word: str) -> bool:
     )
 
 
-def parse_declaration(source: TermSource, one: Syntax) -> tuple[str, Type]:
+def parse_declaration(source: TermSource, one: Syntax) -> tuple[str, types.Type]:
     """Return the name and the type of ``(x : TYPE)``."""
     parts = one.parts or ()
     if len(parts) < 3 or parts[1].word != ":":
@@ -156,12 +157,12 @@ def expect_name(source: TermSource, one: Syntax) -> None:
         raise source.error(one, f"expected a name, found {one}")
 
 
-def parse_type(source: TermSource, one: Syntax) -> Type:
+def parse_type(source: TermSource, one: Syntax) -> types.Type:
     """Return the type that is written somewhere."""
     text = str(one)
     if text.endswith("…"):
         text = one.whole
     try:
-        return type_from_text(text)
+        return types.type_from_text(text)
     except InputError as error:
         raise source.error(one, str(error)) from None

@@ -8,6 +8,7 @@ variable is must not depend on how much is known of it. Sizes are looked at wher
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias, assert_never
@@ -75,36 +76,58 @@ _LONGEST = 200
 _BASES = {base_type.name: base_type for base_type in (FLOAT, INTEGER, BOOL)}
 
 
+def with_sizes(one: Type, change: Callable[[VectorSize], VectorSize]) -> Type:
+    """Return a type with other sizes of vectors."""
+    match one:
+        case BaseType():
+            return one
+        case VectorType(element, size):
+            return VectorType(with_sizes(element, change), change(size))
+        case TupleType(parts):
+            return TupleType(tuple(with_sizes(part, change) for part in parts))
+        case FunctionType(argument, result):
+            return FunctionType(with_sizes(argument, change), with_sizes(result, change))
+        case _:
+            assert_never(one)
+
+
 def erase_sizes(one: Type) -> Type:
     """Return a type without sizes.
 
     >>> print(erase_sizes(type_from_text("(Vec n (Vec 3 Float))")))
     (Vec _ (Vec _ Float))
     """
+    return one if isinstance(one, BaseType) else with_sizes(one, lambda size: None)
+
+
+def sizes_of(one: Type) -> list[VectorSize]:
+    """Return the sizes of all vectors in a type, from the left."""
     match one:
-        case BaseType():
-            return one
-        case VectorType(element):
-            return VectorType(erase_sizes(element))
+        case VectorType(element, size):
+            return [size, *sizes_of(element)]
         case TupleType(parts):
-            return TupleType(tuple(map(erase_sizes, parts)))
+            return [size for part in parts for size in sizes_of(part)]
         case FunctionType(argument, result):
-            return FunctionType(erase_sizes(argument), erase_sizes(result))
+            return [*sizes_of(argument), *sizes_of(result)]
         case _:
-            assert_never(one)
+            return []
+
+
+@lru_cache(maxsize=4096)
+def leaf_types(one: Type) -> frozenset[Type]:
+    """Return the types that vectors and tuples in a type are made of in the end."""
+    match one:
+        case VectorType(element):
+            return leaf_types(element)
+        case TupleType(parts):
+            return frozenset[Type]().union(*map(leaf_types, parts))
+        case _:
+            return frozenset({one})
 
 
 def is_data(one: Type) -> bool:
     """Whether it is made of numbers and truth values, without functions."""
-    match one:
-        case BaseType():
-            return True
-        case VectorType(element):
-            return is_data(element)
-        case TupleType(parts):
-            return all(map(is_data, parts))
-        case _:
-            return False
+    return isinstance(one, BaseType) or leaf_types(one) <= {FLOAT, INTEGER, BOOL}
 
 
 def count_numbers(one: Type, size: int) -> int:
@@ -133,29 +156,7 @@ def meet_types(one: Type, other: Type) -> Type | None:
     >>> meet_types(type_from_text("(Vec 2 Float)"), type_from_text("(Vec 3 Float)")) is None
     True
     """
-    match one, other:
-        case BaseType(), BaseType():
-            return one if one == other else None
-        case VectorType(mine, size), VectorType(its, more):
-            element = meet_types(mine, its)
-            if element is None:
-                return None
-            if size is None or more is None:
-                return VectorType(element, more if size is None else size)
-            if size != more and isinstance(size, int) == isinstance(more, int):
-                return None
-            return VectorType(element, size)
-        case TupleType(mine_of), TupleType(its_of):
-            if len(mine_of) != len(its_of):
-                return None
-            parts = [meet_types(left, right) for left, right in zip(mine_of, its_of, strict=True)]
-            known = tuple(part for part in parts if part is not None)
-            return TupleType(known) if len(known) == len(parts) else None
-        case FunctionType(argument, result), FunctionType(its_argument, its_result):
-            takes, returns = meet_types(argument, its_argument), meet_types(result, its_result)
-            return None if takes is None or returns is None else FunctionType(takes, returns)
-        case _:
-            return None
+    return _combined(one, other, meets=True)
 
 
 def join_types(one: Type, other: Type) -> Type | None:
@@ -164,16 +165,32 @@ def join_types(one: Type, other: Type) -> Type | None:
     >>> print(join_types(type_from_text("(Vec n Float)"), type_from_text("(Vec _ Float)")))
     (Vec _ Float)
     """
+    return _combined(one, other, meets=False)
+
+
+def _combined(one: Type, other: Type, *, meets: bool) -> Type | None:
     match one, other:
         case VectorType(mine, size), VectorType(its, more):
-            element = join_types(mine, its)
-            return None if element is None else VectorType(element, size if size == more else None)
+            element = _combined(mine, its, meets=meets)
+            if size != more:
+                if (
+                    meets
+                    and None not in (size, more)
+                    and isinstance(size, int) == isinstance(more, int)
+                ):
+                    return None
+                size = (more if size is None else size) if meets else None
+            return None if element is None else VectorType(element, size)
         case TupleType(mine_of), TupleType(its_of) if len(mine_of) == len(its_of):
-            parts = [join_types(left, right) for left, right in zip(mine_of, its_of, strict=True)]
+            pairs = zip(mine_of, its_of, strict=True)
+            parts = [_combined(left, right, meets=meets) for left, right in pairs]
             known = tuple(part for part in parts if part is not None)
             return TupleType(known) if len(known) == len(parts) else None
         case FunctionType(argument, result), FunctionType(its_argument, its_result):
-            takes, returns = meet_types(argument, its_argument), join_types(result, its_result)
+            takes, returns = (
+                meet_types(argument, its_argument),
+                _combined(result, its_result, meets=meets),
+            )
             return None if takes is None or returns is None else FunctionType(takes, returns)
         case _:
             return one if one == other else None
@@ -213,7 +230,9 @@ def _type(words: list[str]) -> tuple[Type, list[str]]:
         )
     if rest[0] not in ("Tuple", "->", "Lam"):
         result, rest = _type(rest)
-        return result, _closed(rest)
+        if rest[0] != ")":
+            raise InputError(f"a type: expected ')', found {rest[0]!r}")
+        return result, rest[1:]
     kind, rest = rest[0], rest[1:]
     parts: list[Type] = []
     while rest[0] != ")":
@@ -226,12 +245,6 @@ def _type(words: list[str]) -> tuple[Type, list[str]]:
     if len(parts) != 2:
         raise InputError(f"a function's type: expected (-> TYPE TYPE), found {len(parts)} types")
     return FunctionType(parts[0], parts[1]), rest[1:]
-
-
-def _closed(rest: list[str]) -> list[str]:
-    if rest[0] != ")":
-        raise InputError(f"a type: expected ')', found {rest[0]!r}")
-    return rest[1:]
 
 
 def _size(word: str) -> VectorSize:

@@ -9,13 +9,14 @@ Integers: they have 64 bits, and behind the largest comes the least.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
+from polygym.rewrite.term import Term
 from polygym.terms.language.types import BOOL, FLOAT, BaseType, TupleType, Type, VectorType
 
 Value: TypeAlias = Any
@@ -32,6 +33,32 @@ class EvaluationFailure:
     def __str__(self) -> str:
         """Return the reason."""
         return self.reason
+
+
+ValueScope: TypeAlias = tuple[Any, Any] | None
+"""The values of the binders around a term, the innermost first, as nested pairs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A function: the body, and what its binders are where it stands."""
+
+    body: Term
+    scope: ValueScope = field(repr=False)
+
+
+def look_up(scope: ValueScope, index: int) -> Any:
+    """Return the value of the binder ``index`` steps out."""
+    for _ in range(index):
+        assert scope is not None
+        scope = scope[1]
+    assert scope is not None
+    return scope[0]
+
+
+def wrap_integer(value: int) -> int:
+    """Return an Integer within 64 bits, where it goes on from the largest with the least."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def convert_value(name: str, value: Any, kind: Type) -> Value:

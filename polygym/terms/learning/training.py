@@ -17,19 +17,98 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
 from polygym.search.planning import PlanningLimits, ValueFunction, explore
 from polygym.terms.language.program import TermProgram
-from polygym.terms.learning.graph_encoding import GraphEncoder
+from polygym.terms.learning import graph_encoding
 from polygym.terms.learning.numpy_network import NetworkValue, NumpyNetwork
 from polygym.terms.learning.replay_buffer import ReplayBuffer, ValueExample, sample_examples
-from polygym.terms.learning.torch_network import NetworkShape, ValueNetwork
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rewriter import TermSystem
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import TermRule
-from polygym.terms.term_system import TermSystem
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkShape:
+    """How large a network is; ``horizon`` is for how many steps it has answers."""
+
+    horizon: int = 10
+    width: int = 48
+    rounds: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse a network that kinds do not fit into."""
+        graph_encoding.expect_width(self.width)
+
+
+class ValueNetwork(nn.Module):
+    """From graphs to what each step saves."""
+
+    def __init__(self, shape: NetworkShape) -> None:
+        super().__init__()
+        self.shape = shape
+        width = shape.width
+        self.messages = nn.ModuleList(
+            nn.Linear(width, width) for _ in range(graph_encoding.EDGE_TYPES)
+        )
+        self.cell = nn.GRUCell(width, width)
+        self.gate = nn.Linear(2 * width, width)
+        self.read = nn.Linear(width, width)
+        self.out = nn.Linear(width, shape.horizon)
+        # Nothing is expected before anything was learned: the first searches are greedy ones.
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, batch: graph_encoding.TermGraphBatch) -> Tensor:
+        """Return a row a graph, a column for each number of steps from 1."""
+        kinds = torch.from_numpy(batch.kinds)
+        first = nn.functional.one_hot(kinds, self.shape.width).float()
+        state = first
+        if self.shape.rounds:
+            edges = _Edges(batch)
+            for _ in range(self.shape.rounds):
+                state = self.cell(edges.heard(self.messages, state), state)
+        shown = torch.sigmoid(self.gate(torch.cat([state, first], 1))) * torch.tanh(
+            self.read(state)
+        )
+        whole = torch.zeros(batch.count, self.shape.width)
+        tensor: Tensor = self.out(whole.index_add(0, torch.from_numpy(batch.graphs), shown))
+        return tensor
+
+
+class _Edges:
+    """The edges of a batch as tensors, all that are there."""
+
+    def __init__(self, batch: graph_encoding.TermGraphBatch) -> None:
+        pairs = [(kind, *ends) for kind, ends in enumerate(batch.edges) if len(ends[0])]
+        self._sources = [(kind, torch.from_numpy(sources)) for kind, sources, _ in pairs]
+        targets = [targets for *_, targets in pairs]
+        self._alike = torch.from_numpy(batch.identical_nodes)
+        self._classes = torch.from_numpy(batch.classes)
+        self._count = int(batch.classes[-1]) + 1 if len(batch.classes) else 0
+        self._targets = torch.from_numpy(np.concatenate([*targets, batch.identical_nodes]))
+
+    def heard(self, messages: nn.ModuleList, state: Tensor) -> Tensor:
+        """Return the sum of the messages at each node."""
+        said = [messages[kind](state.index_select(0, tensor)) for kind, tensor in self._sources]
+        if self._count:
+            own = state.index_select(0, self._alike)
+            every = own.new_zeros(self._count, own.shape[1]).index_add(0, self._classes, own)
+            said.append(
+                messages[graph_encoding.IDENTICAL](every.index_select(0, self._classes) - own)
+            )
+        if not said:
+            return torch.zeros_like(state)
+        return torch.zeros_like(state).index_add(0, self._targets, torch.cat(said))
+
+
+def to_numpy(network: ValueNetwork) -> NumpyNetwork:
+    """Return a network as it now is, without torch."""
+    weights = {name: one.numpy().copy() for name, one in network.state_dict().items()}
+    return NumpyNetwork(network.shape.rounds, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +199,7 @@ class ValueTrainer:
         self.average = {name: one.clone() for name, one in self.network.state_dict().items()}
         self.examples = ReplayBuffer(config.examples_per_search * config.replay_capacity)
         self.number = self.steps = 0
-        self._graphs = GraphEncoder()
+        self._graphs = graph_encoding.GraphEncoder()
         self._systems = [TermSystem(rules_named(name)) for name in config.rules]
 
     @property

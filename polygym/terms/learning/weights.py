@@ -19,12 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.cost.models.array_archives import (
-    ARCHIVE_ERRORS,
-    arrays_checksum,
-    pack_archive,
-    unpack_archive,
-)
+from polygym.cost.models import array_archives
 from polygym.cost.models.cost_model import ModelCard
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -64,9 +59,9 @@ class ValueWeights:
             "kinds": list(KINDS),
             "rounds": self.network.rounds,
             "card": asdict(self.card),
-            "sum": arrays_checksum(arrays),
+            "sum": array_archives.arrays_checksum(arrays),
         }
-        write_atomically(path, pack_archive(header, arrays))
+        write_atomically(path, array_archives.pack_archive(header, arrays))
 
     @staticmethod
     def load(path: Path) -> ValueWeights:
@@ -76,10 +71,10 @@ class ValueWeights:
             InputError: it has no weights, or some of other kinds of nodes.
         """
         try:
-            header, arrays = unpack_archive(path)
+            header, arrays = array_archives.unpack_archive(path)
             if header["format"] != _FORMAT or header["version"] != _VERSION:
                 raise ValueError("another format")
-            if header["sum"] != arrays_checksum(arrays):
+            if header["sum"] != array_archives.arrays_checksum(arrays):
                 raise ValueError("numbers that are not as they were written")
             if header["kinds"] != list(KINDS):
                 raise InputError(
@@ -94,7 +89,7 @@ class ValueWeights:
             more = {name: array for name, array in arrays.items() if not name.startswith(_WEIGHTS)}
             network = NumpyNetwork(int(header["rounds"]), weights)
             return ValueWeights(network, ModelCard.from_json(header["card"]), more)
-        except ARCHIVE_ERRORS as error:
+        except array_archives.ARCHIVE_ERRORS as error:
             raise InputError(
                 f"{path}: expected weights of a value function, found: {error}"
             ) from None
@@ -148,10 +143,6 @@ def value_function_named(name: str, rules: Sequence[TermRule] = ()) -> ValueFunc
     """
     if name == "counted":
         return ReuseValue(rules=rules)
-    # Only those that need weights read them.
-    from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue
-    from polygym.terms.learning.weights import ValueWeights, shipped_value
-
     if name == "learned":
         return shipped_value()
     if name == "both":

@@ -92,15 +92,12 @@ def _dropped(one: Term) -> Term | None:
 
 def has_no_binders(pattern: patterns.Pattern) -> bool:
     """Whether a pattern binds nothing."""
-    match pattern:
-        case patterns.Metavariable(_, scope):
-            return not scope
-        case patterns.LiteralPattern():
-            return True
-        case patterns.OperatorPattern(_, children):
-            return all(map(has_no_binders, children))
-        case _:
-            return False
+    return all(
+        not part.scope
+        if isinstance(part, patterns.Metavariable)
+        else isinstance(part, patterns.LiteralPattern | patterns.OperatorPattern)
+        for part in patterns.subpatterns(pattern)
+    )
 
 
 def _matcher(pattern: patterns.Pattern, seen: set[str]) -> _Matcher:

@@ -7,7 +7,7 @@ in one of four places. Whatever has no value is of no use for a comparison, and 
 again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -90,9 +90,7 @@ def zero_term(kind: Type) -> Term:
             return FALSE if kind == BOOL else term(0.0 if kind == FLOAT else 0)
 
 
-def _scalar(kind: Type, part: object, rng: Rng) -> Term:
-    make = part
-    assert callable(make)
+def _scalar(kind: Type, make: Callable[[Type], Term], rng: Rng) -> Term:
     roll = int(rng.integers(6))
     if kind == BOOL:
         if roll < 3:

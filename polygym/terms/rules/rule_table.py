@@ -17,6 +17,8 @@ a whole, since patterns cannot say them; only their names are free::
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 
 from polygym.errors import InputError
 from polygym.rewrite.s_expressions import is_decimal, is_integer
@@ -123,7 +125,9 @@ class _RuleParser:
                 raise self._source.error(
                     right, f"expected {meta.name} in the source, found it nowhere"
                 )
-        binders = set(_binders(source))
+        binding = patterns.LetPattern | patterns.LambdaPattern
+        parts = patterns.subpatterns(source)
+        binders = {part.name for part in parts if isinstance(part, binding)}
         conditions = tuple(self._condition(syntax, scopes, binders) for syntax in given)
         return PatternRule(name, source, target, conditions)
 
@@ -216,13 +220,50 @@ class _RuleParser:
         return one.word
 
 
-def _binders(pattern: patterns.Pattern) -> Iterable[str]:
-    match pattern:
-        case patterns.LetPattern(name, value, body):
-            return [name, *_binders(value), *_binders(body)]
-        case patterns.LambdaPattern(name, body):
-            return [name, *_binders(body)]
-        case patterns.OperatorPattern(_, children):
-            return [name for child in children for name in _binders(child)]
-        case _:
-            return []
+_TABLES = {
+    "binding": ("binding",),
+    "arithmetic": ("arithmetic",),
+    "simple": ("arithmetic", "binding"),
+    "vectors": ("vectors",),
+    "extended": ("arithmetic", "binding", "vectors", "simplification"),
+    "simplification": ("simplification",),
+    "functions": ("functions",),
+    "gradients": ("gradients",),
+    "all": ("arithmetic", "binding", "vectors", "simplification", "functions", "gradients"),
+}
+RULE_SETS = tuple(_TABLES)
+
+
+@cache
+def rules_named(name: str) -> tuple[TermRule, ...]:
+    """Return a set of rules.
+
+    >>> [len(rules_named(name)) for name in ("arithmetic", "binding", "vectors", "extended")]
+    [28, 5, 11, 51]
+
+    Raises:
+        InputError: there is no such set.
+    """
+    if name not in _TABLES:
+        raise InputError(f"a set of rules: expected one of {', '.join(RULE_SETS)}, found {name!r}")
+    return tuple(rule for table in _TABLES[name] for rule in _table(table))
+
+
+@cache
+def _table(name: str) -> tuple[TermRule, ...]:
+    text = files(__package__).joinpath(f"{name}.rules").read_text()
+    return tuple(parse_rules(text, f"{name}.rules"))
+
+
+def merge_rules(sets: Iterable[Iterable[TermRule]]) -> tuple[TermRule, ...]:
+    """Return the rules of several sets together.
+
+    Raises:
+        InputError: two different ones have one name.
+    """
+    term_rules: dict[str, TermRule] = {}
+    for rules in sets:
+        for rule in rules:
+            if term_rules.setdefault(rule.name, rule) != rule:
+                raise InputError(f"rules: expected one rule named {rule.name}, found two")
+    return tuple(term_rules.values())

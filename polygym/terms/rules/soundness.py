@@ -33,7 +33,7 @@ from polygym.terms.language.types import BOOL, FLOAT, INTEGER, TupleType, Type, 
 from polygym.terms.language.values import Value, is_close, is_regular
 from polygym.terms.rules import patterns
 from polygym.terms.rules.random_terms import SpecialNumbers, random_term, random_value, zero_term
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import PatternRule, TermRule, apply_rule
 
 _KINDS: tuple[Type, ...] = (
@@ -214,7 +214,7 @@ def _compared(
 def _typings(rule: PatternRule) -> list[_Typing]:
     """Return types of metavariables and binders with which the rule can be applied at all."""
     names = list(dict.fromkeys(meta.name for meta in patterns.metavariables(rule.source)))
-    free = [name for name, operator in _functions(rule.source, "") if operator not in _LOOPS]
+    free = _free_functions(rule.source)
     rng = np.random.default_rng(0)
     typings: list[_Typing] = []
     for tried, kinds in enumerate(_assignments(len(names) + len(free), rng)):
@@ -254,20 +254,17 @@ def _assignments(count: int, rng: np.random.Generator) -> Iterable[tuple[Type, .
 _LOOPS = ("build", "sumbuild")
 
 
-def _functions(pattern: patterns.Pattern, operator: str) -> Iterable[tuple[str, str]]:
-    """Yield the binders of functions, and what each is an argument of."""
-    match pattern:
-        case patterns.LambdaPattern(name, body):
-            yield name, operator
-            yield from _functions(body, "")
-        case patterns.LetPattern(_, value, body):
-            yield from _functions(value, "")
-            yield from _functions(body, "")
-        case patterns.OperatorPattern(head, children):
-            for child in children:
-                yield from _functions(child, head)
-        case _:
-            return
+def _free_functions(pattern: patterns.Pattern) -> list[str]:
+    """Return the binders of functions that are no bodies of loops."""
+    parts = list(patterns.subpatterns(pattern))
+    bodies = [
+        child
+        for part in parts
+        if isinstance(part, patterns.OperatorPattern) and part.head in _LOOPS
+        for child in part.children
+    ]
+    functions = (part for part in parts if isinstance(part, patterns.LambdaPattern))
+    return [part.name for part in functions if part not in bodies]
 
 
 def _source(
@@ -308,17 +305,10 @@ def _source(
 
 
 def _let_types(pattern: patterns.Pattern, kinds: dict[str, Type]) -> dict[str, Type]:
-    types: dict[str, Type] = {}
-    match pattern:
-        case patterns.LetPattern(name, value, body):
-            if isinstance(value, patterns.Metavariable):
-                types[name] = kinds[value.name]
-            else:
-                types[name] = FLOAT
-            types |= _let_types(value, kinds) | _let_types(body, kinds)
-        case patterns.LambdaPattern(_, body):
-            types |= _let_types(body, kinds)
-        case patterns.OperatorPattern(_, children):
-            for child in children:
-                types |= _let_types(child, kinds)
-    return types
+    lets = (part for part in patterns.subpatterns(pattern) if isinstance(part, patterns.LetPattern))
+    return {
+        part.name: kinds[part.value.name]
+        if isinstance(part.value, patterns.Metavariable)
+        else FLOAT
+        for part in lets
+    }

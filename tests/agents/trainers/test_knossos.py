@@ -18,7 +18,7 @@ from polygym.errors import InputError
 from polygym.search.planning import PlanningLimits, search
 from polygym.terms.learning.weights import ValueWeights, value_function_named
 from polygym.terms.library import expressions
-from polygym.terms.term_system import TermSystem
+from polygym.terms.rewriter import TermSystem
 
 ROOT = Path(__file__).parents[3]
 ENTRIES: dict[str, Any] = {

@@ -14,8 +14,12 @@ from polygym.poly.legality import is_legal
 from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule, parse_schedule
 from polygym.poly.scheduling import properties as properties_module
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
-from polygym.poly.scheduling.properties import schedule_properties
-from polygym.poly.scheduling.score import ScoreTerms, static_score, static_terms
+from polygym.poly.scheduling.properties import (
+    ScoreTerms,
+    schedule_properties,
+    static_score,
+    static_terms,
+)
 from tests.c_programs import SMALL_PROGRAMS, Y_AX, kernel_scop
 from tests.oracles.random_schedules import random_legal_schedule
 

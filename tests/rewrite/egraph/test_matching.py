@@ -7,10 +7,10 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.rewrite.applicability import canonical_pattern, rule_join
 from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.egraph.matching import EGraphPattern, OperatorIndex
-from polygym.rewrite.match_joins import canonical_pattern, rule_join
 from polygym.rewrite.rule import parse_rules
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term, is_variable, variable_names

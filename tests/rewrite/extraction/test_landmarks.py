@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.rewrite.extraction.derivation_costs import ClassUses, CostAggregation, derive_costs
-from polygym.rewrite.extraction.extraction_program import CycleConstraints, ExtractionProgram
-from polygym.rewrite.extraction.landmarks import (
+from polygym.rewrite.extraction.choices import ClassUses, CostAggregation, derive_costs
+from polygym.rewrite.extraction.extraction_program import (
+    CycleConstraints,
+    ExtractionProgram,
+    solve_program,
+)
+from polygym.rewrite.extraction.part_search import (
     ReachableClasses,
     find_landmarks,
+    search_part,
     violated_landmarks,
 )
-from polygym.rewrite.extraction.part_search import search_part
-from polygym.rewrite.extraction.solver import solve_program
 from tests.rewrite.extraction.random_choices import answers, least, random_choices
 from tests.rewrite.extraction.test_reduction import choices_of
 

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import EGraph
-from polygym.rewrite.extraction.choices import ExtractionChoices, extraction_choices
-from polygym.rewrite.extraction.costs import node_costs
-from polygym.rewrite.extraction.derivation_costs import cost_lower_bound
-from polygym.rewrite.extraction.greedy_extraction import cheapest_trees
+from polygym.rewrite.extraction.choices import (
+    ExtractionChoices,
+    cost_lower_bound,
+    extraction_choices,
+)
+from polygym.rewrite.extraction.costs import cheapest_trees, node_costs
 from polygym.rewrite.extraction.part_search import improve_choice
 from tests.rewrite.extraction.random_choices import is_acyclic
 from tests.rewrite.extraction.test_extraction import random_graph

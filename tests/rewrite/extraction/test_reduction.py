@@ -10,11 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polygym.rewrite.extraction.choices import ExtractionChoices
-from polygym.rewrite.extraction.extraction_program import CycleConstraints, ExtractionProgram
-from polygym.rewrite.extraction.independent_parts import independent_parts
+from polygym.rewrite.extraction.extraction_program import (
+    CycleConstraints,
+    ExtractionProgram,
+    solve_program,
+)
+from polygym.rewrite.extraction.ilp_extraction import independent_parts
 from polygym.rewrite.extraction.part_search import search_part
 from polygym.rewrite.extraction.reduction import reduce_choices
-from polygym.rewrite.extraction.solver import solve_program
 from tests.rewrite.extraction.random_choices import answers, is_acyclic, least, random_choices
 
 

@@ -17,7 +17,7 @@ from polygym.rewrite.extraction import (
     extract_greedily,
     extract_optimally,
 )
-from polygym.rewrite.extraction.solver import IntegerProgram, solve_program
+from polygym.rewrite.extraction.extraction_program import IntegerProgram, solve_program
 from tests.rewrite.languages import Matrices, attention, price, rules
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_no_answer() -> None:
 
 
 INTERRUPTED = """
-from polygym.rewrite.extraction.solver import solve_program
+from polygym.rewrite.extraction.extraction_program import solve_program
 from tests.rewrite.extraction.test_solver import hard_program
 import threading
 print("ready", flush=True)

@@ -11,8 +11,7 @@ from polygym.errors import InputError
 from polygym.poly.scheduling.strategy import ORIGINAL
 from polygym.tc.measured_times import MeasuredTimes
 from polygym.terms.code.kernel_build import CodeOptions
-from polygym.terms.code.measured_cost import MeasuredCost
-from polygym.terms.code.timing import compare_timings, sizes_for
+from polygym.terms.code.timing import MeasuredCost, compare_timings, sizes_for
 from polygym.terms.language.parser import parse_program
 
 QUICK = CodeOptions(schedule=ORIGINAL)

@@ -23,7 +23,7 @@ from polygym.terms.language.nodes import binds, index_of, term_facts
 from polygym.terms.language.parser import parse_program
 from polygym.terms.library import expressions
 from polygym.terms.rewriter import Rewriter
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 
 ID = "polygym/Rewrite-v0"
 LOOPS = (

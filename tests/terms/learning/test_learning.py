@@ -24,8 +24,15 @@ from polygym.terms.learning.graph_encoding import (
 )
 from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue, NumpyNetwork
 from polygym.terms.learning.replay_buffer import ReplayBuffer, sample_examples
-from polygym.terms.learning.torch_network import NetworkShape, ValueNetwork, to_numpy
-from polygym.terms.learning.training import TrainingConfig, ValueTrainer, total_cost, train
+from polygym.terms.learning.training import (
+    NetworkShape,
+    TrainingConfig,
+    ValueNetwork,
+    ValueTrainer,
+    to_numpy,
+    total_cost,
+    train,
+)
 from polygym.terms.learning.weights import (
     PATH,
     ValueWeights,
@@ -34,8 +41,8 @@ from polygym.terms.learning.weights import (
     value_function_named,
 )
 from polygym.terms.library import expressions, programs
-from polygym.terms.rules.rule_sets import rules_named
-from polygym.terms.term_system import TermSystem
+from polygym.terms.rewriter import TermSystem
+from polygym.terms.rules.rule_table import rules_named
 
 SMALL = NetworkShape(horizon=5, width=48, rounds=2)
 TEACHING = TrainingConfig(

@@ -9,11 +9,10 @@ from polygym.rewrite.term import Term, postorder
 from polygym.search.planning import PlanningLimits, explore
 from polygym.terms.language.nodes import term_facts
 from polygym.terms.library import expressions, programs
-from polygym.terms.rewriter import Rewriter
+from polygym.terms.rewriter import Rewriter, TermSystem
 from polygym.terms.rules.compiled_rules import compile_rule
-from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import BindRule, LiftRule, PatternRule, SelectRule, apply_rule
-from polygym.terms.term_system import TermSystem
 
 
 @pytest.fixture(scope="module")

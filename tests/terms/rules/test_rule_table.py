@@ -8,8 +8,13 @@ from polygym.errors import InputError, SourceError
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of
 from polygym.terms.rewriter import Rewriter
-from polygym.terms.rules.rule_sets import RULE_SETS, merge_rules, rules_named
-from polygym.terms.rules.rule_table import parse_rules, text_of_rules
+from polygym.terms.rules.rule_table import (
+    RULE_SETS,
+    merge_rules,
+    parse_rules,
+    rules_named,
+    text_of_rules,
+)
 from polygym.terms.rules.rule_types import PatternRule, apply_rule
 
 

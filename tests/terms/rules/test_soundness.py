@@ -14,8 +14,7 @@ from polygym.terms.language.types import BOOL, FLOAT, INTEGER, TupleType, Vector
 from polygym.terms.language.values import is_close, is_regular
 from polygym.terms.rewriter import Rewriter
 from polygym.terms.rules.random_terms import random_term, random_value
-from polygym.terms.rules.rule_sets import rules_named
-from polygym.terms.rules.rule_table import parse_rules
+from polygym.terms.rules.rule_table import parse_rules, rules_named
 from polygym.terms.rules.rule_types import PatternRule
 from polygym.terms.rules.soundness import check_rules, find_counterexample
 

@@ -13,9 +13,9 @@ from polygym.codegen.tree.ir import BandMember
 from polygym.ir.scop import Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.mapping.tuning_parameters import TUNING
+from polygym.poly.evaluation import RationalVertex, integer_hull_vertices, value_range
 from polygym.poly.isl_values import to_int
 from polygym.poly.schedule import ScheduleRow, combine_rows
-from polygym.poly.vertices import RationalVertex, integer_hull_vertices, value_range
 
 
 def row_trip_count(

@@ -26,10 +26,9 @@ from polygym.ir.expressions import Access, Binary, Call, Unary, walk
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes, known_sizes
 from polygym.poly import isl_values
-from polygym.poly.evaluation import evaluate_extent
+from polygym.poly.evaluation import RationalVertex, evaluate_extent, rational_vertices
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.may_accesses import anchor
-from polygym.poly.vertices import RationalVertex, rational_vertices
 
 # Calls of math.h take as long as so many additions.
 _CALL_OPERATIONS = 12

@@ -9,7 +9,6 @@
 ``memory_cost``      Memory cost of a storage plan, known before its arrays exist
 ``plan``             Storage plans as values with a text: the storage of each array
 ``variants``         Storage variants
-``verification``     Proof that a program with other storage computes the same values
 ``versions``         Versions
 ``webs``             Webs: the values of an array that belong together
 ===================  ===========================================================================

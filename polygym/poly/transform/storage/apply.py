@@ -13,7 +13,7 @@ shows as dependences that are not there. ::
 What memory held before the region and is read is copied in beforehand, what is left in the end and
 can be seen is copied out behind everything (:mod:`polygym.poly.transform.storage.copy_statements`).
 
-Side condition, which :mod:`polygym.poly.transform.storage.verification` proves of every result:
+Side condition, which :mod:`polygym.poly.transform.storage.copy_statements` proves of every result:
 each read sees the value that it saw before.
 """
 
@@ -31,13 +31,8 @@ from polygym.ir.scop import Array, Scop, Statement, StorageClass
 from polygym.ir.verifier import verify
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.isl_values import isl_text
-from polygym.poly.transform.storage.copy_statements import (
-    CopyStatements,
-    access_from_map,
-    size_c_text,
-)
+from polygym.poly.transform.storage import copy_statements
 from polygym.poly.transform.storage.plan import StorageEntry, StoragePlan
-from polygym.poly.transform.storage.verification import expect_same_values
 from polygym.poly.transform.storage.versions import (
     ArrayVersions,
     simplify_function,
@@ -74,7 +69,9 @@ def _apply_entries(scop: Scop, entries: tuple[StorageEntry, ...], dead: tuple[st
         names = set(scop.names)
         expanded = tuple(_expanded_webs(unseen, plan, names))
         result = _rewrite_accesses(unseen, expanded, names)
-        expect_same_values(unseen, result, {web.array.name: web.web.array for web in expanded})
+        copy_statements.expect_same_values(
+            unseen, result, {web.array.name: web.web.array for web in expanded}
+        )
     declared = {array.name: array for array in scop.arrays}
     arrays = tuple(declared.get(array.name, array) for array in result.arrays)
     return verify(replace(result, arrays=arrays))
@@ -153,7 +150,7 @@ def _array(array: Array, versions: ArrayVersions, names: set[str]) -> Array:
         name,
         array.type,
         (*map(isl_text, versions.sizes), *array.extents),
-        (*map(size_c_text, versions.sizes), *array.c_extents),
+        (*map(copy_statements.size_c_text, versions.sizes), *array.c_extents),
         StorageClass.SCRATCH,
         live_out=False,
     )
@@ -162,7 +159,7 @@ def _array(array: Array, versions: ArrayVersions, names: set[str]) -> Array:
 def _rewrite_accesses(scop: Scop, expanded: tuple[ExpandedWeb, ...], names: set[str]) -> Scop:
     """Return the program in which statements use the new arrays."""
     statements = {statement.name: statement for statement in scop.statements}
-    copies = CopyStatements(scop, names)
+    copies = copy_statements.CopyStatements(scop, names)
     for web in expanded:
         for writer in web.web.writers:
             statements[writer.name] = _rewrite_write(statements[writer.name], web)
@@ -184,7 +181,7 @@ def _rewrite_accesses(scop: Scop, expanded: tuple[ExpandedWeb, ...], names: set[
 def _rewrite_write(statement: Statement, expanded: ExpandedWeb) -> Statement:
     """Return a statement that writes to the new array."""
     where = _element(expanded.versions.writes[statement.name], isl.Map(statement.write.relation))
-    return replace(statement, write=access_from_map(where, expanded.array.name))
+    return replace(statement, write=copy_statements.access_from_map(where, expanded.array.name))
 
 
 def _replacements(
@@ -200,7 +197,7 @@ def _replacements(
         running = isl.Set(statement.domain)
         if not running.is_subset(relation.domain()):  # a condition of the source is kept
             where = where.intersect_domain(relation.domain())
-        access = access_from_map(where, expanded.array.name)
+        access = copy_statements.access_from_map(where, expanded.array.name)
         written = statement.write
         if written.array == access.array and isl.Map(written.relation).is_equal(
             isl.Map(access.relation)

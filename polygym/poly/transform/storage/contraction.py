@@ -46,8 +46,7 @@ from polygym.ir.verifier import verify
 from polygym.poly.dependences import access_relation
 from polygym.poly.isl_values import isl_text, to_int
 from polygym.poly.schedule import Schedule
-from polygym.poly.transform.storage.copy_statements import access_from_map
-from polygym.poly.transform.storage.verification import expect_same_values
+from polygym.poly.transform.storage.copy_statements import access_from_map, expect_same_values
 from polygym.poly.transform.storage.webs import reads_of
 
 _MAX_WINDOW = 64

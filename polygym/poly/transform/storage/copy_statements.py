@@ -11,17 +11,19 @@ its own.
 isl's functions as the texts that a Scop holds: accesses, sizes, and both as C.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
-from polygym.ir.expressions import Access, Load
+from polygym.errors import InputError, InternalError
+from polygym.ir.access_replacement import replace_accesses
+from polygym.ir.expressions import Access, Expression, Load
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.poly.dependences import maps_of
 from polygym.poly.isl_values import isl_c_text, isl_text
 from polygym.poly.transform.storage.versions import ArrayVersions
-from polygym.poly.transform.storage.webs import Web
+from polygym.poly.transform.storage.webs import Web, WebRead, live_out_writers, reads_of
 
 
 def access_from_map(function: isl.Map, array: str) -> Access:
@@ -182,3 +184,102 @@ def _embed_times(times: isl.Map, place: int, length: int) -> isl.Map:
         times = times.fix_val(isl.dim_type.out, number, isl.Val(0))
     times = times.insert_dims(isl.dim_type.out, 0, 1)
     return times.fix_val(isl.dim_type.out, 0, isl.Val(place))
+
+
+# Something that was copied in and is copied out again goes through two copies.
+_MOST_COPIES = 2
+
+
+def expect_same_values(before: Scop, after: Scop, source_arrays: Mapping[str, str]) -> None:
+    """Refuse a program in which some read does not see what it saw before.
+
+    ``source_arrays`` are the arrays that are new ``after``, with the array of the source that each
+    one stands for. Statements that are new are copies, of which every one copies one element.
+
+    Raises:
+        InputError: there is such a read, or an element that is left with another value.
+    """
+    known = {statement.name for statement in before.statements}
+    copied = _copied_values(after, known)
+    for statement in before.statements:
+        now = after.statement(statement.name)
+        _expect_same_text(statement, now, source_arrays)
+        for old, new in dict.fromkeys(zip(statement.reads, now.reads, strict=True)):
+            if old.array not in source_arrays.values():
+                continue
+            wanted = _values_read(_read(before, statement.name, old.array, old.relation))
+            union_map = _resolve_copies(
+                _values_read(_read(after, now.name, new.array, new.relation)), copied
+            )
+            if not wanted.is_equal(union_map):
+                raise InputError(
+                    f"storage: under this plan {statement.name} would not see the value of "
+                    f"{old.text} that it sees in the source"
+                )
+    for array in dict.fromkeys(source_arrays.values()):
+        if not before.array(array).is_observable:
+            continue
+        wanted = live_out_writers(before, array).reverse()
+        union_map = _resolve_copies(live_out_writers(after, array).reverse(), copied)
+        if not wanted.is_equal(union_map):
+            raise InputError(
+                f"storage: under this plan {array} would not be left with the values that the "
+                "source leaves in it"
+            )
+
+
+def _expect_same_text(
+    before: Statement, after: Statement, source_arrays: Mapping[str, str]
+) -> None:
+    """Make sure that a statement is what it was but for the elements that it touches."""
+    is_same = (
+        _outline(before, {}) == _outline(after, source_arrays) and before.domain == after.domain
+    )
+    for old, new in ((before.write, after.write), *zip(before.reads, after.reads, strict=True)):
+        is_same &= old == new or source_arrays.get(new.array) == old.array
+    if not is_same:
+        raise InternalError(f"storage: statement {before.name} has become another one")
+
+
+def _outline(statement: Statement, source_arrays: Mapping[str, str]) -> Expression:
+    """Return what a statement computes, of arrays of the source, whichever elements."""
+    names = {access: source_arrays.get(access.array, access.array) for access in statement.reads}
+    return replace_accesses(
+        statement.body, {one: Access(name, "", "") for one, name in names.items()}
+    )
+
+
+def _read(scop: Scop, statement: str, array: str, relation: str) -> WebRead:
+    return next(
+        read
+        for read in reads_of(scop, array)
+        if (read.statement, read.access.relation) == (statement, relation)
+    )
+
+
+def _values_read(read: WebRead) -> isl.UnionMap:
+    """Return what each instance sees: a writing instance, or an element as it was before."""
+    return read.sources.reverse().union(read.initial).coalesce()
+
+
+def _copied_values(after: Scop, known: set[str]) -> isl.UnionMap:
+    """Return what the instances of copies see, of which they are no more than other names."""
+    union_map = isl.UnionMap("{ }")
+    for statement in after.statements:
+        if statement.name in known:
+            continue
+        (access,) = statement.reads
+        union_map = union_map.union(
+            _values_read(_read(after, statement.name, access.array, access.relation))
+        )
+    return union_map
+
+
+def _resolve_copies(seen: isl.UnionMap, copied: isl.UnionMap) -> isl.UnionMap:
+    """Return what is seen with copies replaced by what they copy."""
+    for _ in range(_MOST_COPIES):
+        is_copy = seen.intersect_range(copied.domain())
+        if is_copy.is_empty():
+            break
+        seen = seen.subtract(is_copy).union(is_copy.apply_range(copied))
+    return seen

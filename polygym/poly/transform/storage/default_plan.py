@@ -19,18 +19,13 @@ from dataclasses import dataclass
 
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
+from polygym.poly.transform.storage import memory_cost
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.inhibitors import (
     LoopInhibitors,
     SourceLoop,
     loop_inhibitors,
     source_loops,
-)
-from polygym.poly.transform.storage.memory_cost import (
-    DEFAULT_MEMORY_LIMIT,
-    array_bytes,
-    new_array_bytes,
-    version_bytes,
 )
 from polygym.poly.transform.storage.plan import (
     SOURCE_STORAGE,
@@ -66,7 +61,9 @@ class ExpansionCandidate:
 
 
 def default_plan(
-    scop: Scop, sizes: Mapping[str, int] | None, memory_limit: int = DEFAULT_MEMORY_LIMIT
+    scop: Scop,
+    sizes: Mapping[str, int] | None,
+    memory_limit: int = memory_cost.DEFAULT_MEMORY_LIMIT,
 ) -> StoragePlan:
     """Return the plan of a program at these sizes; KEEP where no loop would be the better for it.
 
@@ -77,7 +74,8 @@ def default_plan(
     """
     if sizes is not None:
         memory_limit = min(
-            memory_limit, _MOST_GROWTH * sum(array_bytes(array, sizes) for array in scop.arrays)
+            memory_limit,
+            _MOST_GROWTH * sum(memory_cost.array_bytes(array, sizes) for array in scop.arrays),
         )
     loops = source_loops(scop)
     before = loop_inhibitors(scop, loops)
@@ -99,7 +97,7 @@ def default_plan(
             if plan == plan_of(chosen.values(), has_contraction=True):
                 return SOURCE_STORAGE
             continue
-        if sizes is not None and new_array_bytes(program, sizes) > memory_limit:
+        if sizes is not None and memory_cost.new_array_bytes(program, sizes) > memory_limit:
             del chosen[_most_expensive(scop, chosen, sizes)]
             continue
         free = before.freed_loops(loop_inhibitors(program, loops))
@@ -151,7 +149,7 @@ def _negligible(scop: Scop, sizes: Mapping[str, int] | None) -> frozenset[str]:
     scalars = frozenset(array.name for array in scop.arrays if not array.rank)
     if sizes is None:
         return scalars
-    own = {array.name: array_bytes(array, sizes) for array in scop.arrays}
+    own = {array.name: memory_cost.array_bytes(array, sizes) for array in scop.arrays}
     most = sum(own.values()) / _NEGLIGIBLE
     return scalars | {name for name, taken in own.items() if taken <= most}
 
@@ -207,4 +205,4 @@ def _web_bytes(
     scop: Scop, candidate: ExpansionCandidate, versions: ArrayVersions, sizes: Mapping[str, int]
 ) -> int:
     """Return how many bytes a web takes in so many versions."""
-    return version_bytes(scop.array(candidate.web.array), versions.sizes, sizes)
+    return memory_cost.version_bytes(scop.array(candidate.web.array), versions.sizes, sizes)

@@ -27,7 +27,7 @@ nothing, and live in an array of the program's own, which may be contracted, unl
 says more of them.
 
 Words stand apart by spaces; of two for one array (and statement) the later one counts. Every plan
-keeps the results bit for bit, or is refused: :mod:`polygym.poly.transform.storage.verification`
+keeps the results bit for bit, or is refused: :mod:`polygym.poly.transform.storage.copy_statements`
 proves it.
 """
 

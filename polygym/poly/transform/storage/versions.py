@@ -18,7 +18,7 @@ loop begins one step before its first iteration: mostly a single function remain
 before the region has the version before all others.
 
 No two writes need to have versions of their own: elements that are shared are shared as they were
-before, and :mod:`polygym.poly.transform.storage.verification` looks whether that is right.
+before, and :mod:`polygym.poly.transform.storage.copy_statements` looks whether that is right.
 """
 
 from dataclasses import dataclass

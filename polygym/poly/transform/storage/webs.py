@@ -26,14 +26,7 @@ import islpy as isl
 from polygym.errors import InputError
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Scop, Statement
-from polygym.poly.dependences import (
-    access_relation,
-    flow_sources,
-    maps_of,
-    original_order,
-    sets_of,
-    union_of,
-)
+from polygym.poly import dependences
 
 _END_TUPLE = "_end"
 """What reads every element when all is done."""
@@ -84,8 +77,8 @@ def reads_of(scop: Scop, array: str) -> tuple[WebRead, ...]:
     Raises:
         InputError: a subscript is computed, or isl cannot tell which value a read sees.
     """
-    writes = access_relation(scop, array, is_write=True)
-    order, context = original_order(scop), isl.Set(scop.context)
+    writes = dependences.access_relation(scop, array, is_write=True)
+    order, context = dependences.original_order(scop), isl.Set(scop.context)
     result = []
     for statement in scop.statements:
         for access in dict.fromkeys(statement.reads):
@@ -112,7 +105,7 @@ def reads_of(scop: Scop, array: str) -> tuple[WebRead, ...]:
 
 def live_out_writers(scop: Scop, array: str) -> isl.UnionMap:
     """Return pairs (writing instance, element): the values that an array has in the end."""
-    writes = access_relation(scop, array, is_write=True)
+    writes = dependences.access_relation(scop, array, is_write=True)
     if writes is None:
         return isl.UnionMap("{ }")
     writes = writes.intersect_params(isl.Set(scop.context))
@@ -121,7 +114,7 @@ def live_out_writers(scop: Scop, array: str) -> isl.UnionMap:
     names = ", ".join(f"x{place}" for place in range(rank))
     end = isl.UnionMap(f"{{ {_END_TUPLE}[{names}] -> {array}[{names}] }}")
     end = end.intersect_range(isl.UnionSet.from_set(elements))
-    order = original_order(scop)
+    order = dependences.original_order(scop)
     length = _length(scop)
     # One dimension in front: the whole region, then the end.
     during = isl.UnionMap(f"{{ [{_tuple(length)}] -> [0, {_tuple(length)}] }}")
@@ -153,7 +146,7 @@ def webs_of(scop: Scop, array: str) -> tuple[Web, ...]:
     for leader in dict.fromkeys(root(writer.name) for writer in writers):
         own = tuple(writer for writer in writers if root(writer.name) == leader)
         names = {writer.name for writer in own}
-        space = union_of(isl.UnionSet(writer.domain) for writer in own)
+        space = dependences.union_of(isl.UnionSet(writer.domain) for writer in own)
         result.append(
             Web(
                 array,
@@ -168,7 +161,7 @@ def webs_of(scop: Scop, array: str) -> tuple[Web, ...]:
 def _sources(
     array: str, reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
 ) -> tuple[isl.UnionMap, isl.UnionMap]:
-    union_maps = flow_sources(reads, writes, order)
+    union_maps = dependences.flow_sources(reads, writes, order)
     if union_maps is None:
         raise InputError(
             f"storage: isl cannot tell which value of {array} every read sees; {array} stays as "
@@ -179,13 +172,15 @@ def _sources(
 
 def _statements(instances: isl.UnionSet) -> list[str]:
     """Return the names of the statements in a set of instances, in their order."""
-    return sorted(set_.get_tuple_name() for set_ in sets_of(instances) if not set_.is_empty())
+    return sorted(
+        set_.get_tuple_name() for set_ in dependences.sets_of(instances) if not set_.is_empty()
+    )
 
 
 @lru_cache(maxsize=8)
 def _length(scop: Scop) -> int:
     """Return how many dimensions the original order has."""
-    return int(maps_of(isl.UnionMap(scop.schedule))[0].dim(isl.dim_type.out))
+    return int(dependences.maps_of(isl.UnionMap(scop.schedule))[0].dim(isl.dim_type.out))
 
 
 def _tuple(length: int) -> str:

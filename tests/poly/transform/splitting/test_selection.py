@@ -8,10 +8,10 @@ from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.poly.scheduling.properties import schedule_properties
 from polygym.poly.transform.splitting import selection
 from polygym.poly.transform.splitting.apply import apply_splitting
-from polygym.poly.transform.splitting.candidates import candidate_splittings
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting, parse_splitting
 from polygym.poly.transform.splitting.selection import (
     SplittingMerit,
+    candidate_splittings,
     select_splitting,
     select_splitting_quickly,
     splitting_merit,

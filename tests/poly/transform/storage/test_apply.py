@@ -14,13 +14,13 @@ from polygym.poly.legality import LegalSchedule, is_legal
 from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.apply import apply_plan
+from polygym.poly.transform.storage.copy_statements import expect_same_values
 from polygym.poly.transform.storage.memory_cost import (
     check_memory_limit,
     format_bytes,
     new_array_bytes,
 )
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
-from polygym.poly.transform.storage.verification import expect_same_values
 from tests.poly.transform.storage.random_plans import scop_of
 
 
