@@ -26,12 +26,7 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.poly.dependences import Dependence, DependenceKind
-    from polygym.poly.legality import (
-        LegalSchedule,
-        Violation,
-        find_violation,
-        is_legal,
-    )
+    from polygym.poly.legality import LegalSchedule, Violation, find_violation, is_legal
     from polygym.poly.schedule import Schedule, parse_schedule
     from polygym.poly.scheduling.baselines import isl_schedule, original_schedule, schedule_by
     from polygym.poly.scheduling.properties import static_score

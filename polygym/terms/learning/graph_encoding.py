@@ -26,10 +26,7 @@ from polygym.rewrite.term import Term, memoized_value
 from polygym.terms.language.nodes import kind_of, term_facts
 from polygym.terms.language.operators import OPERATORS
 
-KINDS = (
-    *("constant", "zero", "one", "minus one", "variable", "bound", "truth", "lam"),
-    *OPERATORS,
-)
+KINDS = (*("constant", "zero", "one", "minus one", "variable", "bound", "truth", "lam"), *OPERATORS)
 """The kinds of nodes; of constants the three that rules name are kinds of their own."""
 
 EDGE_TYPES, IDENTICAL = 9, 8
