@@ -65,9 +65,8 @@ from numpy.typing import NDArray
 from polygym.cost.features.loops.nests import Floats
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
-from polygym.poly.batched_vectors import inner_products
 from polygym.poly.dependences import dependences
-from polygym.poly.integer_vectors import Vector
+from polygym.poly.integer_vectors import Vector, inner_products
 from polygym.poly.schedule import Schedule
 from polygym.poly.spaces.coordinates import CoordinateLayout
 from polygym.poly.spaces.farkas import farkas_conditions
