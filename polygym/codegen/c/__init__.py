@@ -5,10 +5,9 @@ computes: both are printed from the same loop IR. Compile it with the contractio
 do by default (``-ffp-contract=on``; gcc's ``fast`` may fuse across statements) to get the same
 bits. Globals of the source are declared ``extern``.
 
-* ``function``: the function: loops, guards, statements;
-* ``declarations``: its arguments and arrays;
+* ``function``: the function: its arguments and arrays, loops, guards, statements;
 * ``prelude``: what stands above it: headers, prototypes, definitions;
-* ``index``: bounds, conditions and subscripts.
+* ``index_text``: bounds, conditions and subscripts.
 """
 
 from typing import TYPE_CHECKING

@@ -5,7 +5,7 @@ commutative: then x ends as the first value ⊕ all terms, however these are tak
 so are the operations on integers, which wrap around, and their maxima and minima. For floats a sum
 or a product in another order is another number, near by; which is what a mapping allows that says
 ``reassociate=on``. The maximum of floats is the same number in any order, unless NaN or zeros of
-both signs are among them (:mod:`polygym.codegen.llvm.loops.emit_min_max`).
+both signs are among them (:mod:`polygym.codegen.llvm.loops.emit_split_accumulators`).
 
 What is recognised: x + e, e + x, x - e, sums with x as one of their terms, as in x + e - f;
 products in the same way, without divisions; ``a > x ? a : x`` and what means the same, fmax and

@@ -1,10 +1,9 @@
 """Loops from a planned tree, by isl's AST generator.
 
-=====================  ===================================================================
-``loop_generation``    the pass: tree → isl's AST → loop IR
-``isl_ast``            isl's syntax trees as loop IR, and loops over the elements of a set
-``speculative_reads``  reads under a condition that may run whether it holds or not
-=====================  ===================================================================
+===================  =========================================================================
+``loop_generation``  the pass: tree → isl's AST → loop IR; speculative reads
+``isl_ast``          isl's syntax trees as loop IR, and loops over the elements of a set
+===================  =========================================================================
 """
 
 __all__: list[str] = []

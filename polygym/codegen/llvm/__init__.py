@@ -19,14 +19,14 @@ argument where it is set:
 * ``inbounds``, of elements that are accessed: proved by
   :mod:`polygym.codegen.validate.bounds`, or checked before (``emit_memory``);
 * ``noalias``, of arguments: a program's arrays are apart, which callers see to; of what the code
-  allocates for itself (``emit_module``, ``emit_parallel``, ``emit_reduction_copies``);
+  allocates for itself (``emit_module``, ``emit_parallel``);
 * alignment: that of one element, and of a cache line on the stack for tiles (``emit_memory``); of a
   vector where the address has been looked at (``recurrences/streams/emit``);
 * ``nounwind`` and ``readnone``, of functions of math.h (``math_functions``), and of others that
   their users declare so;
 * ``reassoc``, where the mapping asks for it: another result, never none (``emit_expression``). LLVM
   does not choose what accumulators and threads sum up (``emit_split_accumulators``,
-  ``emit_reduction_copies``).
+  ``emit_parallel``).
 
 Instrumented code (``emit_llvm(..., is_instrumented=True)``) checks the first two, and lanes, as it
 runs.

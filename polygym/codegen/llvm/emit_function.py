@@ -32,7 +32,6 @@ from polygym.codegen.llvm.access.emit_gather import (
 from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.access.emit_transpose import emit_transpose
 from polygym.codegen.llvm.access.protocols import Cell, CellGroup, are_distinct, cell_of
-from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
 from polygym.codegen.llvm.core.emit_index import (
     Environment,
     LaneSet,
@@ -41,12 +40,12 @@ from polygym.codegen.llvm.core.emit_index import (
     lane_values,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.types import I1, I64, LaneType, splat
+from polygym.codegen.llvm.core.types import I1, I64, BrokenAssumption, LaneType, splat
 from polygym.codegen.llvm.expressions.emit_expression import ExpressionEmitter
 from polygym.codegen.llvm.loops.emit_loop_carried import emit_loop_carried
-from polygym.codegen.llvm.loops.emit_min_max import combined_key
 from polygym.codegen.llvm.loops.emit_parallel import emit_parallel
 from polygym.codegen.llvm.loops.emit_scalar_replacement import emit_block, emit_scalar_replacement
+from polygym.codegen.llvm.loops.emit_split_accumulators import combined_key
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.validate.bounds import WRITE_ACCESS
 from polygym.ir.expressions import Gather, Update, loaded_accesses

@@ -9,7 +9,7 @@ each ``noalias`` (the arguments of a program are distinct arrays), and its param
 ``arguments`` holds the arrays' addresses in the order of ``Scop.arrays`` (but for those that the
 kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
 ``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
-the difference, and returns what :mod:`polygym.codegen.llvm.core.binary_interface` says.
+the difference, and returns what :mod:`polygym.codegen.llvm.core.types` says.
 
 Scalars that nobody sees afterwards, and those that the kernel makes for itself, live in registers:
 they get a slot on the stack which LLVM promotes.
@@ -24,10 +24,17 @@ from llvmlite import ir
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.access.emit_gather import begin_subscript_checks
 from polygym.codegen.llvm.core import memory_allocation
-from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
+from polygym.codegen.llvm.core.types import (
+    ENTRY_POINT,
+    FORK_FUNCTION,
+    I32,
+    I64,
+    LLVM_TYPE,
+    OUT_OF_MEMORY,
+    POINTER,
+)
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loopir.pass_types import Pass, Representation

@@ -5,7 +5,6 @@
 ``index_arithmetic``  arithmetic on indices as trees
 ``linear_sums``       indices as linear sums
 ``nests``             loops directly inside each other
-``turning_points``    iterations at which a condition inside a loop changes
 ``names``             names of counters, and of what passes add
 ``canonical_form``    a key of loops that differ only in the origin of their counters
 ====================  ===============================================================

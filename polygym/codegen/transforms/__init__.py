@@ -1,11 +1,10 @@
 """Transformations of loops; a module of the pass table exports its ``PASS``.
 
-========================  ==================================================================
+========================  =====================================================================
 ``tile_packing_plan``     tiles that are read down columns: which, and where they are filled
 ``packed_tiles``          a packed tile: its rows, the loops and statements that copy it
 ``tile_packing``          the plan carried out
-``shared_factors``        factors that all vectors of a reduction share
-``factor_tiles``          such factors in tiles; the pass ``pack_tiles``
+``factor_tiles``          factors that all vectors of a sum share in tiles; the pass ``pack_tiles``
 ``reduction_init``        initialization of a reduction, moved right before its loops
 ``full_tile_separation``  full tiles separated from partial ones
 ``unroll_and_jam``        unroll-and-jam, with a remainder loop
@@ -13,7 +12,7 @@
 ``array_packing``         transposed copies of whole arrays
 ``accumulators``          several accumulators per reduction
 ``privatization``         a copy of an array for each thread
-========================  ==================================================================
+========================  =====================================================================
 """
 
 __all__: list[str] = []

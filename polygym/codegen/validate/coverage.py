@@ -41,8 +41,7 @@ from polygym.codegen.common.bounding_boxes import IteratorValues
 from polygym.codegen.loopir.ir import Node
 from polygym.codegen.tree.ir import Tree
 from polygym.codegen.validate.interpreter import CounterValues, InstanceExecution, make_follower
-from polygym.codegen.validate.order import WRONG_INSTANCES, WrongLoopsError
-from polygym.codegen.validate.timestamps import timestamps_along
+from polygym.codegen.validate.order import WRONG_INSTANCES, WrongLoopsError, timestamps_along
 from polygym.mapping.sizes import Sizes, at_sizes
 from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_values import highest_value, lowest_value

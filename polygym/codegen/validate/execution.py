@@ -26,8 +26,12 @@ from polygym.codegen.loopir.ir import Node
 from polygym.codegen.tree.ir import Tree
 from polygym.codegen.validate.coverage import check_coverage, probe_instances
 from polygym.codegen.validate.interpreter import InstancePoint, make_runner, make_sampler
-from polygym.codegen.validate.order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
-from polygym.codegen.validate.timestamps import timestamps_along
+from polygym.codegen.validate.order import (
+    WRONG_INSTANCES,
+    WRONG_ORDER,
+    WrongLoopsError,
+    timestamps_along,
+)
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache

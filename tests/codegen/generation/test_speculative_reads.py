@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
 
-from polygym.codegen.generation import speculative_reads
-from polygym.codegen.generation.speculative_reads import speculative_read
+from polygym.codegen.generation import loop_generation
+from polygym.codegen.generation.loop_generation import speculative_read
 from polygym.codegen.loopir.ir import LoopProgram, instances_in
 from polygym.codegen.pipeline import lower
 from polygym.errors import SourceError
@@ -181,7 +181,7 @@ def test_the_proof_against_looking_at_every_iteration(
 
 def test_what_takes_isl_too_long_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     scop, *_ = GUARDED["inside"]
-    tune(monkeypatch, speculative_reads, speculation_operations=1)
+    tune(monkeypatch, loop_generation, speculation_operations=1)
     program = lowered(scop, is_known=False)
     assert program.guarded_reads == {("S", 0)}
     assert not has_lanes(program)

@@ -1,12 +1,11 @@
 """Foundations of the LLVM emitters.
 
-=====================  ==========================================================
-``types``              LLVM types, lanes, declarations
+=====================  ===================================================================
+``types``              LLVM types, lanes, declarations; entry point, return codes, symbols
 ``emit_index``         indices, bounds, conditions and lanes in 64-bit arithmetic
 ``runtime_checks``     violations that code records as it runs
-``binary_interface``   entry point, return codes and symbols that callers rely on
 ``memory_allocation``  heap memory of code, and arrays on the stack
-=====================  ==========================================================
+=====================  ===================================================================
 """
 
 __all__: list[str] = []

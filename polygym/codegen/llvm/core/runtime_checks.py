@@ -19,8 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.binary_interface import FIRST_OUT_OF_RANGE, BrokenAssumption
-from polygym.codegen.llvm.core.types import I1, I32, LaneType
+from polygym.codegen.llvm.core.types import FIRST_OUT_OF_RANGE, I1, I32, BrokenAssumption, LaneType
 
 
 @dataclass(frozen=True)

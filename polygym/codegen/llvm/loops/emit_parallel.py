@@ -18,9 +18,22 @@ Threads that meet cost time (``min_parallel_work`` of :mod:`polygym.mapping.tuni
 the region is called directly when the loop has one iteration or too little to do, or no memory for
 copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_reduction_copies`); its work is
 estimated from the bounds of the loops inside, each taken at the middle of the loops around it.
+
+Copies of arrays in which the chunks of a parallel loop take terms together, each for itself.
+
+::
+
+    memory = room for the copies of every chunk, one after the other, in whole cache lines
+    chunk k:   its copy of q = (what changes nothing, …);  its iterations, with that in q's place
+    then:      for each chunk k: for each element f: q[f] = q[f] ⊕ copy k [f]
+
+Copies begin as chains do (:mod:`polygym.codegen.llvm.loops.emit_split_accumulators`): with −0, 1 or
+0, and where x ⊕ x is x with what q has, which nobody changes meanwhile. They are taken together by
+one thread, in the order of the chunks. Which thread ran a chunk is no matter, and how many there
+are only the mapping decides: so results are the same every time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, assert_never
@@ -28,21 +41,140 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import ParallelLoop
+from polygym.codegen.common.packing_candidates import CACHE_LINE
+from polygym.codegen.common.reductions import ReductionOperator
 from polygym.codegen.llvm.access.protocols import Emitter
-from polygym.codegen.llvm.core.binary_interface import FORK_FUNCTION
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.memory_allocation import (
     STACK_STORAGE,
+    allocate_memory,
     allocate_stack_arrays,
     release,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function
-from polygym.codegen.llvm.loops import emit_reduction_copies
+from polygym.codegen.llvm.core.types import (
+    FORK_FUNCTION,
+    I32,
+    I64,
+    LLVM_TYPE,
+    POINTER,
+    declare_function,
+)
+from polygym.codegen.llvm.loops.emit_split_accumulators import (
+    combine_values,
+    emit_accumulating_loop,
+    neutral_element,
+)
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.ir.scop import StorageClass
+from polygym.ir.types import ScalarType
 from polygym.mapping.tuning_parameters import TUNING
+
+
+@dataclass(frozen=True)
+class ReductionCopy:
+    """The copies of an array: where each is in the memory of a chunk, and what they are for.
+
+    ``elements`` is a constant, as sizes are where copies are made.
+    """
+
+    array: str
+    operator: ReductionOperator
+    type: ScalarType
+    elements: int
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """The first byte behind it, and the rest of its cache line."""
+        return self.offset + -(-self.elements * self.type.size // CACHE_LINE) * CACHE_LINE
+
+
+def reduction_copies(
+    emitter: Emitter, sums: Sequence[tuple[str, ReductionOperator]]
+) -> tuple[ReductionCopy, ...]:
+    """Return the copies that a chunk needs, one behind the other."""
+    copies: list[ReductionCopy] = []
+    for name, operator in sums:
+        elements = 1
+        for extent in emitter.extents[name]:
+            assert isinstance(extent, ir.Constant)
+            elements *= extent.constant
+        scalar = emitter.program.scop.array(name).type
+        offset = copies[-1].end if copies else 0
+        copies.append(ReductionCopy(name, operator, scalar, elements, offset))
+    return tuple(copies)
+
+
+def allocate_copies(
+    module: ir.Module, builder: ir.IRBuilder, copies: Sequence[ReductionCopy], chunks: Any
+) -> Any:
+    """Return memory for the copies of all chunks; null where there is none."""
+    return allocate_memory(module, builder, builder.mul(chunks, ir.Constant(I64, copies[-1].end)))
+
+
+def copy_address(
+    builder: ir.IRBuilder, copy: ReductionCopy, buffer: Any, chunk: Any, chunk_bytes: int
+) -> Any:
+    """Return where the copy of a chunk is."""
+    before = builder.mul(chunk, ir.Constant(I64, chunk_bytes))
+    offset = builder.add(before, ir.Constant(I64, copy.offset))
+    return builder.gep(buffer, [offset], source_etype=ir.IntType(8))
+
+
+def initialize_copy(builder: ir.IRBuilder, copy: ReductionCopy, address: Any, array: Any) -> None:
+    """Let a copy begin: with what changes nothing, or with what the ``array`` itself has."""
+    kind = LLVM_TYPE[copy.type]
+
+    def one(number: Any) -> None:
+        there = builder.gep(address, [number], source_etype=kind)
+        if copy.operator.is_idempotent:
+            own = builder.gep(array, [number], source_etype=kind)
+            builder.store(builder.load(own, typ=kind), there)
+        else:
+            builder.store(neutral_element(copy.operator, kind), there)
+
+    _emit_element_loop(builder, ir.Constant(I64, copy.elements), one)
+
+
+def combine_copies(
+    builder: ir.IRBuilder,
+    copies: Sequence[ReductionCopy],
+    arrays: Sequence[Any],
+    buffer: Any,
+    chunks: Any,
+) -> None:
+    """Take what all chunks have together in the arrays, in the order of the chunks."""
+    chunk_bytes = copies[-1].end
+
+    def of_chunk(chunk: Any) -> None:
+        for copy, array in zip(copies, arrays, strict=True):
+            place = copy_address(builder, copy, buffer, chunk, chunk_bytes)
+
+            def one(
+                number: Any, copy: ReductionCopy = copy, place: Any = place, array: Any = array
+            ) -> None:
+                own = builder.gep(array, [number], source_etype=LLVM_TYPE[copy.type])
+                there = builder.gep(place, [number], source_etype=LLVM_TYPE[copy.type])
+                values = [builder.load(where, typ=LLVM_TYPE[copy.type]) for where in (own, there)]
+                builder.store(combine_values(builder, copy.operator, copy.type, *values), own)
+
+            _emit_element_loop(builder, ir.Constant(I64, copy.elements), one)
+
+    _emit_element_loop(builder, chunks, of_chunk)
+
+
+def _emit_element_loop(builder: ir.IRBuilder, count: Any, body: Callable[[Any], None]) -> None:
+    """Emit a loop over 0, …, count - 1."""
+
+    def one(number: Any, _: list[Any]) -> list[Any]:
+        body(number)
+        return []
+
+    first, step = ir.Constant(I64, 0), ir.Constant(I64, 1)
+    emit_accumulating_loop(builder, first, builder.sub(count, step), step, [], one)
+
 
 """The function that runs a task in several threads; a caller that loads the code provides it."""
 
@@ -75,7 +207,7 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
     arrays = [emitter.storage[copy.array] for copy in copies]
     memory = None
     if copies:
-        memory = emit_reduction_copies.allocate_copies(
+        memory = allocate_copies(
             emitter.module, builder, copies, builder.select(worth_it, chunks, _I64_ONE)
         )
         is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
@@ -96,19 +228,17 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
                 settle(emitter.module, builder)  # what this thread has stored, the others read
             builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
             if memory is not None:
-                emit_reduction_copies.combine_copies(builder, copies, arrays, memory, chunks)
+                combine_copies(builder, copies, arrays, memory, chunks)
         with alone:
             builder.call(region, [lower, upper, *captured])
     if memory is not None:
         release(emitter.module, builder, memory)
 
 
-def _reduction_copies(
-    emitter: Emitter, loop: loop_ir.Loop
-) -> tuple[emit_reduction_copies.ReductionCopy, ...]:
+def _reduction_copies(emitter: Emitter, loop: loop_ir.Loop) -> tuple[ReductionCopy, ...]:
     """Return the copies that every chunk of a loop has."""
     assert isinstance(loop.annotation, ParallelLoop)
-    return emit_reduction_copies.reduction_copies(emitter, loop.annotation.reductions)
+    return reduction_copies(emitter, loop.annotation.reductions)
 
 
 def _is_dynamic(loop: loop_ir.Loop) -> bool:
@@ -220,7 +350,7 @@ def _emit_task(
     region: ir.Function,
     captured: list[Any],
     step: int,
-    copies: Sequence[tuple[emit_reduction_copies.ReductionCopy, int]],
+    copies: Sequence[tuple[ReductionCopy, int]],
 ) -> ir.Function:
     """Emit what a thread runs: chunk after chunk, as long as there are tickets.
 
@@ -263,10 +393,8 @@ def _emit_task(
             _argument_address(builder, frame, _FIRST_FREE + len(captured)), typ=POINTER
         )
         for copy, number in copies:
-            own[number] = emit_reduction_copies.copy_address(
-                builder, copy, memory, ticket, copies[-1][0].end
-            )
-            emit_reduction_copies.initialize_copy(builder, copy, own[number], arguments[number])
+            own[number] = copy_address(builder, copy, memory, ticket, copies[-1][0].end)
+            initialize_copy(builder, copy, own[number], arguments[number])
     first = begin_of(ticket)
     after = begin_of(builder.add(ticket, ir.Constant(I64, 1)))
     builder.call(region, [first, builder.sub(after, size), *own])

@@ -36,13 +36,13 @@ from polygym.codegen.llvm.access.protocols import (
 )
 from polygym.codegen.llvm.core.emit_index import Environment
 from polygym.codegen.llvm.core.types import I1
-from polygym.codegen.llvm.loops.emit_min_max import (
+from polygym.codegen.llvm.loops.emit_split_accumulators import (
     are_all_ordinary,
+    emit_split_accumulators,
     first_key,
     min_max_updates_in,
     number_of,
 )
-from polygym.codegen.llvm.loops.emit_split_accumulators import emit_split_accumulators
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
 from polygym.codegen.loopir.ir import Block, Instance, Loop, Node
 from polygym.codegen.loopir.nests import sequence_parts
@@ -212,8 +212,8 @@ def _store_written(emitter: Emitter, group: CellGroup, environment: Environment)
 def _emit_min_max(held: _ReplacedLoop) -> bool:
     """Emit a loop of extremes that runs at least once, unless it is none; say whether it has.
 
-    See :mod:`polygym.codegen.llvm.loops.emit_min_max`: as keys, and then as it is written where
-    they do not say which number is kept.
+    See :mod:`polygym.codegen.llvm.loops.emit_split_accumulators`: as keys, and then as it is
+    written where they do not say which number is kept.
     """
     emitter, loop, cells = held.emitter, held.loop, held.cells
     updates = min_max_updates_in(loop, emitter.statements, emitter.program.unproved_accesses)

@@ -28,11 +28,25 @@ What nobody reads then, nor sees afterwards, is not copied back
 (:mod:`polygym.codegen.recurrences.recurrence_lanes.dead_copies`).
 
 A loop for which there is no such plan is jammed instead.
+
+Tiles that are copied back to arrays that nobody looks at: these loops are left out.
+
+::
+
+    for s by 16:                                          for s by 16:
+      …  U[j][i - s] = x[i][j]; Y[…] = U[j][i - s] + …  →    …  the same
+      for i, j:  u_1[i][j] = U[j][i - s]                     for i, j:  y[i][j] = Y[…]
+      for i, j:  y[i][j] = Y[…]
+
+Side conditions: no instance in the whole text reads the array, whatever condition it is under, and
+it ends with the code: it is a plan's, or the function's own, and nobody sees it afterwards. So it
+is with a scalar of a recurrence that a plan has expanded, or made private to threads, when all that
+reads it has a tile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from polygym.codegen.common.loop_annotation import (
@@ -45,6 +59,7 @@ from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.loopir.index_arithmetic import add_constant, depends_on, maximum, minimum
 from polygym.codegen.loopir.ir import (
     Block,
+    Guard,
     Index,
     IndexConstant,
     IndexOperator,
@@ -60,7 +75,6 @@ from polygym.codegen.loopir.linear_sums import add_indices, constant_difference,
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import sequence_parts
 from polygym.codegen.loopir.pass_types import loop_pass
-from polygym.codegen.recurrences.recurrence_lanes.dead_copies import remove_dead_copies
 from polygym.codegen.recurrences.recurrence_lanes.plan import (
     RowPlan,
     RowTile,
@@ -72,10 +86,53 @@ from polygym.codegen.recurrences.recurrence_lanes.plan import (
 from polygym.codegen.transforms import packed_tiles
 from polygym.codegen.transforms.tile_packing import with_renamed_registers
 from polygym.codegen.transforms.unroll_and_jam import bound_over_copies
+from polygym.codegen.transforms.vectorization import statements_in
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Array, Statement
 from polygym.mapping.tuning_parameters import TUNING
+
+
+def remove_dead_copies(program: LoopProgram, backs: Collection[str]) -> LoopProgram:
+    """Return the program that runs none of the statements ``backs`` that copy for nobody."""
+    scop = program.scop
+    statements = {statement.name: statement for statement in scop.statements}
+    read = {
+        access.array for name in statements_in(program.body) for access in statements[name].reads
+    }
+    dead = {
+        name
+        for name in backs
+        if (array := statements[name].write.array) not in read
+        and not scop.array(array).is_observable
+    }
+    return (
+        replace(program, body=_remove_statements(program.body, dead) or Block(()))
+        if dead
+        else program
+    )
+
+
+def _remove_statements(node: Node, dead: Collection[str]) -> Node | None:
+    """Return a node without the instances of some statements; None where nothing else is in it."""
+    match node:
+        case Instance(statement):
+            return None if statement in dead else node
+        case Block(children):
+            kept = [_remove_statements(child, dead) for child in children]
+            nodes = tuple(one for one in kept if one is not None)
+            if len(nodes) == len(children):
+                return Block(nodes)
+            return Block(nodes) if len(nodes) > 1 else next(iter(nodes), None)
+        case Loop(body=body):
+            inside = _remove_statements(body, dead)
+            return None if inside is None else replace(node, body=inside)
+        case Guard(condition, then, otherwise):
+            first = _remove_statements(then, dead)
+            second = None if otherwise is None else _remove_statements(otherwise, dead)
+            if first is None and second is None:
+                return None
+            return Guard(condition, first or Block(()), second)
 
 
 def apply_recurrence_lanes(program: LoopProgram) -> LoopProgram:

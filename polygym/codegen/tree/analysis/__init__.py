@@ -6,7 +6,6 @@
 ``trip_counts``         iterations of loops at known sizes
 ``loop_order``          the order of loops that a mapping asks for
 ``loop_roles``          loops that run in vectors, in copies, in registers
-``statement_group``     statements that share innermost loops
 ``scalar_replacement``  elements that registers may hold, decided exactly
 ``default_sizes``       register blocks and tiles from registers and caches
 ``vector_choice``       the vector loop around a reduction with the fewest cycles

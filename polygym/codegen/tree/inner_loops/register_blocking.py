@@ -15,7 +15,7 @@ from polygym.codegen.tree.analysis.default_sizes import (
     small_reduction_block,
 )
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.analysis.statement_group import StatementGroup
+from polygym.codegen.tree.inner_loops.grouping import StatementGroup
 from polygym.mapping.tuning_parameters import TUNING
 
 

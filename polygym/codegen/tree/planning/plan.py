@@ -65,11 +65,12 @@ from polygym.codegen.tree.planning import tile_sizes
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
 from polygym.codegen.tree.transforms.parallel_reductions import ReductionParallelizer
 from polygym.codegen.tree.transforms.parallelization import Parallelizer
-from polygym.codegen.tree.transforms.partial_sinking import PartlySunk, sink_partly
 from polygym.codegen.tree.transforms.sinking import (
     InwardInterchange,
+    PartlySunk,
     SunkBranch,
     interchange_inward,
+    sink_partly,
     sink_points,
 )
 from polygym.codegen.tree.transforms.tiling import tile_bands

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygym.codegen.llvm.loops.emit_min_max import float_min_max_of
+from polygym.codegen.llvm.loops.emit_split_accumulators import float_min_max_of
 from polygym.codegen.pipeline import lower
 from polygym.codegen.stages import pass_named, stage_after
 from polygym.frontend.c import parse_text

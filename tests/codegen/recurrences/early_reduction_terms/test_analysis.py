@@ -11,7 +11,7 @@ from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.ir import Band, Branch, Leaf, SequenceNode, Tree, reordered_reductions_in
 from polygym.codegen.tree.planning.plan import plan_tree
 from polygym.codegen.tree.printer import print_tree
-from polygym.codegen.validate.timestamps import timestamps_along
+from polygym.codegen.validate.order import timestamps_along
 from polygym.errors import LimitError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop

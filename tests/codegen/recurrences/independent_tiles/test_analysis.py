@@ -7,7 +7,7 @@ from polygym.codegen.common.loop_annotation import ScalarReplacement, UnrollAndJ
 from polygym.codegen.tree.analysis.scalar_replacement import replaceable_in_copies
 from polygym.codegen.tree.ir import Band, Branch, Leaf, SequenceNode, Tree
 from polygym.codegen.tree.printer import print_tree
-from polygym.codegen.validate.timestamps import timestamps_along
+from polygym.codegen.validate.order import timestamps_along
 from polygym.mapping.mapping import parse_mapping
 from polygym.poly.schedule import ScheduleRow
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule

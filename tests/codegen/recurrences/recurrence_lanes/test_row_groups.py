@@ -16,7 +16,7 @@ from polygym.codegen.loopir.ir import (
     IndexOperator,
     IndexVariable,
 )
-from polygym.codegen.recurrences.recurrence_lanes.row_groups import (
+from polygym.codegen.recurrences.recurrence_lanes.plan import (
     NearRow,
     TileFormat,
     group_rows,
