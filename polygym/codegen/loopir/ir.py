@@ -8,7 +8,7 @@ match exhaustively.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TypeAlias, assert_never
@@ -243,6 +243,11 @@ def children_of(node: Node) -> tuple[Node, ...]:
             return ()
         case _:
             assert_never(node)
+
+
+def block_of(nodes: Sequence[Node]) -> Node:
+    """Return nodes as one: a block, unless there is only one."""
+    return nodes[0] if len(nodes) == 1 else Block(tuple(nodes))
 
 
 def map_children(node: Node, transform: Callable[[Node], Node]) -> Node:

@@ -70,10 +70,8 @@ class _AccumulatorSplitter:
     ) -> ir.Node:
         """Return a node inside of some loops, under some conditions."""
         match node:
-            case ir.Block(children):
-                return ir.Block(
-                    tuple(self.visit_node(child, outer, conditions) for child in children)
-                )
+            case ir.Block() | ir.Instance():
+                return ir.map_children(node, lambda part: self.visit_node(part, outer, conditions))
             case ir.Guard(condition, then, otherwise):
                 holds, fails = (
                     (*conditions, PathCondition(len(outer), condition, which))
@@ -81,12 +79,10 @@ class _AccumulatorSplitter:
                 )
                 other = None if otherwise is None else self.visit_node(otherwise, outer, fails)
                 return ir.Guard(condition, self.visit_node(then, outer, holds), other)
-            case ir.Instance():
-                return node
             case ir.Loop():
                 parts = peel_guarded_start(node)
                 loops = tuple(self._visit_loop(part, outer, conditions) for part in parts)
-                return loops[0] if len(loops) == 1 else ir.Block(loops)
+                return ir.block_of(loops)
 
     def _visit_loop(
         self, loop: ir.Loop, outer: tuple[ir.Loop, ...], conditions: tuple[PathCondition, ...]
@@ -104,9 +100,8 @@ class _AccumulatorSplitter:
             return loop
         replacement = ScalarReplacement(frozenset(_statement_names(instances)) | held, chains)
         if isinstance(loop.annotation, ParallelLoop):
-            return replace(
-                loop, annotation=replace(loop.annotation, scalar_replacement=replacement)
-            )
+            parallel = replace(loop.annotation, scalar_replacement=replacement)
+            return replace(loop, annotation=parallel)
         return replace(loop, annotation=replacement)
 
     def _are_reductions(self, instances: Sequence[ir.Instance], variable: str) -> bool:
@@ -162,9 +157,8 @@ class _AccumulatorSplitter:
         """Yield what terms read."""
         for instance in instances:
             statement = self.program.scop.statement(instance.statement)
-            for number, (access, read) in enumerate(
-                zip(statement.reads, instance.reads, strict=True)
-            ):
+            reads = zip(statement.reads, instance.reads, strict=True)
+            for number, (access, read) in enumerate(reads):
                 if number not in statement.accumulator_reads:
                     yield access.array, read
 
@@ -203,7 +197,7 @@ def peel_guarded_start(loop: ir.Loop) -> tuple[ir.Loop, ...]:
     if any(guard.condition != first or guard.otherwise is not None for guard in guards):
         return (loop,)
     others = tuple(part for part in parts if not isinstance(part, ir.Guard))
-    body = others[0] if len(others) == 1 else ir.Block(others)
+    body = ir.block_of(others)
     if only_instances(body) is None:
         return (loop,)
     return (

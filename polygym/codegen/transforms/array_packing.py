@@ -38,7 +38,7 @@ from polygym.codegen.loopir.index_arithmetic import add_constant, coefficient, m
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import constant_spans, sequence_parts
 from polygym.codegen.loopir.pass_types import loop_pass
-from polygym.codegen.transforms.packed_tiles import copy_in_statement
+from polygym.codegen.transforms.packed_tiles import copy_statement
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.expressions import Access
@@ -119,7 +119,10 @@ def pack_arrays(program: ir.LoopProgram) -> ir.LoopProgram:
         ir.Block(tuple(_with_fills(parts, nests, scop, redirected))),
         map(_declared_copy, made),
         [copy.padded_extents(extents[copy.array.name]) for copy in made],
-        map(_copy_statement, made),
+        [
+            copy_statement(copy.array, copy.name, copy.counters, copy.permuted(copy.counters))
+            for copy in made
+        ],
     )
 
 
@@ -261,11 +264,6 @@ def _padded_length(copy: _PackedArray, array: Array) -> str:
     """Return the length of a copy's rows as C."""
     row = copy.permuted(array.c_extents)[-1]
     return f"{row} + {copy.padding}" if copy.padding else row
-
-
-def _copy_statement(copy: _PackedArray) -> Statement:
-    """Return the statement that copies one element; its iterators are the array's dimensions."""
-    return copy_in_statement(copy.array, copy.name, copy.counters, copy.permuted(copy.counters))
 
 
 def _copy_nest(

@@ -49,7 +49,16 @@ from polygym.codegen.common.loop_annotation import (
 )
 from polygym.codegen.common.packing_candidates import CACHE_LINE, row_padding
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
-from polygym.codegen.loopir.ir import Block, Index, IndexConstant, Instance, Loop, LoopProgram, Node
+from polygym.codegen.loopir.ir import (
+    Block,
+    Index,
+    IndexConstant,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    block_of,
+)
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.loopir.nests import strip_mine, wrap_in_loops
 from polygym.codegen.loopir.pass_types import loop_pass
@@ -285,7 +294,7 @@ def _transform_nest(
 ) -> tile_packing.PackedNest:
     """Return what becomes of a nest."""
     if plan is None:
-        return tile_packing.PackedNest(wrap_in_loops(nest.loops, _block_of(nest.instances)), (), ())
+        return tile_packing.PackedNest(wrap_in_loops(nest.loops, block_of(nest.instances)), (), ())
     (instance,) = nest.instances
     statement = program.scop.statement(instance.statement)
     reads = plan.factor.reads
@@ -402,10 +411,6 @@ def _compute_loops(
             annotation = VectorLoop(next(bits), 1)
         node = replace(loop, body=node, annotation=annotation)
     return node
-
-
-def _block_of(instances: Sequence[Instance]) -> Node:
-    return Block(tuple(instances)) if len(instances) > 1 else instances[0]
 
 
 def _runs_in_vectors(loop: Loop, reads: Sequence[tuple[Index, ...]], statement: Statement) -> bool:

@@ -52,7 +52,7 @@ class PackedTile:
         places = range(self.array.rank)
         iterators = tuple(names.fresh(f"{self.name}_{place}") for place in places)
         # Where in the tile an element goes is said by the instances.
-        return copy_in_statement(self.array, self.name, iterators, ["0"] * len(self.loops))
+        return copy_statement(self.array, self.name, iterators, ["0"] * len(self.loops))
 
     def fill_loops(
         self, inner: Sequence[ir.Loop], statement: Statement, names: CodegenNames
@@ -62,10 +62,8 @@ class PackedTile:
             statement.name, self.subscripts, self.copy_subscripts, (self.subscripts,)
         )
         *others, last = self.loops
-        down, block = (
-            _loop_along_rows(self.loops, self.subscripts),
-            _block_size(self.array.type.size),
-        )
+        down = _loop_along_rows(self.loops, self.subscripts)
+        block = _block_size(self.array.type.size)
         blocks = []
         for loop in (last, down):
             counter = names.fresh(f"{loop.variable}_block")
@@ -141,43 +139,35 @@ def _always_runs(loop: ir.Loop) -> bool:
     return length is not None and length >= 0
 
 
-def copy_in_statement(
-    array: Array, name: str, iterators: tuple[str, ...], subscripts: Sequence[str]
+def copy_statement(
+    array: Array,
+    copy: str,
+    iterators: tuple[str, ...],
+    subscripts: Sequence[str],
+    back: str | None = None,
 ) -> Statement:
-    """Return the statement that copies to the array of its own name.
+    """Return the statement that copies an element to the array ``copy``, of its own name.
 
-    Its iterators are the array's dimensions, ``subscripts`` are subscripts in terms of them.
+    Its iterators are the array's dimensions, ``subscripts`` are subscripts in terms of them. With
+    the name ``back`` it copies from there to the array.
     """
-    there, here = ", ".join(iterators), ", ".join(subscripts)
+    there, here, name = ", ".join(iterators), ", ".join(subscripts), back or copy
     space = f"{name}[{there}]"
-    read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
-    return Statement(
-        name,
-        iterators,
-        f"{{ {space} }}",
-        Access(name, f"{{ {space} -> {name}[{here}] }}", name),
-        Load(read, array.type),
-        f"{name} = {array.name}",
-        SourceLocation("", 1, 1),
-    )
+    original = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
+    copied = Access(copy, f"{{ {space} -> {copy}[{here}] }}", copy)
+    write, read = (original, copied) if back else (copied, original)
+    text, place = f"{write.array} = {read.array}", SourceLocation("", 1, 1)
+    value = Load(read, array.type)
+    return Statement(name, iterators, f"{{ {space} }}", write, value, text, place)
 
 
-def copy_back_statement(
-    array: Array, name: str, statement: str, iterators: tuple[str, ...], subscripts: Sequence[str]
-) -> Statement:
-    """Return the statement that copies from the array ``name``, which is our own, to another one.
-
-    Its iterators are that array's dimensions, ``subscripts`` are subscripts in terms of them.
-    """
-    there, here = ", ".join(iterators), ", ".join(subscripts)
-    space = f"{statement}[{there}]"
-    read = Access(name, f"{{ {space} -> {name}[{here}] }}", name)
-    return Statement(
-        statement,
-        iterators,
-        f"{{ {space} }}",
-        Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name),
-        Load(read, array.type),
-        f"{array.name} = {name}",
-        SourceLocation("", 1, 1),
-    )
+def declare_copy(
+    array: Array, suffix: str, lengths: tuple[int, ...], names: CodegenNames
+) -> tuple[Array, Statement, Statement]:
+    """Return a tile of an array, and the statements that copy an element there and back."""
+    name = names.fresh(f"{array.name}_{suffix}")
+    iterators = tuple(names.fresh(f"{name}_{place}") for place in range(array.rank))
+    back, corner = names.fresh(f"{name}_back"), ["0"] * len(lengths)
+    copy_in = copy_statement(array, name, iterators, corner)
+    copy_back = copy_statement(array, name, iterators, corner, back)
+    return tile_array(array, name, lengths), copy_in, copy_back

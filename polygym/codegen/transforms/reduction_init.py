@@ -78,9 +78,8 @@ def _sink_in_sequence(
         loops = nests.perfect_nest(part)
         kept: list[ir.Instance] = []
         instances = nests.only_instances(loops[-1].body)
-        if instances is None or any(
-            isinstance(loop.annotation, ScalarReplacement) for loop in loops
-        ):
+        holds = any(isinstance(loop.annotation, ScalarReplacement) for loop in loops)
+        if instances is None or holds:
             yield part
             continue
         for place, instance in enumerate(instances):
@@ -95,7 +94,7 @@ def _sink_in_sequence(
         if len(kept) == len(instances):
             yield part
         elif kept:
-            yield nests.wrap_in_loops(loops, ir.Block(tuple(kept)) if len(kept) > 1 else kept[0])
+            yield nests.wrap_in_loops(loops, ir.block_of(kept))
 
 
 def _reads_a_tile(instance: ir.Instance, scop: Scop) -> bool:
@@ -133,19 +132,10 @@ def _insert_init(
     """Return a node with the setting before its loops that hold; None where it does not fit."""
     match node:
         case ir.Block(children):
-            concerned = [
-                place
-                for place, child in enumerate(children)
-                if _has_conflict(child, init_nest.instance, scop)
-            ]
-            if len(concerned) != 1:
+            own = [child for child in children if _has_conflict(child, init_nest.instance, scop)]
+            if len(own) != 1 or (moved := _insert_init(own[0], init_nest, scop, path)) is None:
                 return None
-            moved = _insert_init(children[concerned[0]], init_nest, scop, path)
-            if moved is None:
-                return None
-            return ir.Block(
-                tuple(moved if place in concerned else c for place, c in enumerate(children))
-            )
+            return ir.Block(tuple(moved if child is own[0] else child for child in children))
         case ir.Loop(annotation=ScalarReplacement(statements)):
             there = _reduction_in(node, init_nest.instance, scop)
             if there is None or there.statement not in statements:

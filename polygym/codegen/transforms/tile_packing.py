@@ -138,7 +138,7 @@ def fill_before(node: ir.Node, depth: int, copies: Sequence[TileFill]) -> ir.Nod
 def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) -> PackedNest:
     """Carry out the plan of a nest."""
     if not plan.tiles:
-        return PackedNest(wrap_in_loops(nest.loops, _block_of(nest.instances)), (), ())
+        return PackedNest(wrap_in_loops(nest.loops, ir.block_of(nest.instances)), (), ())
     tiles = [
         PackedTile(
             tile.array,
@@ -164,15 +164,11 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
         before.statement: after.statement
         for before, after in zip(nest.instances, instances, strict=True)
     }
-    node = _block_of(instances)
+    node = ir.block_of(instances)
     for place in reversed(range(len(nest.loops))):
         loop = replace(with_renamed_registers(nest.loops[place], renamed), body=node)
         node = fill_before(loop, border + place, copies)
     return PackedNest(node, reading, copies)
-
-
-def _block_of(instances: Sequence[ir.Instance]) -> ir.Node:
-    return ir.Block(tuple(instances)) if len(instances) > 1 else instances[0]
 
 
 def _tile_fill(depth: int, tile: PackedTile, nest: LoopNest, names: CodegenNames) -> TileFill:

@@ -33,7 +33,6 @@ Example, c = 2, ``for i: for k = i .. n``: at i = 4 the copies share k = 5 .. n,
 k = 4 alone before.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -44,6 +43,7 @@ from polygym.codegen.loopir.index_arithmetic import (
     depends_on,
     is_monotone,
     maximum,
+    min_max_operands,
     minimum,
     substitute,
     substitute_in,
@@ -76,12 +76,10 @@ class UnrolledCopies:
     @property
     def last(self) -> ir.Index:
         """The greatest value of the variable."""
+        last = add_constant(self.base, self.offsets[-1] + self.width - 1)
         if self.active is None:
-            return add_constant(self.base, self.offsets[-1] + self.width - 1)
-        return minimum(
-            add_constant(self.base, self.offsets[-1] + self.width - 1),
-            add_constant(ir.IndexOperator.ADD(self.base, self.active), -1),
-        )
+            return last
+        return minimum(last, add_constant(ir.IndexOperator.ADD(self.base, self.active), -1))
 
     def active_from(self, offset: int) -> ir.Index | None:
         """Return how many lanes of the vector at an offset exist; None if all do."""
@@ -109,13 +107,8 @@ def _jam_loop(loop: ir.Loop, count: int) -> ir.Node:
     """Return the main loop, ``count`` iterations at a time, and the loop over the rest."""
     name = loop.variable
     copies = UnrolledCopies(name, ir.IndexVariable(name), tuple(range(count)), f"{name}_")
-    main = ir.Loop(
-        name,
-        loop.lower,
-        add_constant(loop.upper, 1 - count),
-        count,
-        jam_loops(interleave(loop.body, copies)),
-    )
+    body, last = jam_loops(interleave(loop.body, copies)), add_constant(loop.upper, 1 - count)
+    main = ir.Loop(name, loop.lower, last, count, body)
     rest = ir.Loop(name, remainder_start(loop, count), loop.upper, 1, jam_loops(loop.body))
     return main_and_remainder(loop, count, main, rest)
 
@@ -147,14 +140,9 @@ def remainder_start(loop: ir.Loop, count: int) -> ir.Index:
     if last is not None:
         return add_constant(loop.lower, max(0, last + 1) // count * count)
     zero = loop.lower == ir.IndexConstant(0)
-    trips = add_constant(
-        loop.upper if zero else ir.IndexOperator.SUBTRACT(loop.upper, loop.lower),
-        1,
-    )
-    whole = ir.IndexOperator.MULTIPLY(
-        ir.IndexConstant(count),
-        ir.IndexOperator.DIVIDE_FLOOR(maximum(ir.IndexConstant(0), trips), ir.IndexConstant(count)),
-    )
+    span = loop.upper if zero else ir.IndexOperator.SUBTRACT(loop.upper, loop.lower)
+    trips, block = maximum(ir.IndexConstant(0), add_constant(span, 1)), ir.IndexConstant(count)
+    whole = ir.IndexOperator.MULTIPLY(block, ir.IndexOperator.DIVIDE_FLOOR(trips, block))
     return whole if zero else ir.IndexOperator.ADD(loop.lower, whole)
 
 
@@ -183,20 +171,15 @@ def _copy_instances(instance: ir.Instance, copies: UnrolledCopies) -> ir.Node:
             continue
         assert instance.lanes is None
         lanes = ir.Lanes(copies.variable, base, copies.width, copies.active_from(offset))
-        nodes.append(
-            ir.Instance(
-                instance.statement, instance.iterators, instance.write, instance.reads, lanes
-            )
-        )
-    return nodes[0] if len(nodes) == 1 else ir.Block(tuple(nodes))
+        nodes.append(replace(instance, lanes=lanes))
+    return ir.block_of(nodes)
 
 
 def _interleave_loop(loop: ir.Loop, copies: UnrolledCopies) -> ir.Node:
     """Return the loop with all copies inside, and the iterations that they do not share."""
     name = copies.variable
     if not (depends_on(loop.lower, name) or depends_on(loop.upper, name)):
-        body = interleave(loop.body, copies)
-        return ir.Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.annotation)
+        return replace(loop, body=interleave(loop.body, copies))
     ends = (copies.first, copies.last)
     start = bound_over_copies(loop.lower, name, ends, ir.IndexOperator.MAXIMUM)
     end = bound_over_copies(loop.upper, name, ends, ir.IndexOperator.MINIMUM)
@@ -226,14 +209,8 @@ def bound_over_copies(
     """
     if not depends_on(bound, variable):
         return bound
-    pieces: Sequence[ir.Index]
-    match bound:
-        case ir.IndexOperation(inner, operands) if inner is operator:
-            pieces = operands
-        case _:
-            pieces = (bound,)
     indices: list[ir.Index] = []
-    for piece in pieces:
+    for piece in min_max_operands(bound, operator):
         if not is_monotone(piece, variable):
             return None
         indices += [substitute(piece, {variable: end}) for end in ends]
@@ -242,22 +219,14 @@ def bound_over_copies(
 
 def _run_in_sequence(node: ir.Node, copies: UnrolledCopies) -> ir.Node:
     """Return a loop that runs a node for one copy after the other."""
-    return _loop_over_copies(
-        copies, substitute_in(node, {copies.variable: ir.IndexVariable(copies.fresh_variable)})
-    )
+    own = substitute_in(node, {copies.variable: ir.IndexVariable(copies.fresh_variable)})
+    return _loop_over_copies(copies, own)
 
 
 def _loop_over_copies(copies: UnrolledCopies, node: ir.Node) -> ir.Node:
     """Return a loop of the spare variable over the copies."""
-    assert _is_dense(copies)
+    assert copies.offsets == tuple(copies.width * k for k in range(len(copies.offsets)))
     return ir.Loop(copies.fresh_variable, copies.first, copies.last, 1, node)
-
-
-def _is_dense(copies: UnrolledCopies) -> bool:
-    """Whether the copies are all values from the first to the last."""
-    return copies.offsets == tuple(
-        copies.width * position for position in range(len(copies.offsets))
-    )
 
 
 PASS = loop_pass(

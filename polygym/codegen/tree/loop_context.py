@@ -10,7 +10,7 @@ Example: T → T of y = Ax under the row ``i`` is untouched (δ = 0), under ``j`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polygym.codegen.tree.ir import BandMember, point_member
@@ -53,8 +53,14 @@ class LoopContext:
         """Return what surrounds a branch."""
         return self.memo.get_or_compute(
             ("within", self, statements),
-            lambda: replace(self, pairs=pairs_within(self.pairs, statements)),
+            lambda: replace(self, pairs=self._pairs_within(statements)),
         )
+
+    def _pairs_within(self, statements: tuple[str, ...]) -> tuple[DependencePairs, ...]:
+        """Keep the pairs between these statements; a sequence orders those across groups."""
+        names = frozenset(statements)
+        ends = ((pair, pair.dependence) for pair in self.pairs)
+        return tuple(pair for pair, end in ends if end.source in names and end.sink in names)
 
     def with_threads(self, *, parallel: bool) -> LoopContext:
         """Return the same, where a loop around is parallel or none is."""
@@ -74,14 +80,14 @@ class LoopContext:
     def inside_loop(
         self, rows: tuple[ScheduleRow, ...], statements: tuple[str, ...]
     ) -> LoopContext:
-        """Return what surrounds the body of a loop over points."""
+        """Return what surrounds the body of a loop over points: the pairs with δ = 0 are left."""
 
         def make() -> LoopContext:
-            pairs = unordered_pairs(self.pairs, statements, rows, self.parameters)
-            own = {
-                name: (*self.rows[name], row) for name, row in zip(statements, rows, strict=True)
-            }
-            return replace(self, pairs=pairs, rows={**self.rows, **own})
+            left = (pair.unordered_by(along) for pair, along in self._distances(rows, statements))
+            pairs = tuple(pair for pair in left if not pair.is_empty)
+            own = zip(statements, rows, strict=True)
+            inner = {name: (*self.rows[name], row) for name, row in own}
+            return replace(self, pairs=pairs, rows={**self.rows, **inner})
 
         return self.memo.get_or_compute(("in_loop", self, rows, statements), make)
 
@@ -92,68 +98,31 @@ class LoopContext:
         return tuple(self.new_member(member.rows, statements) for member in members)
 
     def allows(self, rows: tuple[ScheduleRow, ...], statements: tuple[str, ...]) -> bool:
-        """Whether a loop may run outside all others that are here."""
+        """Whether δ ≥ 0 for every pair: the loop may run outside all others that are here."""
         return self.memo.get_or_compute(
             ("allows", self, rows, statements),
-            lambda: are_weakly_ordered(self.pairs, statements, rows, self.parameters),
+            lambda: all(p.reversed_by(d).is_empty for p, d in self._distances(rows, statements)),
         )
+
+    def carries_none(self, rows: tuple[ScheduleRow, ...], statements: tuple[str, ...]) -> bool:
+        """Whether δ ≤ 0 for every pair; with δ ≥ 0, that its iterations are independent."""
+        return all(p.carried_by(d).is_empty for p, d in self._distances(rows, statements))
 
     def new_member(self, rows: tuple[ScheduleRow, ...], statements: tuple[str, ...]) -> BandMember:
         """Return a loop over points, with its coincidence decided for the pairs that are alive."""
         return self.memo.get_or_compute(
             ("reviewed", self, rows, statements),
-            lambda: point_member(
-                rows, are_never_carried(self.pairs, statements, rows, self.parameters)
-            ),
+            lambda: point_member(rows, self.carries_none(rows, statements)),
         )
 
-
-def are_weakly_ordered(
-    pairs: Iterable[DependencePairs],
-    statements: tuple[str, ...],
-    rows: tuple[ScheduleRow, ...],
-    parameters: tuple[str, ...],
-) -> bool:
-    """Whether δ ≥ 0 for every pair: the loop may run outside all others."""
-    return all(
-        pair.reversed_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
-    )
-
-
-def are_never_carried(
-    pairs: Iterable[DependencePairs],
-    statements: tuple[str, ...],
-    rows: tuple[ScheduleRow, ...],
-    parameters: tuple[str, ...],
-) -> bool:
-    """Whether δ ≤ 0 for every pair; with δ ≥ 0, that its iterations are independent."""
-    return all(
-        pair.carried_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
-    )
-
-
-def unordered_pairs(
-    pairs: Iterable[DependencePairs],
-    statements: tuple[str, ...],
-    rows: tuple[ScheduleRow, ...],
-    parameters: tuple[str, ...],
-) -> tuple[DependencePairs, ...]:
-    """Return the pairs with δ = 0, those dependences left out that have none."""
-    left = (
-        dependence_pairs.unordered_by(_distance(dependence_pairs, statements, rows, parameters))
-        for dependence_pairs in pairs
-    )
-    return tuple(one for one in left if not one.is_empty)
-
-
-def pairs_within(
-    pairs: Iterable[DependencePairs], statements: tuple[str, ...]
-) -> tuple[DependencePairs, ...]:
-    """Keep the pairs between these statements; those across groups are ordered by a sequence."""
-    names = frozenset(statements)
-    return tuple(
-        pair for pair in pairs if pair.dependence.source in names and pair.dependence.sink in names
-    )
+    def _distances(
+        self, rows: tuple[ScheduleRow, ...], statements: tuple[str, ...]
+    ) -> Iterator[tuple[DependencePairs, DependenceDistance]]:
+        """Yield the pairs with δ, their distances along a loop."""
+        own = dict(zip(statements, rows, strict=True))
+        for pair in self.pairs:
+            source, sink = own[pair.dependence.source], own[pair.dependence.sink]
+            yield pair, pair.distance(source, sink, self.parameters)
 
 
 def order_groups(
@@ -178,14 +147,3 @@ def order_groups(
             return None
         result.append(left.pop(ready))
     return tuple(result)
-
-
-def _distance(
-    pair: DependencePairs,
-    statements: tuple[str, ...],
-    rows: tuple[ScheduleRow, ...],
-    parameters: tuple[str, ...],
-) -> DependenceDistance:
-    source = rows[statements.index(pair.dependence.source)]
-    sink = rows[statements.index(pair.dependence.sink)]
-    return pair.distance(source, sink, parameters)

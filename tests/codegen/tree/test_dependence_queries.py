@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.codegen.tree.loop_context import (
-    are_never_carried,
-    are_weakly_ordered,
-    order_groups,
-    unordered_pairs,
-)
+from polygym.codegen.tree.loop_context import LoopContext, order_groups
 from polygym.frontend.c import parse_text
 from polygym.poly.dependences import Dependence, DependenceKind
 from polygym.poly.distance import DependencePairs, all_pairs
@@ -73,11 +68,14 @@ def test_answers_from_the_form_alone_are_those_of_the_pairs(name: str) -> None:
             )
             distance = dependence_pairs.distance(source, sink, parameters)
             seen += distance.is_constant
-            given = ([dependence_pairs], statements, rows, parameters)
-            assert are_weakly_ordered(*given) == dependence_pairs.reversed_by(distance).is_empty
-            assert are_never_carried(*given) == dependence_pairs.carried_by(distance).is_empty
+            outside = dict.fromkeys(statements, ())
+            around = LoopContext((dependence_pairs,), outside, tuple(parameters))
+            is_reversed = not dependence_pairs.reversed_by(distance).is_empty
+            assert around.allows(rows, statements) == (not is_reversed)
+            is_carried = not dependence_pairs.carried_by(distance).is_empty
+            assert around.carries_none(rows, statements) == (not is_carried)
             left = dependence_pairs.unordered_by(distance)
-            found = unordered_pairs(*given)
+            found = around.inside_loop(rows, statements).pairs
             assert bool(found) == (not left.is_empty)
             assert all(pair.points.is_equal(left.points) for pair in found)
     assert seen

@@ -18,7 +18,7 @@ from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.inner_loops.arrangement import is_recurrence
 from polygym.codegen.tree.ir import Band, BandMember, FlooredRow, Leaf, SequenceNode, point_member
 from polygym.codegen.tree.loop_context import LoopContext
-from polygym.codegen.tree.planning.tile_sizes import outer_band_sizes
+from polygym.codegen.tree.planning.tile_sizes import TiledBand, outer_band_sizes
 from polygym.codegen.tree.transforms.parallelization import Parallelizer
 from polygym.codegen.tree.transforms.sinking import interchange_inward, sink_points
 from polygym.codegen.tree.transforms.tiling import (
@@ -389,7 +389,7 @@ def test_bands_above_others_are_tiled_when_asked_or_for_a_wavefront() -> None:
     untiled = (1, 1)
 
     def sizes(text: str, band: Band = band, tiled: tuple[int, ...] = untiled) -> tuple[int, ...]:
-        return outer_band_sizes(band, tiled, outside, parse_mapping(text), scop)
+        return outer_band_sizes(TiledBand(band, tiled, outside), parse_mapping(text), scop)
 
     assert sizes("tile=8x16") == (8, 16)
     assert sizes("default") == untiled, "tiles gain nothing here without threads"

@@ -68,6 +68,7 @@ from polygym.codegen.loopir.ir import (
     Loop,
     LoopProgram,
     Node,
+    block_of,
     loops_in,
     map_children,
 )
@@ -97,20 +98,13 @@ def remove_dead_copies(program: LoopProgram, backs: Collection[str]) -> LoopProg
     """Return the program that runs none of the statements ``backs`` that copy for nobody."""
     scop = program.scop
     statements = {statement.name: statement for statement in scop.statements}
-    read = {
-        access.array for name in statements_in(program.body) for access in statements[name].reads
-    }
-    dead = {
-        name
-        for name in backs
-        if (array := statements[name].write.array) not in read
-        and not scop.array(array).is_observable
-    }
-    return (
-        replace(program, body=_remove_statements(program.body, dead) or Block(()))
-        if dead
-        else program
-    )
+    running = [statements[name] for name in statements_in(program.body)]
+    used = {access.array for statement in running for access in statement.reads}
+    used |= {array.name for array in scop.arrays if array.is_observable}
+    dead = {name for name in backs if statements[name].write.array not in used}
+    if not dead:
+        return program
+    return replace(program, body=_remove_statements(program.body, dead) or Block(()))
 
 
 def _remove_statements(node: Node, dead: Collection[str]) -> Node | None:
@@ -237,28 +231,19 @@ class _RecurrenceLanes:
                 continue
             made = [self._tile(tile, plan) for tile in plan.tiles]
             counters = BlockCounters.for_plan(plan, self.names)
-            nodes.append(
-                _StripLoops(plan, made, self._body(plan, made), counters).node(start, last)
-            )
-        inside = Block(tuple(nodes)) if len(nodes) > 1 else nodes[0]
+            strips = _StripLoops(plan, made, self._body(plan, made), counters)
+            nodes.append(strips.node(start, last))
+        inside = block_of(nodes)
         return Loop(strip, rows.lower, rows.upper, height, inside)
 
     def _tile(self, tile: RowTile, plan: RowPlan) -> _DeclaredRowTile:
         lengths = tile.lengths(plan.height, plan.columns)
-        name = self.names.fresh(f"{tile.array.name}_rows")
-        array = packed_tiles.tile_array(tile.array, name, lengths)
-        self.arrays.append(array)
+        made = packed_tiles.declare_copy(tile.array, "rows", lengths, self.names)
+        row_tile = _DeclaredRowTile(tile, *made)
+        self.arrays.append(row_tile.array)
         self.extents.append(tuple(map(IndexConstant, lengths)))
-        iterators = tuple(self.names.fresh(f"{name}_{k}") for k in range(tile.array.rank))
-        back = self.names.fresh(f"{name}_back")
-        row_tile = _DeclaredRowTile(
-            tile,
-            array,
-            packed_tiles.copy_in_statement(tile.array, name, iterators, ["0", "0"]),
-            packed_tiles.copy_back_statement(tile.array, name, back, iterators, ["0", "0"]),
-        )
         self.statements += [row_tile.copy_in, row_tile.copy_back]
-        self.backs.append(back)
+        self.backs.append(row_tile.copy_back.name)
         return row_tile
 
     def _body(self, plan: RowPlan, made: Sequence[_DeclaredRowTile]) -> tuple[Statement, ...]:
@@ -269,12 +254,8 @@ class _RecurrenceLanes:
             name = self.names.fresh(f"{statement.name}_rows")
             reads = zip(statement.reads, plan.reads[number], strict=True)
             elsewhere = {a: _redirect_access(a, made[at.tile]) for a, at in reads if at is not None}
-            place = plan.writes[number]
-            write = (
-                statement.write
-                if place is None
-                else _redirect_access(statement.write, made[place.tile])
-            )
+            at, write = plan.writes[number], statement.write
+            write = write if at is None else _redirect_access(write, made[at.tile])
             body = replace_accesses(statement.body, elsewhere)
             result.append(replace(statement, name=name, write=write, body=body))
         self.statements += result
@@ -327,14 +308,8 @@ class _StripLoops:
         low, high = shared
         column = self.counters.block
         end = minimum(add_constant(IndexVariable(column), plan.columns - 1), high)
-        block = Loop(
-            column,
-            low,
-            high,
-            plan.columns,
-            self._block(_BlockRange(start, last, IndexVariable(column), end)),
-        )
-        parts: list[Node] = [block]
+        block = self._block(_BlockRange(start, last, IndexVariable(column), end))
+        parts: list[Node] = [Loop(column, low, high, plan.columns, block)]
         own = replace(plan.rows, lower=start, upper=last, annotation=SEQUENTIAL_LOOP)
         depends = depends_on(along.lower, own.variable), depends_on(along.upper, own.variable)
         if depends[0]:
@@ -344,16 +319,13 @@ class _StripLoops:
             # Where nothing is shared, all of the iterations are left, but none before the first.
             after = maximum(add_constant(high, 1), low if depends[0] else along.lower)
             parts.append(replace(own, body=replace(along, lower=after)))
-        return parts[0] if len(parts) == 1 else Block(tuple(parts))
+        return block_of(parts)
 
     def _block(self, place: _BlockRange) -> Node:
         """Return what runs for a block of columns."""
         before = [self._fill_loops(tile, place) for tile in self.tiles]
-        after = [
-            self._copy_back_loops(row_tile, place)
-            for row_tile in self.tiles
-            if row_tile.tile.written is not None
-        ]
+        written = [made for made in self.tiles if made.tile.written is not None]
+        after = [self._copy_back_loops(made, place) for made in written]
         parts = [node for node in before if node is not None]
         return Block((*parts, self._compute_loops(place), *after))
 
@@ -361,29 +333,14 @@ class _StripLoops:
         plan = self.plan
         annotation = plan.rows.annotation
         assert isinstance(annotation, LaneRows)
-        instances = tuple(
-            self._instance(number, instance, place)
-            for number, instance in enumerate(plan.instances)
-        )
-        renamed = {
-            instance.statement: statement.name
-            for instance, statement in zip(plan.instances, self.body, strict=True)
-        }
-        inside: Node = Block(instances) if len(instances) > 1 else instances[0]
-        along = replace(
-            with_renamed_registers(plan.inner, renamed),
-            lower=place.first,
-            upper=place.end,
-            body=inside,
-        )
-        return Loop(
-            plan.rows.variable,
-            place.strip,
-            place.last,
-            1,
-            along,
-            VectorLoop(annotation.bits, annotation.count),
-        )
+        instances = [self._instance(k, own, place) for k, own in enumerate(plan.instances)]
+        pairs = zip(plan.instances, self.body, strict=True)
+        renamed = {instance.statement: statement.name for instance, statement in pairs}
+        inside = block_of(instances)
+        inner = with_renamed_registers(plan.inner, renamed)
+        along = replace(inner, lower=place.first, upper=place.end, body=inside)
+        vectors = VectorLoop(annotation.bits, annotation.count)
+        return Loop(plan.rows.variable, place.strip, place.last, 1, along, vectors)
 
     def _instance(self, number: int, instance: Instance, place: _BlockRange) -> Instance:
         plan = self.plan
@@ -404,10 +361,8 @@ class _StripLoops:
         """Return where in its tile an element is."""
         tile = self.tiles[at.tile].tile
         least = least_column(tile, self.plan.inner.variable, place.first, place.end)
-        row = IndexVariable(self.plan.rows.variable)
-        return subtract_indices(subscripts[-1], least), add_constant(
-            subtract_indices(row, place.strip), at.row
-        )
+        row = subtract_indices(IndexVariable(self.plan.rows.variable), place.strip)
+        return subtract_indices(subscripts[-1], least), add_constant(row, at.row)
 
     def _fill_loops(self, made: _DeclaredRowTile, place: _BlockRange) -> Node | None:
         """Return the loops that fill a tile, if anything has to be in it."""
@@ -429,9 +384,8 @@ class _StripLoops:
         """Return the loops that copy what was written to the array."""
         assert made.tile.written is not None
         first, length = IndexConstant(made.tile.written), subtract_indices(place.end, place.first)
-        return self._copy_loops(
-            made, place, first, _offset_index(length, made.tile.written), back=True
-        )
+        last = _offset_index(length, made.tile.written)
+        return self._copy_loops(made, place, first, last, back=True)
 
     def _copy_loops(
         self, made: _DeclaredRowTile, place: _BlockRange, low: Index, high: Index, *, back: bool
@@ -456,14 +410,12 @@ class _StripLoops:
             if length is not None and length < line:
                 node = Loop(variable, first, last, 1, node)
                 continue
-            begin: Index = (
-                subtract_indices(first, IndexVariable(counter)) if falls else IndexVariable(counter)
-            )
+            begin: Index = IndexVariable(counter)
+            begin = subtract_indices(first, begin) if falls else begin
             end = minimum(add_constant(begin, line - 1), last)
             node = Loop(variable, begin, end, 1, node)
-            blocks.append(
-                (counter, *(_descending_bounds(first, last, line) if falls else (first, last)))
-            )
+            bounds = _descending_bounds(first, last, line) if falls else (first, last)
+            blocks.append((counter, *bounds))
         for counter, first, last in blocks:
             node = Loop(counter, first, last, line, node)
         return node

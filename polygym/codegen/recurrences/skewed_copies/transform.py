@@ -88,9 +88,8 @@ class _SkewedCopies:
             return skewed
         match node:
             case ir.Loop(body=body):
-                return replace(
-                    node, body=self.visit_node(body, replace(way, loops=(*way.loops, node)))
-                )
+                inside = replace(way, loops=(*way.loops, node))
+                return replace(node, body=self.visit_node(body, inside))
             case ir.Guard(condition, then, otherwise):
                 within = [
                     replace(way, conditions=(*way.conditions, (condition, holds)))
@@ -131,14 +130,8 @@ class _SkewedCopies:
     def _declare_copy(self, copy: SkewedCopy, region: SkewRegion) -> _DeclaredCopy | None:
         """Return a copy with the loops that fill and empty it; None where isl's are not exact."""
         array = copy.skew.array
-        name = self.names.fresh(f"{array.name}_skewed")
-        declared = packed_tiles.tile_array(array, name, copy.padded_lengths)
-        iterators = tuple(self.names.fresh(f"{name}_{place}") for place in range(array.rank))
-        here = ["0"] * array.rank
-        back_name = self.names.fresh(f"{name}_back")
-        statements = (
-            packed_tiles.copy_in_statement(array, name, iterators, here),
-            packed_tiles.copy_back_statement(array, name, back_name, iterators, here),
+        declared, *statements = packed_tiles.declare_copy(
+            array, "skewed", copy.padded_lengths, self.names
         )
         result: list[tuple[ir.Node, Statement] | None] = []
         for statement, wanted in zip(statements, (copy.read, copy.written), strict=True):

@@ -62,6 +62,7 @@ from polygym.codegen.tree.ir import (
 )
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning import tile_sizes
+from polygym.codegen.tree.planning.tile_sizes import TiledBand
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
 from polygym.codegen.tree.transforms.parallel_reductions import ReductionParallelizer
 from polygym.codegen.tree.transforms.parallelization import Parallelizer
@@ -118,7 +119,7 @@ def plan_tree(
         if not (mapping.reassociate and mapping.is_parallel) or known is None:
             return result
         sums = ReductionParallelizer(legal.scop, mapping, parameters, known, machine.level_2 // 2)
-        return sums.parallelize_tree(result, around.pairs)
+        return sums.parallelize_tree(result, around)
 
 
 def packing_in(
@@ -136,10 +137,7 @@ def packing_in(
 
 @dataclass(frozen=True)
 class _TreePlanner:
-    """The walk; holds what every step needs to see.
-
-    Bands come with ``tiled``, the sizes of the tiles that their members have further out already.
-    """
+    """The walk; holds what every step needs to see."""
 
     context: PlannerContext
     parallelizer: Parallelizer
@@ -161,7 +159,7 @@ class _TreePlanner:
                 )
             case Band():
                 walk = self.for_nest(tree.statements)
-                return walk.band(tree, (1,) * len(tree.members), loop_context)
+                return walk.band(TiledBand(tree, (1,) * len(tree.members), loop_context))
 
     def branch(self, branch: Branch, loop_context: LoopContext) -> Tree:
         """Plan a branch of a sequence, once for the options that its nest has."""
@@ -195,38 +193,35 @@ class _TreePlanner:
             self.keep_term_order,
         )
 
-    def _with_contiguous_chunks(self) -> _TreePlanner:
-        """Return the same walk where a thread gets iterations that follow each other."""
-        return replace(self, parallelizer=replace(self.parallelizer, contiguous_chunks=True))
-
-    def band(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
+    def band(self, nest: TiledBand) -> Tree:
         """Map a band of points."""
+        band, loop_context = nest.band, nest.loop_context
         if is_innermost(band):
-            return self._points(band, tiled, loop_context)
+            return self._points(nest)
         sinks = self.mapping.sink and self.mapping.is_tiled
         if sinks:
             if (branches := sink_points(band, loop_context)) is not None:
-                return self._tile_sunk(band, branches, tiled, loop_context)
+                return self._tile_sunk(nest, branches)
             if (reduction := plan_nested_reduction(band, loop_context, self.context)) is not None:
-                return self._tile_reduction(band, reduction, tiled, loop_context)
+                return self._tile_reduction(nest, reduction)
             if (through := self._interchange(band, loop_context)) is not None:
-                ran = self._tile_interchanged(band, through, tiled, loop_context)
-                if ran is not None:
-                    return ran
+                if (interchanged := self._tile_interchanged(nest, through)) is not None:
+                    return interchanged
         row = flatten_sequences(band.child)
-        if row is None and (first := self._tile_early_terms(band, tiled, loop_context)) is not None:
+        if row is None and (first := self._tile_early_terms(nest)) is not None:
             return first
         if sinks and (partly := sink_partly(band, loop_context, self.context)) is not None:
-            return self._tile_partly_sunk(band, partly, tiled, loop_context)
+            return self._tile_partly_sunk(nest, partly)
         if row is not None:
-            return self._points(replace(band, child=row), tiled, loop_context)
-        return self._tile_outer(band, tiled, loop_context)
+            return self._points(replace(nest, band=replace(band, child=row)))
+        return self._tile_outer(nest)
 
-    def _points(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
+    def _points(self, nest: TiledBand) -> Tree:
         """Map a band below which there are no more loops."""
+        band, loop_context = nest.band, nest.loop_context
         arrangement, points = self._arrange(band, loop_context)
         if may_have_independent_tiles(band, loop_context, self.context):
-            sizes = tile_sizes.independent_tile_sizes(band, tiled, loop_context, self.context)
+            sizes = tile_sizes.independent_tile_sizes(nest, self.context)
             tiles = self._tiles(band, sizes, loop_context)
             free = tiles.levels and find_independent_tiles(
                 band, tiles.levels[-1], loop_context, self.context
@@ -235,7 +230,7 @@ class _TreePlanner:
                 return tiles.around(
                     self._split_independent(points, band.statements, free, tiles.is_parallel)
                 )
-        sizes = tile_sizes.point_band_sizes(band, arrangement, tiled, loop_context, self.context)
+        sizes = tile_sizes.point_band_sizes(nest, arrangement, self.context)
         tiles = self._tiles(band, sizes, loop_context)
         return tiles.around(self.parallelizer.parallelize_tree(points, parallel=tiles.is_parallel))
 
@@ -260,64 +255,50 @@ class _TreePlanner:
         )
         return self.parallelizer.parallelize_tree(SequenceNode(branches), parallel=parallel)
 
-    def _tile_sunk(
-        self,
-        band: Band,
-        branches: tuple[SunkBranch, ...],
-        tiled: tuple[int, ...],
-        loop_context: LoopContext,
-    ) -> Tree:
+    def _tile_sunk(self, nest: TiledBand, branches: tuple[SunkBranch, ...]) -> Tree:
         """Tile a band whose points have sunk into the branches."""
+        band = nest.band
         count = len(band.members)
         usual = (TUNING.sink_tile,) * count
         if self.mapping.reassociate and count == 1 and not band.members[0].coincident:
             usual = (1,)  # a sum, whose chains are not to be taken together for every tile
-        sizes = _remaining_sizes(self.mapping.tile_for(count) or usual, tiled)
-        tiles = self._tiles(band, sizes, loop_context)
-        inner = loop_context.with_threads(parallel=tiles.is_parallel)
-        now = _merged_sizes(tiled, sizes)
-        mapped = (
-            Branch(
-                sunk.band.statements,
-                self.band(
-                    sunk.band,
-                    (*now, *(1,) * sunk.own_members),
-                    inner.for_branch(sunk.band.statements),
-                ),
-            )
-            for sunk in branches
-        )
+        sizes = nest.remaining(self.mapping.tile_for(count) or usual)
+        tiles = self._tiles(band, sizes, nest.loop_context)
+        inner = nest.loop_context.with_threads(parallel=tiles.is_parallel)
+        now = nest.merged(sizes)
+        mapped = []
+        for sunk in branches:
+            names = sunk.band.statements
+            own = TiledBand(sunk.band, (*now, *(1,) * sunk.own_members), inner.for_branch(names))
+            mapped.append(Branch(names, self.band(own)))
         return tiles.around(SequenceNode(tuple(mapped)))
 
-    def _tile_partly_sunk(
-        self, band: Band, partly: PartlySunk, tiled: tuple[int, ...], loop_context: LoopContext
-    ) -> Tree:
+    def _tile_partly_sunk(self, nest: TiledBand, partly: PartlySunk) -> Tree:
         """Tile a band of which some points stay and the others sink.
 
         Tiles beside each other may write parts of the same rows, of which processors fetch more
         than is asked for: so a thread gets tiles that follow each other.
         """
-        sizes = tile_sizes.partly_sunk_sizes(band, tiled, loop_context, self.context)
-        tiles = self._with_contiguous_chunks()._tiles(band, sizes, loop_context)
+        band, staying = nest.band, partly.staying_count
+        sizes = tile_sizes.partly_sunk_sizes(nest, self.context)
+        contiguous = replace(self.parallelizer, contiguous_chunks=True)
+        tiles = replace(self, parallelizer=contiguous)._tiles(band, sizes, nest.loop_context)
         members, parallel = self.parallelizer.parallelize_members(
-            band.statements, band.members[: partly.staying_count], parallel=tiles.is_parallel
+            band.statements, band.members[:staying], parallel=tiles.is_parallel
         )
         below = partly.loop_context.with_threads(parallel=parallel)
-        now = _merged_sizes(tiled, sizes)[partly.staying_count :]
-        return tiles.around(Band(band.statements, members, self.band(partly.sunk_band, now, below)))
+        inner = self.band(TiledBand(partly.sunk_band, nest.merged(sizes)[staying:], below))
+        return tiles.around(Band(band.statements, members, inner))
 
-    def _tile_reduction(
-        self, band: Band, found: NestedReduction, tiled: tuple[int, ...], loop_context: LoopContext
-    ) -> Tree:
+    def _tile_reduction(self, nest: TiledBand, reduction: NestedReduction) -> Tree:
         """Tile the free members of a sum over several loops."""
-        points = tuple(band.members[place] for place in found.places)
-        before = tuple(tiled[place] for place in found.places)
-        sizes = tile_sizes.reduction_sizes(found, self.mapping, parallel=loop_context.is_parallel)
-        sizes = _remaining_sizes(sizes, before)
-        tiles = self._tiles(Band(band.statements, points, found.tree), sizes, loop_context)
-        return tiles.around(
-            self.parallelizer.parallelize_tree(found.tree, parallel=tiles.is_parallel)
-        )
+        names, around, tree = nest.band.statements, nest.loop_context, reduction.tree
+        points = tuple(nest.band.members[place] for place in reduction.places)
+        free = Band(names, points, tree)
+        before = TiledBand(free, tuple(nest.tiled[place] for place in reduction.places), around)
+        sizes = tile_sizes.reduction_sizes(reduction, self.mapping, parallel=around.is_parallel)
+        tiles = self._tiles(free, before.remaining(sizes), around)
+        return tiles.around(self.parallelizer.parallelize_tree(tree, parallel=tiles.is_parallel))
 
     def _interchange(self, band: Band, loop_context: LoopContext) -> InwardInterchange | None:
         """Let coincident members run inside the band below, unless that has vectors as it is."""
@@ -325,97 +306,77 @@ class _TreePlanner:
         if through is None:
             return None
         assert isinstance(band.child, Band)
-        inside = loop_context.inside_members(band.members, band.statements)
         if not is_innermost(band.child):
             return through
-        return (
-            None if choose_arrangement(band.child, inside, self.context).is_profitable else through
-        )
+        inside = loop_context.inside_members(band.members, band.statements)
+        usual = choose_arrangement(band.child, inside, self.context)
+        return None if usual.is_profitable else through
 
-    def _tile_interchanged(
-        self,
-        band: Band,
-        through: InwardInterchange,
-        tiled: tuple[int, ...],
-        loop_context: LoopContext,
-    ) -> Tree | None:
+    def _tile_interchanged(self, nest: TiledBand, through: InwardInterchange) -> Tree | None:
         """Tile the members that run inside; None where that gains nothing."""
-        inside, below = through.inner_band, through.loop_context
-        points = tuple(band.members[place] for place in through.moved_positions)
-        before = tuple(tiled[place] for place in through.moved_positions)
+        inside, below, names = through.inner_band, through.loop_context, nest.band.statements
+        moved = through.moved_positions
+        points = tuple(nest.band.members[place] for place in moved)
+        free = Band(names, points, inside)
+        before = TiledBand(free, tuple(nest.tiled[place] for place in moved), nest.loop_context)
         rest = (1,) * (len(inside.members) - len(points))
         sizes = (TUNING.sink_tile,) * len(points)
-        if (whole := self.mapping.tile_for(len(band.members))) is not None:
-            sizes = tuple(whole[place] for place in through.moved_positions)
+        if (whole := self.mapping.tile_for(len(nest.band.members))) is not None:
+            sizes = tuple(whole[place] for place in moved)
         elif is_innermost(inside):
             arrangement = choose_arrangement(inside, below, self.context)
             if not arrangement.is_profitable:
                 return None
-            every = tile_sizes.point_band_sizes(
-                inside, arrangement, (*before, *rest), below, self.context
-            )
-            own = every[: len(points)]
+            every = TiledBand(inside, (*before.tiled, *rest), below)
+            own = tile_sizes.point_band_sizes(every, arrangement, self.context)[: len(points)]
             sizes = own if any(size > 1 for size in own) else sizes
-        sizes = _remaining_sizes(sizes, before)
-        tiles = self._tiles(Band(band.statements, points, inside), sizes, loop_context)
-        now = _merged_sizes(before, sizes)
-        tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.is_parallel))
-        staying = self.context.in_requested_order(band.statements, through.staying_members)
-        return tiles.around(Band(band.statements, staying, tree))
+        sizes = before.remaining(sizes)
+        tiles = self._tiles(free, sizes, nest.loop_context)
+        below = below.with_threads(parallel=tiles.is_parallel)
+        tree = self.band(TiledBand(inside, (*before.merged(sizes), *rest), below))
+        staying = self.context.in_requested_order(names, through.staying_members)
+        return tiles.around(Band(names, staying, tree))
 
-    def _tile_early_terms(
-        self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext
-    ) -> Tree | None:
+    def _tile_early_terms(self, nest: TiledBand) -> Tree | None:
         """Let terms of a sum run before the rest of their tile; None where that is not possible."""
-        terms = (
-            None
-            if self.keep_term_order
-            else early_terms_candidate(band, loop_context, self.context)
-        )
+        band, loop_context = nest.band, nest.loop_context
+        if self.keep_term_order:
+            return None
+        terms = early_terms_candidate(band, loop_context, self.context)
         if terms is None:
             return None
-        sizes = tile_sizes.early_term_sizes(band, tiled, loop_context, self.context)
+        sizes = tile_sizes.early_term_sizes(nest, self.context)
         tiles = self._tiles(band, sizes, loop_context)
-        if (
-            len({*sizes}) > 1
-            or sizes[0] == 1
-            or (self.mapping.is_parallel and not tiles.is_parallel)
-        ):
+        waits = self.mapping.is_parallel and not tiles.is_parallel
+        if len({*sizes}) > 1 or sizes[0] == 1 or waits:
             return None
         free = find_early_terms(
             band, terms, tiles.levels[-1], sizes[-1], loop_context, self.context
         )
         if free is None:
             return None
-        below = loop_context.inside_members(band.members, band.statements).with_threads(
-            parallel=tiles.is_parallel
-        )
+        inside = loop_context.inside_members(band.members, band.statements)
+        below = inside.with_threads(parallel=tiles.is_parallel)
         rest = Band(band.statements, band.members, self.tree(band.child, below))
-        first = Band(
-            (terms.name,),
-            (free.tiles,),
-            apply_arrangement(free.band, free.arrangement, free.context),
-        )
+        early = apply_arrangement(free.band, free.arrangement, free.context)
+        first = Band((terms.name,), (free.tiles,), early)
         branches = (
             Branch((terms.name,), first, free.early_predicate),
             Branch(band.statements, rest, free.late_predicate),
         )
         return tiles.around(SequenceNode(branches))
 
-    def _tile_outer(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
+    def _tile_outer(self, nest: TiledBand) -> Tree:
         """Map a band whose points stay above what is below."""
-        tiles = self._tiles(
-            band,
-            tile_sizes.outer_band_sizes(band, tiled, loop_context, self.mapping, self.context.scop),
-            loop_context,
-        )
+        band, loop_context = nest.band, nest.loop_context
+        sizes = tile_sizes.outer_band_sizes(nest, self.mapping, self.context.scop)
+        tiles = self._tiles(band, sizes, loop_context)
         ordered = self.context.in_requested_order(band.statements, band.members)
         members, parallel = self.parallelizer.parallelize_members(
             band.statements, ordered, parallel=tiles.is_parallel
         )
-        below = loop_context.inside_members(band.members, band.statements).with_threads(
-            parallel=parallel
-        )
+        inside = loop_context.inside_members(band.members, band.statements)
+        below = inside.with_threads(parallel=parallel)
         return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
 
     def _tiles(self, band: Band, sizes: tuple[int, ...], loop_context: LoopContext) -> _TileBands:
@@ -443,16 +404,6 @@ class _TileBands:
         for level in reversed(self.levels):
             tree = Band(self.statements, level, tree)
         return tree
-
-
-def _remaining_sizes(sizes: tuple[int, ...], tiled: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes with 1 for what is tiled further out."""
-    return tuple(1 if done > 1 else size for size, done in zip(sizes, tiled, strict=True))
-
-
-def _merged_sizes(tiled: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of the tiles that members have now, from before or from here."""
-    return tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
 
 
 def _plan(tree: Tree, request: CodegenRequest) -> Tree:

@@ -4,6 +4,8 @@ A member is not tiled where tiles of it exist further out, nor where it is a com
 around it: tiles would cut the same points once more.
 """
 
+from dataclasses import dataclass
+
 from polygym.codegen.recurrences.skewed_copies.analysis import skewed_arrays
 from polygym.codegen.tree.analysis import default_sizes
 from polygym.codegen.tree.analysis.planner_context import THREADED_LOOP_OPTIONS, PlannerContext
@@ -18,25 +20,47 @@ from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.innermost import domain_equations, independent_rows
 
 
+@dataclass(frozen=True)
+class TiledBand:
+    """A band of points, the loops around it, and the tile sizes that its members have there."""
+
+    band: Band
+    tiled: tuple[int, ...]
+    loop_context: LoopContext
+
+    def remaining(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the sizes with 1 for members that are tiled further out."""
+        pairs = zip(sizes, self.tiled, strict=True)
+        return tuple(1 if done > 1 else size for size, done in pairs)
+
+    def merged(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the sizes of the tiles that members have now, from before or from here."""
+        return tuple(map(max, self.tiled, sizes))
+
+    def untiled(self, sizes: tuple[int, ...], scop: Scop) -> tuple[int, ...]:
+        """Return the sizes with 1 for members tiled already, or that are no loops of their own."""
+        band, around = self.band, self.loop_context
+        new = around.memo.get_or_compute(
+            ("new", band, around), lambda: _independent_members(band, around, scop)
+        )
+        pairs = enumerate(zip(sizes, self.tiled, strict=True))
+        return tuple(size if place in new and done == 1 else 1 for place, (size, done) in pairs)
+
+
 def point_band_sizes(
-    band: Band,
-    arrangement: Arrangement,
-    tiled: tuple[int, ...],
-    loop_context: LoopContext,
-    context: PlannerContext,
+    nest: TiledBand, arrangement: Arrangement, context: PlannerContext
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
-    mapping, members, chosen = context.mapping, band.members, arrangement.roles
-    sizes = mapping.tile_for(len(members))
-    if sizes is None:
-        sizes = context.memoized(
-            "tiles",
-            band,
-            loop_context,
-            lambda own: _default_sizes(band, loop_context, own),
-            THREADED_LOOP_OPTIONS,
-        )
-    sizes = _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
+    band, loop_context, mapping = nest.band, nest.loop_context, context.mapping
+    members, chosen = band.members, arrangement.roles
+    sizes = mapping.tile_for(len(members)) or context.memoized(
+        "tiles",
+        band,
+        loop_context,
+        lambda own: _default_sizes(band, loop_context, own),
+        THREADED_LOOP_OPTIONS,
+    )
+    sizes = nest.untiled(sizes, context.scop)
     if loop_context.is_parallel or not mapping.is_parallel or any(size > 1 for size in sizes):
         return sizes
     # What is parallel must not be what runs in vectors: a loop has one annotation.
@@ -55,10 +79,8 @@ def _default_sizes(
     """Return the tile sizes of a band where none are asked for."""
     chosen = choose_arrangement(band, loop_context, context)
     mapping, members, roles = context.mapping, band.members, chosen.roles
-    if chosen.streamed_member is not None:
-        swept = _streamed_row_sizes(band, chosen.streamed_member, loop_context, context)
-        if swept is not None:
-            return swept
+    if chosen.streamed_member is not None and context.sizes is not None:
+        return _streamed_row_sizes(band, chosen.streamed_member, loop_context, context)
     sizes = default_sizes.default_tile_sizes(
         members,
         context.access_strides(band.statements, loop_context.rows, members),
@@ -67,9 +89,7 @@ def _default_sizes(
         context.machine,
         rewarding=chosen.is_profitable,
     )
-    skewed = frozenset[str]()
-    if chosen.is_diagonal:
-        skewed = skewed_arrays(chosen.groups[0], context)
+    skewed = skewed_arrays(chosen.groups[0], context) if chosen.is_diagonal else ()
     if chosen.has_vectors and not any(member.coincident for member in members):
         sizes = _stencil_sizes(sizes, band, loop_context, context)
     elif skewed:
@@ -78,20 +98,18 @@ def _default_sizes(
         sizes = default_sizes.skewed_stencil_tiles(sizes, bytes_, context.machine)
     if context.sizes is not None and roles.has_all_roles:
         names = band.statements
-        found = context.trip_counts(names, members, loop_context)
+        trips = context.trip_counts(names, members, loop_context)
         element = context.scop.widest_element(names)
         assert roles.jammed is not None
         sizes = default_sizes.enlarged_row_tiles(
             sizes,
             roles,
-            found[roles.jammed],
+            trips[roles.jammed],
             mapping.threads if mapping.is_parallel and not loop_context.is_parallel else 1,
-            are_even=has_uniform_work(
-                context.scop, names, band.members[roles.jammed], context.sizes
-            ),
+            are_even=has_uniform_work(context.scop, names, members[roles.jammed], context.sizes),
         )
         sizes = default_sizes.whole_row_tiles(
-            sizes, roles, found, element, context.machine, mapping.threads
+            sizes, roles, trips, element, context.machine, mapping.threads
         )
     return sizes
 
@@ -110,19 +128,13 @@ def _stencil_sizes(
 
 def _streamed_row_sizes(
     band: Band, streamed: int, loop_context: LoopContext, context: PlannerContext
-) -> tuple[int, ...] | None:
+) -> tuple[int, ...]:
     """Return the tile sizes of rows that run through memory: as long as threads leave them.
 
     What is added up along a part of a row stays near meanwhile, so there is an end to it.
     """
     mapping, member = context.mapping, band.members[streamed]
-    if context.sizes is None:
-        return None
-    others = (
-        band_member.coincident
-        for place, band_member in enumerate(band.members)
-        if place != streamed
-    )
+    others = (m.coincident for place, m in enumerate(band.members) if place != streamed)
     alone = not (loop_context.is_parallel or any(others))
     long = context.trip_count(band.statements, member, loop_context)
     share = _sizes_per_thread(long, mapping) if alone and mapping.is_parallel else long
@@ -130,31 +142,29 @@ def _streamed_row_sizes(
     return tuple(size if place == streamed else 1 for place in range(len(band.members)))
 
 
-def independent_tile_sizes(
-    band: Band, tiled: tuple[int, ...], loop_context: LoopContext, context: PlannerContext
-) -> tuple[int, ...]:
+def independent_tile_sizes(nest: TiledBand, context: PlannerContext) -> tuple[int, ...]:
     """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums.
 
     All are the same, so that few tiles are on a diagonal, where they wait; and there are eight
     along each loop, unless that makes them too small. Those of two loops, in which little is read
     again, are larger, so that threads meet less often.
     """
-    count, names = len(band.members), band.statements
+    band = nest.band
+    count = len(band.members)
     sizes = context.mapping.tile_for(count)
     if sizes is None:
-        found = context.trip_counts(names, band.members, loop_context)
-        eighth = max(found) // 8 // TUNING.min_independent_tile * TUNING.min_independent_tile
+        trips = context.trip_counts(band.statements, band.members, nest.loop_context)
+        eighth = max(trips) // 8 // TUNING.min_independent_tile * TUNING.min_independent_tile
         most = TUNING.independent_tile if count > 2 else 2 * TUNING.independent_tile
         sizes = (max(2 * TUNING.min_independent_tile, min(most, eighth)),) * count
-    return _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
+    return nest.untiled(sizes, context.scop)
 
 
-def early_term_sizes(
-    band: Band, tiled: tuple[int, ...], loop_context: LoopContext, context: PlannerContext
-) -> tuple[int, ...]:
+def early_term_sizes(nest: TiledBand, context: PlannerContext) -> tuple[int, ...]:
     """Return the tile sizes of a band above a sum of which some terms may run before their tile."""
-    sizes = context.mapping.tile_for(len(band.members)) or (TUNING.term_tile,) * len(band.members)
-    return _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
+    count = len(nest.band.members)
+    sizes = context.mapping.tile_for(count) or (TUNING.term_tile,) * count
+    return nest.untiled(sizes, context.scop)
 
 
 def reduction_sizes(
@@ -187,58 +197,39 @@ def _sizes_per_thread(length: int, mapping: Mapping) -> int:
     )
 
 
-def outer_band_sizes(
-    band: Band, tiled: tuple[int, ...], loop_context: LoopContext, mapping: Mapping, scop: Scop
-) -> tuple[int, ...]:
+def outer_band_sizes(nest: TiledBand, mapping: Mapping, scop: Scop) -> tuple[int, ...]:
     """Return the tile sizes of a band that keeps further loops below it.
 
     Unless sizes are asked for, tiles are made only where they are what threads need: of bands
     without a coincident member, for wavefronts. Tiles of a single loop change no order.
     """
-    nothing = (1,) * len(band.members)
-    sizes = mapping.tile_for(len(band.members))
+    members = nest.band.members
+    sizes = mapping.tile_for(len(members))
     if sizes is None:
-        if loop_context.is_parallel or not mapping.is_parallel or not mapping.wavefront:
-            return nothing
-        sizes = default_sizes.outer_tile_sizes(band.members)
-    sizes = _untiled_sizes(band, sizes, tiled, loop_context, scop)
-    return sizes if sum(size > 1 for size in sizes) > 1 else nothing
+        if nest.loop_context.is_parallel or not mapping.is_parallel or not mapping.wavefront:
+            return (1,) * len(members)
+        sizes = default_sizes.outer_tile_sizes(members)
+    return _several_tiled(nest.untiled(sizes, scop))
 
 
-def partly_sunk_sizes(
-    band: Band, tiled: tuple[int, ...], loop_context: LoopContext, context: PlannerContext
-) -> tuple[int, ...]:
+def partly_sunk_sizes(nest: TiledBand, context: PlannerContext) -> tuple[int, ...]:
     """Return the tile sizes of a band of which some points stay above a sequence, others sink.
 
     If no member is coincident, what one iteration leaves in a tile stays near for the next.
     """
-    nothing = (1,) * len(band.members)
-    sizes = context.mapping.tile_for(len(band.members))
+    members = nest.band.members
+    sizes = context.mapping.tile_for(len(members))
     if sizes is None:
-        if any(member.coincident for member in band.members):
-            return nothing
-        sizes = tuple(
-            TUNING.sink_tile if size > 1 else 1
-            for size in default_sizes.outer_tile_sizes(band.members)
-        )
-    sizes = _untiled_sizes(band, sizes, tiled, loop_context, context.scop)
-    return sizes if sum(size > 1 for size in sizes) > 1 else nothing
+        if any(member.coincident for member in members):
+            return (1,) * len(members)
+        outer = default_sizes.outer_tile_sizes(members)
+        sizes = tuple(TUNING.sink_tile if size > 1 else 1 for size in outer)
+    return _several_tiled(nest.untiled(sizes, context.scop))
 
 
-def _untiled_sizes(
-    band: Band,
-    sizes: tuple[int, ...],
-    tiled: tuple[int, ...],
-    loop_context: LoopContext,
-    scop: Scop,
-) -> tuple[int, ...]:
-    """Return the sizes with 1 for members that are tiled already, or no loops of their own."""
-    new = loop_context.memo.get_or_compute(
-        ("new", band, loop_context), lambda: _independent_members(band, loop_context, scop)
-    )
-    return tuple(
-        size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
-    )
+def _several_tiled(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes, or no tiles where fewer than two members have some."""
+    return sizes if sum(size > 1 for size in sizes) > 1 else (1,) * len(sizes)
 
 
 def _independent_members(band: Band, loop_context: LoopContext, scop: Scop) -> frozenset[int]:

@@ -31,7 +31,7 @@ better than many times. It is done at known sizes, where the terms are many more
 of all copies, and these take no more than 64 MiB together.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
@@ -44,7 +44,6 @@ from polygym.codegen.common.loop_annotation import (
     SequentialLoop,
 )
 from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
-from polygym.codegen.tree import loop_context
 from polygym.codegen.tree.analysis.trip_counts import row_trip_count
 from polygym.codegen.tree.ir import (
     Band,
@@ -58,11 +57,12 @@ from polygym.codegen.tree.ir import (
     restrict_member,
     subtrees,
 )
+from polygym.codegen.tree.loop_context import LoopContext, order_groups
+from polygym.codegen.tree.planning_memo import NO_MEMO
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import Mapping, WorkSharing
 from polygym.mapping.sizes import Sizes
 from polygym.mapping.tuning_parameters import TUNING
-from polygym.poly.distance import DependencePairs
 from polygym.poly.evaluation import evaluate_extent
 
 _ReducedArrays: TypeAlias = tuple[tuple[str, ReductionOperator], ...]
@@ -79,36 +79,38 @@ class ReductionParallelizer:
     sizes: Sizes
     cached_bytes: int
 
-    def parallelize_tree(self, tree: Tree, pairs: tuple[DependencePairs, ...]) -> Tree:
-        """Return a tree in which such loops run in threads, with the pairs that are alive in it."""
+    def parallelize_tree(self, tree: Tree, around: LoopContext) -> Tree:
+        """Return a tree in which such loops run in threads, inside of some loops."""
         match tree:
             case Leaf():
                 return tree
             case SequenceNode():
                 return tree.with_children(
-                    lambda branch: self.parallelize_tree(
-                        branch.child, loop_context.pairs_within(pairs, branch.statements)
+                    lambda part: self.parallelize_tree(
+                        part.child, around.for_branch(part.statements)
                     )
                 )
             case Band():
-                return self._parallelize_band(tree, pairs)
+                return self._parallelize_band(tree, around)
 
-    def _parallelize_band(self, band: Band, pairs: tuple[DependencePairs, ...]) -> Tree:
+    def _parallelize_band(self, band: Band, around: LoopContext) -> Tree:
         if any(isinstance(member.annotation, ParallelLoop) for member in band.members):
             return band
-        alive = pairs
+        inside = around
         for place, member in enumerate(band.members):
             if isinstance(member.annotation, SequentialLoop | ScalarReplacement):
-                sums = self._privatized_arrays(band, member, pairs)
+                sums = self._privatized_arrays(band, member, inside)
                 if sums and self._is_profitable(band, place, sums):
                     return self._parallelized(band, place, sums)
-            pairs = _unordered_pairs(pairs, band.statements, member, self.parameters)
-        tree = self.parallelize_tree(band.child, pairs)
-        if tree == band.child and (apart := self._distributed(band, alive)) is not None:
+            # Tiles, and sums of them, may leave all pairs unordered.
+            if len(member.terms) == 1 and member.terms[0].size == 1:
+                inside = inside.inside_loop(member.rows, band.statements)
+        tree = self.parallelize_tree(band.child, inside)
+        if tree == band.child and (apart := self._distributed(band, around)) is not None:
             return apart
         return replace(band, child=tree)
 
-    def _distributed(self, band: Band, pairs: tuple[DependencePairs, ...]) -> Tree | None:
+    def _distributed(self, band: Band, around: LoopContext) -> Tree | None:
         """Return a band in threads whose statements part ways first; None where that is no help.
 
         What sets an element before its terms, or reads it after them, may have become part of the
@@ -126,11 +128,11 @@ class ReductionParallelizer:
         turned = any(isinstance(member.annotation, LaneRows) for member in band.members)
         if not (others and rest) or turned:
             return None
-        order = loop_context.order_groups([*((name,) for name in others), rest], pairs)
+        order = order_groups([*((name,) for name in others), rest], around.pairs)
         if order is None:
             return None
         branches = tuple(Branch(group, _restrict_tree(band, group)) for group in order)
-        tree = self.parallelize_tree(SequenceNode(branches), pairs)
+        tree = self.parallelize_tree(SequenceNode(branches), around)
         return tree if any(loop.reductions for loop in _parallel_annotations(tree)) else None
 
     def _uses_otherwise(self, name: str, reduced: Collection[str]) -> bool:
@@ -146,15 +148,15 @@ class ReductionParallelizer:
         return any(access.array in reduced for access in accesses)
 
     def _privatized_arrays(
-        self, band: Band, member: BandMember, pairs: Iterable[DependencePairs]
+        self, band: Band, member: BandMember, around: LoopContext
     ) -> _ReducedArrays:
         """Return the arrays of which threads need copies; nothing if those are not enough."""
         found: dict[str, None] = {}
-        for pair in pairs:
+        for pair in around.pairs:
+            alone, names = replace(around, pairs=(pair,), memo=NO_MEMO), band.statements
             if all(
-                ask([pair], band.statements, part.rows, self.parameters)
+                alone.allows(part.rows, names) and alone.carries_none(part.rows, names)
                 for part in member.terms
-                for ask in (loop_context.are_weakly_ordered, loop_context.are_never_carried)
             ):
                 continue
             (array, *others) = pair.dependence.arrays
@@ -202,9 +204,8 @@ class ReductionParallelizer:
         if bytes_of_all > self.cached_bytes and any(_parallel_annotations(band)):
             return False
         terms = max(self._term_count(band, place, name) for name in band.statements)
-        return terms >= max(
-            TUNING.min_parallel_work, TUNING.min_terms_per_element * threads * elements
-        )
+        copies = TUNING.min_terms_per_element * threads * elements
+        return terms >= max(TUNING.min_parallel_work, copies)
 
     def _term_count(self, band: Band, place: int, name: str) -> int:
         """Return how many instances of a statement one execution of the loop has, at most."""
@@ -222,32 +223,16 @@ class ReductionParallelizer:
         return Band(band.statements, members, _without_parallel_loops(band.child))
 
 
-def _unordered_pairs(
-    pairs: tuple[DependencePairs, ...],
-    statements: tuple[str, ...],
-    member: BandMember,
-    parameters: tuple[str, ...],
-) -> tuple[DependencePairs, ...]:
-    """Return the pairs that a loop leaves unordered; of tiles, and of their sums, it may be all."""
-    if len(member.terms) > 1 or member.terms[0].size > 1:
-        return pairs
-    return loop_context.unordered_pairs(pairs, statements, member.rows, parameters)
-
-
 def _restrict_tree(tree: Tree, remaining: tuple[str, ...]) -> Tree:
     """Return a tree with some of its statements alone."""
     match tree:
         case Leaf():
             return tree
         case SequenceNode(branches):
-            kept = [
-                (branch, tuple(name for name in branch.statements if name in remaining))
-                for branch in branches
-            ]
             left = tuple(
                 Branch(own, _restrict_tree(branch.child, own), branch.predicate)
-                for branch, own in kept
-                if own
+                for branch in branches
+                if (own := tuple(name for name in branch.statements if name in remaining))
             )
             alone = len(left) == 1 and left[0].predicate is None
             return left[0].child if alone else SequenceNode(left)

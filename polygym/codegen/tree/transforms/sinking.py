@@ -57,7 +57,7 @@ from polygym.codegen.tree import ir as tree_ir
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.inner_loops.arrangement import choose_arrangement
 from polygym.codegen.tree.ir import Band, BandMember, Branch, SequenceNode, restrict_member
-from polygym.codegen.tree.loop_context import LoopContext, are_weakly_ordered
+from polygym.codegen.tree.loop_context import LoopContext
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,10 @@ def _sunk_branches(
 
 def _has_backward_pair(sequence: SequenceNode, loop_context: LoopContext) -> bool:
     """Whether some pair leads from a later branch to an earlier one."""
-    group = {
-        name: place for place, branch in enumerate(sequence.branches) for name in branch.statements
-    }
-    return any(
-        group[pair.dependence.source] > group[pair.dependence.sink] for pair in loop_context.pairs
-    )
+    branches = enumerate(sequence.branches)
+    group = {name: place for place, branch in branches for name in branch.statements}
+    ends = (pair.dependence for pair in loop_context.pairs)
+    return any(group[end.source] > group[end.sink] for end in ends)
 
 
 def _sink_into_branch(band: Band, branch: Branch, loop_context: LoopContext) -> SunkBranch:
@@ -105,15 +103,13 @@ def _sink_into_branch(band: Band, branch: Branch, loop_context: LoopContext) -> 
     points = tuple(restrict_member(member, band.statements, statements) for member in band.members)
     match branch.child:
         case Band(_, members, child) if all(
-            are_weakly_ordered(loop_context.pairs, statements, member.rows, loop_context.parameters)
-            for member in members
+            loop_context.allows(member.rows, statements) for member in members
         ):
             joined = loop_context.with_coincidence((*points, *members), statements)
             return SunkBranch(Band(statements, joined, child), len(members))
         case child:
-            return SunkBranch(
-                Band(statements, loop_context.with_coincidence(points, statements), child), 0
-            )
+            alone = loop_context.with_coincidence(points, statements)
+            return SunkBranch(Band(statements, alone, child), 0)
 
 
 @dataclass(frozen=True)
