@@ -154,9 +154,8 @@ def access_relation(touch: LoopAccess, program: ir.LoopProgram) -> isl.Map:
     for chosen, subscripts in _case_split(touch.subscripts):
         own = [*conditions, *(_condition_text(*one, sizes) for one in chosen)]
         results = ", ".join(isl_index_text(index, sizes) for index in subscripts)
-        texts.append(
-            f"[{', '.join(names)}] -> [{results}]{' : ' if own else ''}{' and '.join(own)}"
-        )
+        where = f" : {' and '.join(own)}" if own else ""
+        texts.append(f"[{', '.join(names)}] -> [{results}]{where}")
     result = isl.Map(f"{parameter_prefix(program)}{{ {'; '.join(texts)} }}")
     if program.sizes is not None:
         return result
@@ -170,9 +169,7 @@ def _case_split(
 
     ``(i > 0 ? i - 1 : n)`` is i - 1 where i > 0 holds, and n where it does not.
     """
-    operation = next(
-        (index_operation for index in indices for index_operation in min_max_parts(index)), None
-    )
+    operation = next((part for index in indices for part in min_max_parts(index)), None)
     if operation is None:
         yield known, indices
         return
@@ -197,9 +194,8 @@ def _substitute_part(index: ir.Index, part: ir.Index, value: ir.Index) -> ir.Ind
         return value
     if not isinstance(index, ir.IndexOperation):
         return index
-    return replace(
-        index, operands=tuple(_substitute_part(operand, part, value) for operand in index.operands)
-    )
+    operands = (_substitute_part(operand, part, value) for operand in index.operands)
+    return replace(index, operands=tuple(operands))
 
 
 def _condition_text(condition: ir.Index, holds: bool, sizes: Mapping[str, int]) -> str:
@@ -237,11 +233,7 @@ def isl_index_text(index: ir.Index, sizes: Mapping[str, int]) -> str:
             match operator:
                 case ir.IndexOperator.NEGATE:
                     return f"(-{parts[0]})"
-                case (
-                    ir.IndexOperator.DIVIDE_EXACT
-                    | ir.IndexOperator.DIVIDE_FLOOR
-                    | ir.IndexOperator.DIVIDE_NONNEGATIVE
-                ):
+                case _ if operator in ir.QUOTIENTS:
                     return f"floor({parts[0]}/{parts[1]})"
                 case ir.IndexOperator.MINIMUM | ir.IndexOperator.MAXIMUM:
                     name = "min" if operator is ir.IndexOperator.MINIMUM else "max"
@@ -313,9 +305,8 @@ def _offset_range(
     """Return how far subscripts are from a place, at least and at most; None without bounds."""
     sizes = dict(program.sizes or ())
     names = ", ".join(loop.variable for loop in touch.path.loops[:depth])
-    start = isl.Map(
-        f"{parameter_prefix(program)}{{ [{names}] -> [{isl_index_text(begin, sizes)}] }}"
-    )
+    place = isl_index_text(begin, sizes)
+    start = isl.Map(f"{parameter_prefix(program)}{{ [{names}] -> [{place}] }}")
     both = subscripts.flat_range_product(start).range()
     far = both.apply(isl.Map("{ [s, b] -> [s - b] }"))
     if far.is_empty():

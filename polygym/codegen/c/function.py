@@ -61,9 +61,8 @@ def local_declarations(scop: Scop) -> Iterator[str]:
     """Yield the declarations of what lives as long as a call."""
     own = (StorageClass.LOCAL, StorageClass.BLOCK)
     for array in scop.arrays:
-        if array.storage_class in own or (
-            array.storage_class is StorageClass.SCRATCH and not array.rank
-        ):
+        is_scalar = array.storage_class is StorageClass.SCRATCH and not array.rank
+        if array.storage_class in own or is_scalar:
             yield f"  {_declaration(array)}{_initializer(array)};"
 
 
@@ -82,9 +81,8 @@ def deallocations(scop: Scop) -> Iterator[str]:
 
 
 def _heap_arrays(scop: Scop) -> list[Array]:
-    return [
-        array for array in scop.arrays if array.storage_class is StorageClass.SCRATCH and array.rank
-    ]
+    scratch = StorageClass.SCRATCH
+    return [array for array in scop.arrays if array.storage_class is scratch and array.rank]
 
 
 def _allocation(array: Array) -> str:
@@ -186,9 +184,7 @@ def _stream_comment(program: ir.LoopProgram, statement: str) -> str:
     """Return what a statement does beyond the caches, as a comment."""
     reads = program.scop.statement(statement).reads
     notes = ["past the caches"] if statement in program.nontemporal_stores else []
-    asked = sorted(
-        (prefetch for prefetch in program.prefetches if prefetch.statement == statement), key=repr
-    )
+    asked = sorted((a for a in program.prefetches if a.statement == statement), key=repr)
     notes += [f"asks for {reads[a.read].array} at {a.variable} + {a.distance}" for a in asked]
     return f"  /* {'; '.join(notes)} */" if notes else ""
 
@@ -232,9 +228,8 @@ def _assignment(program: ir.LoopProgram, instance: ir.Instance) -> str:
     }
     values = dict(zip(statement.iterators, instance.iterators, strict=True))
 
-    types = {
-        node.name: node.type for node in walk(statement.body) if isinstance(node, IteratorValue)
-    }
+    nodes = walk(statement.body)
+    types = {node.name: node.type for node in nodes if isinstance(node, IteratorValue)}
 
     def load(access: Access) -> str:
         return reads[access]

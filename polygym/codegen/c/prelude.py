@@ -95,10 +95,7 @@ def _prototypes(scop: Scop) -> list[str]:
     for call in _library_calls(scop):
         if isinstance(call.function, ForeignFunction) and call.function.library:
             name = call.function.name
-            takes = (
-                ", ".join(scalar_type.value for scalar_type in call.function.parameter_types)
-                or "void"
-            )
+            takes = ", ".join(kind.value for kind in call.function.parameter_types) or "void"
             result[name] = f"{call.type.value} {name}({takes}) __attribute__((const));"
     return list(result.values())
 

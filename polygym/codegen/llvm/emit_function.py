@@ -23,12 +23,7 @@ from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import LoopAnnotation, ParallelLoop, ScalarReplacement
 from polygym.codegen.common.reductions import MinMaxUpdate
-from polygym.codegen.llvm.access.emit_gather import (
-    CheckedAccess,
-    SubscriptChecks,
-    emit_gather,
-    emit_update,
-)
+from polygym.codegen.llvm.access.emit_gather import CheckedAccess, emit_gather, emit_update
 from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.access.emit_transpose import emit_transpose
 from polygym.codegen.llvm.access.protocols import Cell, CellGroup, are_distinct, cell_of
@@ -39,8 +34,8 @@ from polygym.codegen.llvm.core.emit_index import (
     emit_index,
     lane_values,
 )
-from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.types import I1, I64, BrokenAssumption, LaneType, splat
+from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, SubscriptChecks
+from polygym.codegen.llvm.core.types import I1, I64, BrokenAssumption, LaneType, i64, splat
 from polygym.codegen.llvm.expressions.emit_expression import ExpressionEmitter
 from polygym.codegen.llvm.loops.emit_loop_carried import emit_loop_carried
 from polygym.codegen.llvm.loops.emit_parallel import emit_parallel
@@ -96,9 +91,7 @@ class FunctionEmitter:
         self.statements: Mapping[str, Statement] = {
             statement.name: statement for statement in scop.statements
         }
-        self.ahead = {
-            (prefetch.statement, prefetch.read): prefetch for prefetch in self.program.prefetches
-        }
+        self.ahead = {(ahead.statement, ahead.read): ahead for ahead in self.program.prefetches}
 
     def for_function(
         self,
@@ -176,7 +169,7 @@ class FunctionEmitter:
         self.emit_node(loop.body, environment | {loop.variable: counter})
         # No wrap: the counter is at most its upper bound, within 2^62 (check_ranges), and a step is
         # the width of a strip or of a tile.
-        following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
+        following = builder.add(counter, i64(loop.step), flags=["nsw"])
         counter.add_incoming(following, builder.block)
         builder.branch(header)
         builder.position_at_end(after)
@@ -192,10 +185,9 @@ class FunctionEmitter:
             wide = splat(builder, active, lanes.width)
             mask = builder.icmp_signed("<", count, wide)
             if isinstance(builder, CheckedBuilder) and self.checks is not None:
-                none = builder.icmp_signed("<", active, ir.Constant(I64, 1))
-                self.checks.runtime_checks.record_violation(
-                    builder, BrokenAssumption.EMPTY_LANES, none
-                )
+                none = builder.icmp_signed("<", active, i64(1))
+                checks = self.checks.runtime_checks
+                checks.record_violation(builder, BrokenAssumption.EMPTY_LANES, none)
         return LaneSet(lanes.variable, base, lanes.width, mask)
 
     def _guard(self, guard: loop_ir.Guard, environment: Environment) -> None:
@@ -245,18 +237,9 @@ class FunctionEmitter:
         statement = self.statements[instance.statement]
 
         def gather(number: int, node: Gather, values: list[Any]) -> Any:
-            assert self.checks is not None
             place = CheckedAccess(statement, instance, number, environment, lanes)
-            return emit_gather(
-                self.builder,
-                self.memory,
-                self.checks,
-                self.parameters,
-                place,
-                node,
-                values,
-                check=self._is_checked(statement.name, number),
-            )
+            check = self._is_checked(statement.name, number)
+            return emit_gather(self, place, node, values, check=check)
 
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
         return ExpressionEmitter(
@@ -266,11 +249,7 @@ class FunctionEmitter:
             self.parameters,
             partial(self._read, instance, environment, lanes),
             gather,
-            frozenset(
-                position
-                for name, position in self.program.guarded_reads
-                if name == instance.statement
-            ),
+            frozenset(k for name, k in self.program.guarded_reads if name == instance.statement),
             self.program.scop.contraction,
             ("reassoc",) if self.program.mapping.reassociate else (),
             None if lanes is None else lanes.width,
@@ -315,9 +294,8 @@ class FunctionEmitter:
         lanes: LaneSet | None,
     ) -> None:
         """Store what a statement computes; what went past the caches may be replaced by it."""
-        self.new_values = {
-            one: value for one, value in self.new_values.items() if are_distinct(cell, one)
-        }
+        kept = ((other, own) for other, own in self.new_values.items() if are_distinct(cell, other))
+        self.new_values = dict(kept)
         array, subscripts, _ = cell
         check = self._is_checked(statement, WRITE_ACCESS)
         place = Element(array, subscripts, environment)
@@ -335,7 +313,7 @@ class FunctionEmitter:
         if ahead is None or ahead.variable not in place.environment:
             return
         # Nothing promises that it does not wrap: it may be no element.
-        by = ir.Constant(I64, ahead.distance)
+        by = i64(ahead.distance)
         later = self.builder.add(place.environment[ahead.variable], by)
         self.memory.prefetch(place.at(ahead.variable, later).at(lanes.variable, lanes.base))
 
@@ -350,17 +328,8 @@ class FunctionEmitter:
             values = emitter.emit_each(update.subscripts, start)
             start += sum(len(loaded_accesses(expression)) for expression in update.subscripts)
             value = emitter.emit(update.value, start)
-            emit_update(
-                builder,
-                self.memory,
-                self.checks,
-                self.parameters,
-                place,
-                update,
-                values,
-                value,
-                check=self._is_checked(place.statement.name, WRITE_ACCESS),
-            )
+            check = self._is_checked(place.statement.name, WRITE_ACCESS)
+            emit_update(self, place, update, values, value, check)
 
     def _iterator(
         self,

@@ -22,10 +22,9 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.llvm.access.emit_gather import begin_subscript_checks
 from polygym.codegen.llvm.core import memory_allocation
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
-from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
+from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, begin_subscript_checks
 from polygym.codegen.llvm.core.types import (
     ENTRY_POINT,
     FORK_FUNCTION,
@@ -34,9 +33,11 @@ from polygym.codegen.llvm.core.types import (
     LLVM_TYPE,
     OUT_OF_MEMORY,
     POINTER,
+    i32,
+    i64,
 )
 from polygym.codegen.llvm.emit_function import FunctionEmitter
-from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, LoopProgram, Node
+from polygym.codegen.loopir.ir import LoopProgram, instances_in
 from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.codegen.transforms.vectorization import element_size
@@ -77,19 +78,17 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
     function = ir.Function(module, signature, "kernel")
     function.linkage = "internal"
     function.attributes = _Attributes(["noinline", "nounwind"])
-    widest = _widest_vector_bits(program, program.body)
+    widest = _widest_vector_bits(program)
     if widest:
         # A CPU may prefer narrower vectors than it has; those that were chosen are to be used.
         function.attributes.add(f'"prefer-vector-width"="{widest}"')
         function.attributes.add(f'"min-legal-vector-width"="{widest}"')
     kind = CheckedBuilder if is_instrumented else ir.IRBuilder
     builder = kind(function.append_basic_block("entry"))
-    parameters: Environment
-    if program.sizes is None:
-        names = (parameter.name for parameter in scop.parameters)
-        parameters = dict(zip(names, function.args[count:], strict=True))
-    else:
-        parameters = {name: ir.Constant(I64, value) for name, value in program.sizes}
+    names = (parameter.name for parameter in scop.parameters)
+    parameters: Environment = dict(zip(names, function.args[count:], strict=True))
+    if program.sizes is not None:
+        parameters = {name: i64(value) for name, value in program.sizes}
     storage: dict[str, Any] = {}
     extents: dict[str, tuple[Any, ...]] = {}
     for array, argument in zip(given, function.args[:count], strict=True):
@@ -102,19 +101,15 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
             storage[array.name] = builder.alloca(LLVM_TYPE[array.type], name=array.name)
         elif array.storage_class is StorageClass.SCRATCH:
             new.append(array)
-    own = {
-        array.name: _allocation_size(
-            builder, array, extents[array.name], memory_allocation.staggered_offset(place, len(new))
-        )
-        for place, array in enumerate(new)
-    }
+    offsets = [memory_allocation.staggered_offset(k, len(new)) for k in range(len(new))]
+    pairs = tuple(zip(new, offsets, strict=True))
+    own = [_allocation_size(builder, array, extents[array.name], at) for array, at in pairs]
     if len(new) > 1:
-        memory_allocation.preallocate(module, builder, reduce(builder.add, own.values()))
+        memory_allocation.preallocate(module, builder, reduce(builder.add, own))
     made: list[Any] = []
-    for place, array in enumerate(new):
-        memory = _allocate_array(module, builder, array, own[array.name], made)
-        behind = ir.Constant(I64, memory_allocation.staggered_offset(place, len(new)))
-        storage[array.name] = builder.gep(memory, [behind], source_etype=ir.IntType(8))
+    for (array, at), size in zip(pairs, own, strict=True):
+        memory = _allocate_array(module, builder, array, size, made)
+        storage[array.name] = builder.gep(memory, [i64(at)], source_etype=ir.IntType(8))
     storage |= memory_allocation.allocate_stack_arrays(builder, program)
     checks = begin_subscript_checks(builder, program, is_instrumented=is_instrumented)
     if isinstance(builder, CheckedBuilder) and checks is not None:
@@ -124,9 +119,7 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
     if program.nontemporal_stores:
         settle(module, builder)
     _release_arrays(module, builder, made)
-    builder.ret(
-        ir.Constant(I32, 0) if checks is None else checks.runtime_checks.return_code(builder)
-    )
+    builder.ret(i32(0) if checks is None else checks.runtime_checks.return_code(builder))
     return function
 
 
@@ -140,13 +133,11 @@ def _allocation_size(
     builder: ir.IRBuilder, array: Array, sizes: tuple[Any, ...], behind: int
 ) -> Any:
     """Return how much memory an array takes that begins so far behind its begin, whole lines."""
-    size: Any = ir.Constant(I64, array.type.size)
+    size: Any = i64(array.type.size)
     for extent in sizes:
         size = builder.mul(size, extent)
     # One byte more, since there may be no element.
-    return memory_allocation.rounded_up(
-        builder, builder.add(size, ir.Constant(I64, behind + 1)), CACHE_LINE
-    )
+    return memory_allocation.rounded_up(builder, builder.add(size, i64(behind + 1)), CACHE_LINE)
 
 
 def _allocate_array(
@@ -160,7 +151,7 @@ def _allocate_array(
     missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
     with builder.if_then(missing, likely=False):
         _release_arrays(module, builder, allocated)
-        builder.ret(ir.Constant(I32, OUT_OF_MEMORY))
+        builder.ret(i32(OUT_OF_MEMORY))
     allocated.append(memory)
     return memory
 
@@ -170,21 +161,11 @@ def _release_arrays(module: ir.Module, builder: ir.IRBuilder, allocated: Sequenc
         memory_allocation.release(module, builder, memory)
 
 
-def _widest_vector_bits(program: LoopProgram, node: Node) -> int:
-    """Return the bits of the widest vector in a node, 0 where there is none."""
-    match node:
-        case Block(children):
-            return max((_widest_vector_bits(program, child) for child in children), default=0)
-        case Loop():
-            return _widest_vector_bits(program, node.body)
-        case Guard(_, then, otherwise):
-            rest = 0 if otherwise is None else _widest_vector_bits(program, otherwise)
-            return max(_widest_vector_bits(program, then), rest)
-        case Instance(statement, lanes=lanes):
-            if lanes is None:
-                return 0
-            size = element_size(program.scop, statement)
-            return lanes.width * 8 * size
+def _widest_vector_bits(program: LoopProgram) -> int:
+    """Return the bits of the widest vector of a program, 0 where there is none."""
+    vectors = ((own.statement, own.lanes) for own in instances_in(program.body))
+    bits = (8 * lanes.width * element_size(program.scop, name) for name, lanes in vectors if lanes)
+    return max(bits, default=0)
 
 
 def _array_address(
@@ -222,7 +203,7 @@ def _initialized_array(
     if all(s.write.array != array.name for s in program.scop.statements):
         return constant
     copy = module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
-    size = ir.Constant(I64, len(values) * array.type.size)
+    size = i64(len(values) * array.type.size)
     builder.call(copy, [argument, constant, size, ir.Constant(ir.IntType(1), 0)])
     return argument
 
@@ -235,16 +216,16 @@ def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) ->
     arguments = []
     count = len(_caller_arrays(program.scop))
     for position in range(count + len(program.scop.parameters)):
-        slot = builder.gep(block, [ir.Constant(I64, position)], source_etype=POINTER)
+        slot = builder.gep(block, [i64(position)], source_etype=POINTER)
         argument = builder.load(slot, typ=POINTER)
         arguments.append(argument if position < count else builder.load(argument, typ=I64))
     if program.threads > 1 and FORK_FUNCTION in module.globals:
         _emit_thread_start(module, builder, program.threads)
     clock = ir.Function(module, ir.FunctionType(I32, [I32, POINTER]), "clock_gettime")
     times = [builder.alloca(I64, 2) for _ in range(2)]
-    builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[0]])
+    builder.call(clock, [i32(CLOCK_MONOTONIC), times[0]])
     code = builder.call(kernel, arguments)
-    builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[1]])
+    builder.call(clock, [i32(CLOCK_MONOTONIC), times[1]])
     start, end = (_nanoseconds(builder, time) for time in times)
     builder.store(builder.sub(end, start), nanoseconds)
     builder.ret(code)
@@ -256,17 +237,15 @@ def _emit_thread_start(module: ir.Module, builder: ir.IRBuilder, count: int) -> 
     idle.linkage = "internal"
     ir.IRBuilder(idle.append_basic_block("entry")).ret_void()
     nothing = ir.Constant(POINTER, None)
-    builder.call(
-        module.globals[FORK_FUNCTION], [idle, nothing, ir.Constant(I32, count), ir.Constant(I32, 0)]
-    )
+    builder.call(module.globals[FORK_FUNCTION], [idle, nothing, i32(count), i32(0)])
 
 
 def _nanoseconds(builder: ir.IRBuilder, timespec: Any) -> Any:
     """Return a ``struct timespec`` (two 64-bit fields) as nanoseconds."""
     seconds = builder.load(timespec, typ=I64)
-    field = builder.gep(timespec, [ir.Constant(I64, 1)], source_etype=I64)
+    field = builder.gep(timespec, [i64(1)], source_etype=I64)
     fraction = builder.load(field, typ=I64)
-    return builder.add(builder.mul(seconds, ir.Constant(I64, NANOSECONDS_PER_SECOND)), fraction)
+    return builder.add(builder.mul(seconds, i64(NANOSECONDS_PER_SECOND)), fraction)
 
 
 PASS: Pass[LoopProgram, str] = Pass(

@@ -279,13 +279,12 @@ def _is_in_bounds(
     sizes = None if program.sizes is None else dict(program.sizes)
     place = ProgramPoint(nest.all_loops[: plan.depth], nest.conditions, names, sizes)
     arrays = {array.name: number for number, array in enumerate(scop.arrays)}
+    reads = (
+        (statement.reads[number].array, instance.reads[number]) for number in plan.factor.reads
+    )
     return all(
-        place.are_in_bounds(
-            program.extents[arrays[statement.reads[number].array]],
-            instance.reads[number],
-            plan.loops,
-        )
-        for number in plan.factor.reads
+        place.are_in_bounds(program.extents[arrays[name]], subscripts, plan.loops)
+        for name, subscripts in reads
     )
 
 
@@ -403,11 +402,8 @@ def _compute_loops(
     for loop in reversed(tile.loops):
         annotation: LoopAnnotation = SEQUENTIAL_LOOP
         if loop is tile.loops[-1] and _runs_in_vectors(loop, reads, statement):
-            bits = (
-                loop.annotation.bits
-                for loop in nest.loops
-                if isinstance(loop.annotation, VectorLoop)
-            )
+            annotations = (around.annotation for around in nest.loops)
+            bits = (own.bits for own in annotations if isinstance(own, VectorLoop))
             annotation = VectorLoop(next(bits), 1)
         node = replace(loop, body=node, annotation=annotation)
     return node
@@ -426,12 +422,9 @@ def _replace_factor(body: Expression, old: Expression, new: Expression) -> Expre
     if body is old:
         return new
     match body:
-        case Binary():
-            return replace(
-                body,
-                left=_replace_factor(body.left, old, new),
-                right=_replace_factor(body.right, old, new),
-            )
+        case Binary(_, left, right):
+            left, right = (_replace_factor(operand, old, new) for operand in (left, right))
+            return replace(body, left=left, right=right)
         case Unary():
             return replace(body, operand=_replace_factor(body.operand, old, new))
         case _:

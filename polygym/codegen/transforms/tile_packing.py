@@ -83,14 +83,10 @@ def with_packed_nests(program: ir.LoopProgram, made: Sequence[PackedNest]) -> ir
     body = ir.Block(tuple(_insert_fills(part, left, 0)[0] for part in sequence_parts(program.body)))
     copies = [copy for packed in made for copy in packed.fills]
     arrays = tuple(copy.tile.array_declaration for copy in copies)
-    statements = tuple(
-        statement
-        for packed in made
-        for statement in (
-            *packed.redirected_statements,
-            *(statement for copy in packed.fills for statement in copy.statements),
-        )
-    )
+    statements: list[Statement] = []
+    for packed in made:
+        statements += packed.redirected_statements
+        statements += (statement for copy in packed.fills for statement in copy.statements)
     lengths = (tuple(map(ir.IndexConstant, copy.tile.lengths)) for copy in copies)
     return program.extended(body, arrays, lengths, statements)
 
@@ -103,28 +99,25 @@ def _insert_fills(
     ``made`` has what became of the nests, in their order in the text; ``depth`` loops are around.
     """
     match node:
-        case ir.Block(children):
-            nodes = [_insert_fills(child, made, depth) for child in children]
-            waiting = tuple(copy for _, copies in nodes for copy in copies)
-            return ir.Block(tuple(child for child, _ in nodes)), waiting
-        case ir.Guard(condition, then, otherwise):
-            then, waiting = _insert_fills(then, made, depth)
-            if otherwise is None:
-                return ir.Guard(condition, then, None), waiting
-            otherwise, more = _insert_fills(otherwise, made, depth)
-            return ir.Guard(condition, then, otherwise), (*waiting, *more)
-        case ir.Instance():
-            return node, ()
+        case ir.Block() | ir.Guard() | ir.Instance():
+            waiting: list[TileFill] = []
+
+            def inside_of(part: ir.Node) -> ir.Node:
+                packed, copies = _insert_fills(part, made, depth)
+                waiting.extend(copies)
+                return packed
+
+            return ir.map_children(node, inside_of), tuple(waiting)
         case ir.Loop():
             loops = perfect_nest(node)
             inside = loops[-1].body
             if only_instances(inside) is not None:
                 packed = next(made)
                 return packed.node, tuple(copy for copy in packed.fills if copy.depth < depth)
-            walked, waiting = _insert_fills(inside, made, depth + len(loops))
+            walked, fills = _insert_fills(inside, made, depth + len(loops))
             for place in reversed(range(len(loops))):
-                walked = fill_before(replace(loops[place], body=walked), depth + place, waiting)
-            return walked, tuple(copy for copy in waiting if copy.depth < depth)
+                walked = fill_before(replace(loops[place], body=walked), depth + place, fills)
+            return walked, tuple(copy for copy in fills if copy.depth < depth)
         case _:
             assert_never(node)
 
@@ -139,16 +132,10 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
     """Carry out the plan of a nest."""
     if not plan.tiles:
         return PackedNest(wrap_in_loops(nest.loops, ir.block_of(nest.instances)), (), ())
-    tiles = [
-        PackedTile(
-            tile.array,
-            names.fresh(f"{tile.array.name}_tile"),
-            tile.loops,
-            tile.lengths,
-            tile.subscripts,
-        )
-        for tile in plan.tiles
-    ]
+    tiles = []
+    for tile in plan.tiles:
+        name = names.fresh(f"{tile.array.name}_tile")
+        tiles.append(PackedTile(tile.array, name, tile.loops, tile.lengths, tile.subscripts))
     found = [
         _redirect_reads(instance, [None if k is None else tiles[k] for k in numbers], scop, names)
         for instance, numbers in zip(nest.instances, plan.reads, strict=True)
@@ -160,10 +147,8 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
     order = sorted(range(len(tiles)), key=lambda k: -max(plan.tiles[k].depth, border - 1))
     order.sort(key=lambda k: plan.tiles[k].depth >= border)
     copies = tuple(_tile_fill(plan.tiles[k].depth, tiles[k], nest, names) for k in order)
-    renamed = {
-        before.statement: after.statement
-        for before, after in zip(nest.instances, instances, strict=True)
-    }
+    pairs = zip(nest.instances, instances, strict=True)
+    renamed = {before.statement: after.statement for before, after in pairs}
     node = ir.block_of(instances)
     for place in reversed(range(len(nest.loops))):
         loop = replace(with_renamed_registers(nest.loops[place], renamed), body=node)
@@ -174,9 +159,8 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
 def _tile_fill(depth: int, tile: PackedTile, nest: LoopNest, names: CodegenNames) -> TileFill:
     """Return a tile with the loops that fill it."""
     statement = tile.copy_statement(names)
-    return TileFill(
-        depth, tile, (statement,), tile.fill_loops(nest.all_loops[depth:], statement, names)
-    )
+    loops = tile.fill_loops(nest.all_loops[depth:], statement, names)
+    return TileFill(depth, tile, (statement,), loops)
 
 
 def with_renamed_registers(loop: ir.Loop, renamed: dict[str, str]) -> ir.Loop:

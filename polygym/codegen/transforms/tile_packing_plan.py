@@ -146,14 +146,8 @@ def _nests(node: ir.Node, around: _NestContext) -> Iterator[LoopNest]:
             if instances is None:
                 yield from _nests(inside, replace(around, outer=(*around.outer, *loops)))
             else:
-                yield LoopNest(
-                    around.outer,
-                    loops,
-                    instances,
-                    around.unconditional_loops,
-                    around.written,
-                    around.conditions,
-                )
+                outer, start, known = around.outer, around.unconditional_loops, around.conditions
+                yield LoopNest(outer, loops, instances, start, around.written, known)
         case _:
             assert_never(node)
 
@@ -161,12 +155,9 @@ def _nests(node: ir.Node, around: _NestContext) -> Iterator[LoopNest]:
 def _plan_nest(nest: LoopNest, program: ir.LoopProgram, max_bytes: int) -> NestPlan:
     """Return the tiles of a nest that fit into so many bytes."""
     scop = program.scop
-    vector = next(
-        (loop.variable for loop in nest.loops if isinstance(loop.annotation, VectorLoop)), None
-    )
-    if vector is None or len({instance.statement for instance in nest.instances}) < len(
-        nest.instances
-    ):
+    vectors = (loop.variable for loop in nest.loops if isinstance(loop.annotation, VectorLoop))
+    vector, names = next(vectors, None), {instance.statement for instance in nest.instances}
+    if vector is None or len(names) < len(nest.instances):
         return NestPlan((), ())
     tiles: dict[tuple[str, tuple[ir.Index, ...]], PlannedTile] = {}
     reads: list[tuple[int | None, ...]] = []
@@ -196,9 +187,7 @@ def _plan_tile(
 ) -> PlannedTile | None:
     """Return the tile of a read, copied as far inside as it can be; None where it cannot."""
     is_written = array.name in nest.written
-    first = (
-        max(nest.unconditional_loops, len(nest.outer)) if is_written else nest.unconditional_loops
-    )
+    first = max(nest.unconditional_loops, len(nest.outer) if is_written else 0)
     steps = strides_along(subscripts, vector)
     if steps is None or dimension_to_transpose(steps) is None:
         return None
@@ -207,9 +196,7 @@ def _plan_tile(
         loops = _dimension_loops(inner, vector, subscripts)
         if loops is not None and is_written:
             loops = box_hull(inner, loops)
-        elif not _is_box(inner):
-            continue
-        if loops is None:
+        if loops is None or not (is_written or _is_box(inner)):
             continue
         if any(isinstance(loop.annotation, UnrollAndJam | VectorLoop) for loop in outer):
             continue  # its iterations run together, and there is one tile
@@ -240,9 +227,7 @@ def _is_unwritten(
 ) -> bool:
     """Whether a nest writes nothing of what it reads of an array, and the box is inside of it."""
     scop, inner = program.scop, nest.all_loops[depth:]
-    writes = [
-        (scop.statement(instance.statement).write, instance.write) for instance in nest.instances
-    ]
+    writes = [(scop.statement(own.statement).write, own.write) for own in nest.instances]
     if any(isinstance(loop.annotation, ParallelLoop) for loop in inner):
         return False
     if any(access.gathered for access, _ in writes):

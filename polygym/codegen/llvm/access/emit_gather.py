@@ -17,41 +17,21 @@ once, and the row that it names is read like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
+from polygym.codegen.llvm.access.emit_memory import Element
+from polygym.codegen.llvm.access.protocols import Emitter
 from polygym.codegen.llvm.core.emit_index import Environment, LaneSet, emit_index, is_vector
-from polygym.codegen.llvm.core.runtime_checks import RuntimeChecks, begin_runtime_checks
-from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
+from polygym.codegen.llvm.core.types import I64, LaneType, i32, splat
 from polygym.codegen.loopir.index_arithmetic import coefficient
-from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, LoopProgram
-from polygym.ir import expressions
-from polygym.ir.gathers import computed_subscripts
+from polygym.codegen.loopir.ir import Index, IndexVariable, Instance
+from polygym.ir.expressions import Gather, IteratorValue, Update, loaded_accesses, walk
 from polygym.ir.scop import Statement
-
-
-@dataclass(frozen=True)
-class SubscriptChecks:
-    """What is checked as a function runs, and where it is noted.
-
-    ``numbers`` are those of the sites, by statement, read and dimension; ``sizes`` those of the
-    arrays.
-    """
-
-    runtime_checks: RuntimeChecks
-    numbers: Mapping[tuple[str, int, int], int]
-    sizes: Mapping[str, tuple[Index, ...]]
-
-    def for_callee(self, builder: ir.IRBuilder, shared: Any) -> SubscriptChecks:
-        """Return what a function uses that is called from here; ``shared`` is its argument."""
-        return SubscriptChecks(
-            self.runtime_checks.for_callee(builder, shared), self.numbers, self.sizes
-        )
 
 
 @dataclass(frozen=True)
@@ -65,100 +45,56 @@ class CheckedAccess:
     lanes: LaneSet | None
 
 
-def begin_subscript_checks(
-    builder: ir.IRBuilder, program: LoopProgram, *, is_instrumented: bool = False
-) -> SubscriptChecks | None:
-    """Return the checks of a kernel that begins at the builder, None where it needs none."""
-    subscripts = computed_subscripts(program.scop)
-    if not (subscripts or program.unproved_accesses or is_instrumented):
-        return None
-    names = (array.name for array in program.scop.arrays)
-    return SubscriptChecks(
-        begin_runtime_checks(builder, len(subscripts)),
-        {
-            (subscript.statement, subscript.read, subscript.dimension): k
-            for k, subscript in enumerate(subscripts)
-        },
-        dict(zip(names, program.extents, strict=True)),
-    )
-
-
 def emit_gather(
-    builder: ir.IRBuilder,
-    memo: MemoryEmitter,
-    checks: SubscriptChecks,
-    parameters: Environment,
-    site: CheckedAccess,
-    node: expressions.Gather,
-    values: list[Any],
-    *,
-    check: bool,
+    emitter: Emitter, site: CheckedAccess, node: Gather, values: list[Any], *, check: bool
 ) -> Any:
     """Return the element at computed subscripts; in lanes, one for every lane."""
-    lanes = site.lanes
+    lanes, memory, builder = site.lanes, emitter.memory, emitter.builder
     alike = lanes is None or _is_uniform(site, node, lanes)
     if lanes is not None and alike:
-        values = [builder.extract_element(value, ir.Constant(I32, 0)) for value in values]
-    indices, environment, _ = _checked_subscripts(
-        builder, checks, parameters, site, node.access, node.subscripts, values
-    )
+        values = [builder.extract_element(value, i32(0)) for value in values]
+    indices, environment, _ = _checked_subscripts(emitter, site, node, values)
     place = Element(node.access.array, indices, environment)
     if lanes is None:
-        return memo.load(place, check=check)
+        return memory.load(place, check=check)
     if alike:
-        return memo.load_lanes(place, lanes, check=check)
-    return memo.gather_lanes(place, lanes, check=check)
+        return memory.load_lanes(place, lanes, check=check)
+    return memory.gather_lanes(place, lanes, check=check)
 
 
 def emit_update(
-    builder: ir.IRBuilder,
-    memo: MemoryEmitter,
-    checks: SubscriptChecks | None,
-    parameters: Environment,
-    site: CheckedAccess,
-    node: expressions.Update,
-    values: list[Any],
-    value: Any,
-    *,
-    check: bool,
+    emitter: Emitter, site: CheckedAccess, node: Update, values: list[Any], value: Any, check: bool
 ) -> None:
     """Store a value at computed subscripts, unless one of them is out of range."""
-    access = node.access
+    array, builder, memory = node.access.array, emitter.builder, emitter.memory
     if not values:
         subscripts = site.instance.reads[site.number]
-        memo.store(value, Element(access.array, subscripts, site.environment), check=check)
+        memory.store(value, Element(array, subscripts, site.environment), check=check)
         return
-    assert checks is not None
-    indices, environment, outside = _checked_subscripts(
-        builder, checks, parameters, site, access, node.subscripts, values
-    )
+    indices, environment, outside = _checked_subscripts(emitter, site, node, values)
     with builder.if_then(builder.not_(reduce(builder.or_, outside))):
-        memo.store(value, Element(access.array, indices, environment), check=check)
+        memory.store(value, Element(array, indices, environment), check=check)
 
 
 def _checked_subscripts(
-    builder: ir.IRBuilder,
-    checks: SubscriptChecks,
-    parameters: Environment,
-    site: CheckedAccess,
-    access: expressions.Access,
-    computed: Sequence[expressions.Expression],
-    values: Sequence[Any],
+    emitter: Emitter, site: CheckedAccess, node: Gather | Update, values: Sequence[Any]
 ) -> tuple[tuple[Index, ...], Environment, list[Any]]:
     """Note which computed subscripts are out of range.
 
     Return all subscripts, with 0 in the place of those, the environment in which they have values,
     and for each of the computed ones whether it is out of range.
     """
+    builder, checks, access = emitter.builder, emitter.checks, node.access
+    assert checks is not None
     lanes, environment = site.lanes, site.environment
     subscripts = list(site.instance.reads[site.number])
     outside = []
-    for dimension, subscript, value in zip(access.gathered, computed, values, strict=True):
+    for dimension, subscript, value in zip(access.gathered, node.subscripts, values, strict=True):
         if subscript.type.bits < I64.width:
             wide = I64 if not is_vector(value) else LaneType(I64, value.type.count)
             extend = builder.sext if subscript.type.is_signed else builder.zext
             value = extend(value, wide)
-        size = emit_index(builder, checks.sizes[access.array][dimension], parameters)
+        size = emit_index(builder, checks.sizes[access.array][dimension], emitter.parameters)
         if is_vector(value):
             size = splat(builder, size, value.type.count)
         # One comparison for both ends: without its sign, a negative number is a large one.
@@ -169,24 +105,23 @@ def _checked_subscripts(
         number = checks.numbers[site.statement.name, site.number, dimension]
         checks.runtime_checks.record_gather(builder, number, bad)
         name = f"#{dimension}"
-        environment = environment | {
-            name: builder.select(bad, ir.Constant(value.type, None), value)
-        }
+        inside = builder.select(bad, ir.Constant(value.type, None), value)
+        environment = environment | {name: inside}
         subscripts[dimension] = IndexVariable(name)
         outside.append(bad)
     return tuple(subscripts), environment, outside
 
 
-def _is_uniform(site: CheckedAccess, node: expressions.Gather, lanes: LaneSet) -> bool:
+def _is_uniform(site: CheckedAccess, node: Gather, lanes: LaneSet) -> bool:
     """Whether the computed subscripts are the same in all lanes, as all is that they need."""
     first = site.number + 1
-    read = site.instance.reads[first : site.number + len(expressions.loaded_accesses(node))]
+    read = site.instance.reads[first : site.number + len(loaded_accesses(node))]
     values = dict(zip(site.statement.iterators, site.instance.iterators, strict=True))
     indices = [index for subscripts in read for index in subscripts]
     indices += [
         values[expression.name]
         for subscript in node.subscripts
-        for expression in expressions.walk(subscript)
-        if isinstance(expression, expressions.IteratorValue)
+        for expression in walk(subscript)
+        if isinstance(expression, IteratorValue)
     ]
     return all(coefficient(index, lanes.variable) == 0 for index in indices)

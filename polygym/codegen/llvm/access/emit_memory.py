@@ -118,10 +118,8 @@ class MemoryEmitter:
 
     def _offset_address(self, array: str, offset: Any, *, is_inside: bool = True) -> Any:
         """Return the address of the element of a number, in the order of memory."""
-        element = self.element_type(array)
-        return self.builder.gep(
-            self.storage[array], [offset], inbounds=is_inside, source_etype=element
-        )
+        kind, begin = self.element_type(array), self.storage[array]
+        return self.builder.gep(begin, [offset], inbounds=is_inside, source_etype=kind)
 
     def _vector(self, place: Element) -> Any:
         """Return the address of a vector's first element, which exists, as one sum.
@@ -240,7 +238,7 @@ class MemoryEmitter:
         if self.is_instrumented:
             *rows, first = place.subscripts
             along = loop_ir.IndexOperator.ADD(first, loop_ir.IndexVariable(_LANE_VARIABLE))
-            lanes = LaneSet(_LANE_VARIABLE, ir.Constant(types.I64, 0), value.type.count, mask)
+            lanes = LaneSet(_LANE_VARIABLE, types.i64(0), value.type.count, mask)
             self.store_lanes(value, place._replace(subscripts=(*rows, along)), lanes)
             return
         self._masked_store(place.array, value, self.address(place, exists=False), mask)
@@ -258,16 +256,16 @@ class MemoryEmitter:
         builder, array = self.builder, place.array
         if steps is not None:
             first = self.address(place.at(lanes.variable, lanes.base))
-            growth: Any = ir.Constant(types.I64, steps[0])
+            growth: Any = types.i64(steps[0])
             for extent, step in zip(self.extents[array][1:], steps[1:], strict=True):
-                growth = builder.add(builder.mul(growth, extent), ir.Constant(types.I64, step))
+                growth = builder.add(builder.mul(growth, extent), types.i64(step))
             wide = types.splat(builder, growth, lanes.width)
             count = ir.Constant(types.LaneType(types.I64, lanes.width), list(range(lanes.width)))
             return self._vector_of_addresses(first, array, builder.mul(wide, count), lanes)
         vector: Any = ir.Constant(types.LaneType(types.POINTER, lanes.width), ir.Undefined)
         for number in range(lanes.width):
             address = self.address(place.at(lanes.variable, lanes.lane(builder, number)))
-            vector = builder.insert_element(vector, address, ir.Constant(types.I32, number))
+            vector = builder.insert_element(vector, address, types.i32(number))
         return vector
 
     def _vector_of_addresses(self, first: Any, array: str, offsets: Any, lanes: LaneSet) -> Any:
@@ -287,19 +285,14 @@ class MemoryEmitter:
         """Load a vector, or one element from each of many addresses, where a mask is set."""
         is_gather = isinstance(address.type, ir.VectorType)
         name = "llvm.masked.gather" if is_gather else "llvm.masked.load"
-        arguments = [
-            address,
-            ir.Constant(types.I32, self._size(array)),
-            mask,
-            ir.Constant(kind, None),
-        ]
+        arguments = [address, types.i32(self._size(array)), mask, ir.Constant(kind, None)]
         return self._call_masked(name, kind, address.type, kind, arguments)
 
     def _masked_store(self, array: str, value: Any, address: Any, mask: Any) -> None:
         """Store a vector, or one element to each of many addresses, where a mask is set."""
         is_scatter = isinstance(address.type, ir.VectorType)
         name = "llvm.masked.scatter" if is_scatter else "llvm.masked.store"
-        arguments = [value, address, ir.Constant(types.I32, self._size(array)), mask]
+        arguments = [value, address, types.i32(self._size(array)), mask]
         self._call_masked(name, value.type, address.type, ir.VoidType(), arguments)
 
     def _call_masked(

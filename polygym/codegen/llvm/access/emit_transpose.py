@@ -38,7 +38,7 @@ from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.access.emit_memory import Element
 from polygym.codegen.llvm.access.protocols import Cell, Emitter
 from polygym.codegen.llvm.core.emit_index import Environment, LaneSet, emit_index
-from polygym.codegen.llvm.core.types import I1, I32, I64, LLVM_TYPE, LaneType, splat
+from polygym.codegen.llvm.core.types import I1, I32, I64, LLVM_TYPE, LaneType, i32, i64, splat
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
 from polygym.codegen.loopir.ir import Index, IndexConstant, Instance, Lanes, Loop
 from polygym.codegen.loopir.linear_sums import constant_difference
@@ -74,13 +74,13 @@ def emit_transpose(emitter: Emitter, down: Loop, environment: Environment) -> bo
     lanes = ir.Constant(LaneType(I64, width), list(range(width)))
     # Where one of the loops does not run, there is nothing to read.
     some = builder.icmp_signed("<=", first_along, last_along)
-    rest = builder.select(some, builder.sub(last_down, first_down), ir.Constant(I64, -1))
+    rest = builder.select(some, builder.sub(last_down, first_down), i64(-1))
     left = splat(builder, rest, width)
     mask = builder.icmp_signed("<=", lanes, left)
     rows = []
     for number in range(width):
         # Bounds are within 2^62 (check_ranges), and what is added is less than a vector's lanes.
-        row = builder.add(first_along, ir.Constant(I64, number), flags=["nsw"])
+        row = builder.add(first_along, i64(number), flags=["nsw"])
         row = builder.select(builder.icmp_signed("<", row, last_along), row, last_along)
         at = environment | {along.variable: row}
         columns = LaneSet(down.variable, first_down, width, mask)
@@ -89,7 +89,7 @@ def emit_transpose(emitter: Emitter, down: Loop, environment: Environment) -> bo
         emitter.prefetch_ahead(statement.name, 0, place, columns)
         rows.append(memory.load_lanes(place, columns))
     for number, row in enumerate(transpose_block(builder, rows, kind)[:height]):
-        there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
+        there = builder.add(first_down, i64(number), flags=["nsw"])
         row_lanes = LaneSet(along.variable, first_along, width, None)
         at = environment | {down.variable: there}
         memory.store_lanes(row, Element(array.name, copy.write, at), row_lanes)
@@ -118,7 +118,7 @@ def _emit_transpose_back(
     )
     some = builder.icmp_signed("<=", first_along, last_along)
     length = builder.sub(last_down, first_down)
-    full = builder.icmp_signed(">=", length, ir.Constant(I64, width - 1))
+    full = builder.icmp_signed(">=", length, i64(width - 1))
     with builder.if_else(builder.and_(some, full)) as (turning, otherwise):
         with turning:
             kind = LaneType(
@@ -127,12 +127,12 @@ def _emit_transpose_back(
             tile = statement.reads[0].array
             rows = []
             for number in range(width):
-                there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
+                there = builder.add(first_down, i64(number), flags=["nsw"])
                 lanes = LaneSet(along.variable, first_along, width, None)
                 at = environment | {down.variable: there}
                 rows.append(memory.load_lanes(Element(tile, copy.reads[0], at), lanes))
             for number, row in enumerate(transpose_block(builder, rows, kind)):
-                there = builder.add(first_along, ir.Constant(I64, number), flags=["nsw"])
+                there = builder.add(first_along, i64(number), flags=["nsw"])
                 columns = LaneSet(down.variable, first_down, width, None)
                 at = environment | {along.variable: there}
                 with builder.if_then(builder.icmp_signed("<=", there, last_along)):
@@ -268,7 +268,7 @@ def emit_column(
         at = environment | {lanes.variable: there.lane(builder, number)}
         mask = ir.Constant(LaneType(I1, width), [int(k < len(column)) for k in range(width)])
         if there.mask is not None and not isinstance(lanes.active, IndexConstant):
-            exists = builder.extract_element(there.mask, ir.Constant(I32, number))
+            exists = builder.extract_element(there.mask, i32(number))
             mask = builder.select(exists, mask, ir.Constant(LaneType(I1, width), None))
         emitter.memory.store_part(row, Element(array, subscripts, at), mask)
 

@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeAlias
 from llvmlite import ir
 
 from polygym.codegen.common.reductions import MinMaxUpdate
-from polygym.codegen.llvm.access.emit_gather import SubscriptChecks
 from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.core.emit_index import Environment, LaneSet
-from polygym.codegen.llvm.core.types import I64
+from polygym.codegen.llvm.core.runtime_checks import SubscriptChecks
+from polygym.codegen.llvm.core.types import I64, i64
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
 from polygym.codegen.loopir.ir import Index, Instance, Lanes, Loop, LoopProgram, Node
 from polygym.codegen.loopir.linear_sums import constant_difference
@@ -90,7 +90,7 @@ def bottom_tested_loop(
     counter.add_incoming(lower, before)
     yield counter
     # No wrap, as in any other loop (emit_function).
-    following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
+    following = builder.add(counter, i64(loop.step), flags=["nsw"])
     counter.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
     builder.position_at_end(after)
@@ -147,10 +147,8 @@ def _subscripts_differ(
         return lanes is right_lanes and bool(constant_difference(left, right))
     if (lanes.variable, lanes.width) != (right_lanes.variable, right_lanes.width):
         return False
-    step, shift = (
-        coefficient(left, lanes.variable),
-        constant_difference(lanes.base, right_lanes.base),
-    )
+    step = coefficient(left, lanes.variable)
+    shift = constant_difference(lanes.base, right_lanes.base)
     if step == 0:
         return bool(constant_difference(left, right))
     return bool(step) and left == right and shift is not None and abs(shift) >= lanes.width

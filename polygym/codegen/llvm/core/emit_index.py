@@ -27,7 +27,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
+from polygym.codegen.llvm.core.types import I64, LaneType, i32, i64, splat
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.loopir.index_arithmetic import coefficient
 from polygym.codegen.loopir.linear_sums import LinearSum
@@ -51,7 +51,7 @@ def emit_index(
         case loop_ir.IndexConstant(value):
             if not -(2**63) <= value < 2**63:
                 raise InternalError(f"the coefficient {value} does not fit 64 bits")
-            return ir.Constant(I64, value)
+            return i64(value)
         case loop_ir.IndexVariable(name):
             return environment[name]
         case loop_ir.IndexOperation(operator, operands):
@@ -86,7 +86,7 @@ def emit_sum(
 
 def _modulo(number: int) -> ir.Constant:
     """Return the 64-bit number that is equal to another one modulo 2^64."""
-    return ir.Constant(I64, (number + 2**63) % 2**64 - 2**63)
+    return i64((number + 2**63) % 2**64 - 2**63)
 
 
 def emit_condition(builder: ir.IRBuilder, index: loop_ir.Index, environment: Environment) -> Any:
@@ -106,32 +106,26 @@ def _emit_operation(
 ) -> Any:
     match operator:
         case loop_ir.IndexOperator.NEGATE:
-            return builder.sub(ir.Constant(I64, 0), values[0], flags=["nsw"])
+            return builder.sub(i64(0), values[0], flags=["nsw"])
         case loop_ir.IndexOperator.ADD:
             return builder.add(*values, flags=["nsw"])
         case loop_ir.IndexOperator.SUBTRACT:
             return builder.sub(*values, flags=["nsw"])
         case loop_ir.IndexOperator.MULTIPLY:
             return builder.mul(*values, flags=["nsw"])
-        case (
-            loop_ir.IndexOperator.DIVIDE_EXACT
-            | loop_ir.IndexOperator.DIVIDE_FLOOR
-            | loop_ir.IndexOperator.DIVIDE_NONNEGATIVE
-        ):
+        case _ if operator in loop_ir.QUOTIENTS:
             return _emit_quotient(builder, values[0], _divisor(values[1]))
         case loop_ir.IndexOperator.REMAINDER_NONNEGATIVE:
             return _emit_remainder(builder, values[0], _divisor(values[1]))
         case loop_ir.IndexOperator.REMAINDER_ZERO_TEST:
             # Its sign does not matter, only whether it is 0.
-            return builder.srem(values[0], ir.Constant(I64, _divisor(values[1])))
+            return builder.srem(values[0], i64(_divisor(values[1])))
         case loop_ir.IndexOperator.MINIMUM | loop_ir.IndexOperator.MAXIMUM:
             sign = "<" if operator is loop_ir.IndexOperator.MINIMUM else ">"
-            return reduce(
-                lambda best, other: builder.select(
-                    builder.icmp_signed(sign, other, best), other, best
-                ),
-                values,
-            )
+            best, *others = values
+            for other in others:
+                best = builder.select(builder.icmp_signed(sign, other, best), other, best)
+            return best
         case loop_ir.IndexOperator.SELECT:
             condition, then, otherwise = values
             return builder.select(_as_truth(builder, condition), then, otherwise)
@@ -139,16 +133,8 @@ def _emit_operation(
             return reduce(builder.and_, [_as_truth(builder, value) for value in values])
         case loop_ir.IndexOperator.OR:
             return reduce(builder.or_, [_as_truth(builder, value) for value in values])
-        case (
-            loop_ir.IndexOperator.EQUAL
-            | loop_ir.IndexOperator.LESS
-            | loop_ir.IndexOperator.LESS_EQUAL
-            | loop_ir.IndexOperator.GREATER
-            | loop_ir.IndexOperator.GREATER_EQUAL
-        ):
-            return builder.icmp_signed(loop_ir.COMPARISONS[operator], *values)
         case _:
-            assert_never(operator)
+            return builder.icmp_signed(loop_ir.COMPARISONS[operator], *values)
 
 
 def _divisor(value: Any) -> int:
@@ -171,8 +157,8 @@ def _emit_quotient(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
     Neither q·d nor a - q·d wraps: they lie between 0 and a, and between -d and d.
     """
     if _is_power_of_two(divisor):
-        return builder.ashr(dividend, ir.Constant(I64, divisor.bit_length() - 1))
-    number = ir.Constant(I64, divisor)
+        return builder.ashr(dividend, i64(divisor.bit_length() - 1))
+    number = i64(divisor)
     quotient = builder.sdiv(dividend, number)
     remainder = builder.sub(dividend, builder.mul(quotient, number, flags=["nsw"]), flags=["nsw"])
     return builder.add(quotient, _sign(builder, remainder), flags=["nsw"])
@@ -181,8 +167,8 @@ def _emit_quotient(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
 def _emit_remainder(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
     """Return what the quotient, rounded down, leaves: the divisor more where it is negative."""
     if _is_power_of_two(divisor):
-        return builder.and_(dividend, ir.Constant(I64, divisor - 1))
-    number = ir.Constant(I64, divisor)
+        return builder.and_(dividend, i64(divisor - 1))
+    number = i64(divisor)
     remainder = builder.srem(dividend, number)
     more = builder.and_(_sign(builder, remainder), number)
     return builder.add(remainder, more, flags=["nsw"])
@@ -190,7 +176,7 @@ def _emit_remainder(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
 
 def _sign(builder: ir.IRBuilder, value: Any) -> Any:
     """Return -1 for a negative number, else 0."""
-    return builder.ashr(value, ir.Constant(I64, 63))
+    return builder.ashr(value, i64(63))
 
 
 @dataclass(frozen=True)
@@ -207,7 +193,7 @@ class LaneSet:
 
         None wraps: loops have bounds within 2^62 (check_ranges), lanes are few.
         """
-        return builder.add(self.base, ir.Constant(I64, number), flags=["nsw"])
+        return builder.add(self.base, i64(number), flags=["nsw"])
 
 
 def lane_values(
@@ -228,7 +214,7 @@ def lane_values(
     for number in range(lanes.width):
         inside = environment | {lanes.variable: lanes.lane(builder, number)}
         value = emit_index(builder, index, inside)
-        vector = builder.insert_element(vector, value, ir.Constant(I32, number))
+        vector = builder.insert_element(vector, value, i32(number))
     return vector
 
 

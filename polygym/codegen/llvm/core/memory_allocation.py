@@ -25,7 +25,7 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
 from polygym.codegen.loopir.ir import IndexConstant, LoopProgram
 from polygym.ir.scop import StorageClass
 
@@ -45,15 +45,15 @@ def allocate_memory(module: ir.Module, builder: ir.IRBuilder, size: Any, name: s
     """
     allocate = declare_function(module, _ALLOCATE, ir.FunctionType(POINTER, [I64, I64]))
     allocate.return_value.add_attribute("noalias")
-    huge = ir.Constant(I64, _HUGE_PAGE)
-    is_much = builder.icmp_unsigned(">", size, ir.Constant(I64, MAX_REUSED_BYTES))
-    alignment = builder.select(is_much, huge, ir.Constant(I64, CACHE_LINE))
+    huge = i64(_HUGE_PAGE)
+    is_much = builder.icmp_unsigned(">", size, i64(MAX_REUSED_BYTES))
+    alignment = builder.select(is_much, huge, i64(CACHE_LINE))
     whole = builder.select(is_much, rounded_up(builder, size, _HUGE_PAGE), size)
     memory = builder.call(allocate, [alignment, whole], name=name)
     is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
     with builder.if_then(builder.and_(is_much, is_there)):
         advise = declare_function(module, _ADVISE, ir.FunctionType(I32, [POINTER, I64, I32]))
-        builder.call(advise, [memory, whole, ir.Constant(I32, mmap.MADV_HUGEPAGE)])
+        builder.call(advise, [memory, whole, i32(mmap.MADV_HUGEPAGE)])
     return memory
 
 
@@ -63,7 +63,7 @@ def preallocate(module: ir.Module, builder: ir.IRBuilder, size: Any) -> None:
     LLVM leaves out what is asked for and given back with nothing between; so there is code of which
     it does not know that it is none.
     """
-    is_little = builder.icmp_unsigned("<=", size, ir.Constant(I64, MAX_REUSED_BYTES))
+    is_little = builder.icmp_unsigned("<=", size, i64(MAX_REUSED_BYTES))
     with builder.if_then(is_little):
         memory = allocate_memory(module, builder, rounded_up(builder, size, CACHE_LINE))
         unknown = ir.FunctionType(ir.VoidType(), [POINTER])
@@ -88,8 +88,8 @@ def staggered_offset(place: int, count: int) -> int:
 
 def rounded_up(builder: ir.IRBuilder, size: Any, block: int) -> Any:
     """Return a number of bytes as whole blocks, of a power of two each."""
-    more = builder.add(size, ir.Constant(I64, block - 1))
-    return builder.and_(more, ir.Constant(I64, -block))
+    more = builder.add(size, i64(block - 1))
+    return builder.and_(more, i64(-block))
 
 
 STACK_STORAGE = frozenset({StorageClass.TILE, StorageClass.PRIVATE})

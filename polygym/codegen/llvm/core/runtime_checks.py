@@ -13,13 +13,22 @@ since code relies on it, and what is checked only where it could not be proved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.types import FIRST_OUT_OF_RANGE, I1, I32, BrokenAssumption, LaneType
+from polygym.codegen.llvm.core.types import (
+    FIRST_OUT_OF_RANGE,
+    I1,
+    I32,
+    BrokenAssumption,
+    LaneType,
+    i32,
+)
+from polygym.codegen.loopir.ir import Index, LoopProgram
+from polygym.ir.gathers import computed_subscripts
 
 
 @dataclass(frozen=True)
@@ -45,15 +54,13 @@ class RuntimeChecks:
     def _record(self, builder: ir.IRBuilder, number: int, bad: Any) -> None:
         if isinstance(bad.type, ir.VectorType):
             bad = _any_lane(builder, bad)
-        instr = builder.select(bad, ir.Constant(I32, number), ir.Constant(I32, 0))
+        instr = builder.select(bad, i32(number), i32(0))
         builder.store(_maximum(builder, builder.load(self.local, typ=I32), instr), self.local)
 
     def publish(self, builder: ir.IRBuilder) -> None:
         """Tell the others what this function has noted, if it has."""
         load_instr = builder.load(self.local, typ=I32)
-        with builder.if_then(
-            builder.icmp_unsigned("!=", load_instr, ir.Constant(I32, 0)), likely=False
-        ):
+        with builder.if_then(builder.icmp_unsigned("!=", load_instr, i32(0)), likely=False):
             builder.atomic_rmw("umax", self.shared, load_instr, "monotonic")
 
     def return_code(self, builder: ir.IRBuilder) -> Any:
@@ -63,23 +70,50 @@ class RuntimeChecks:
         """
         own, shared = (builder.load(place, typ=I32) for place in (self.local, self.shared))
         result = _maximum(builder, own, shared)
-        zero, gathers = ir.Constant(I32, 0), ir.Constant(I32, self.gather_count)
-        first = ir.Constant(I32, FIRST_OUT_OF_RANGE + self.gather_count)
+        zero, gathers = i32(0), i32(self.gather_count)
+        first = i32(FIRST_OUT_OF_RANGE + self.gather_count)
         is_gather = builder.icmp_unsigned("<=", result, gathers)
         code = builder.select(is_gather, builder.sub(first, result), builder.sub(gathers, result))
         return builder.select(builder.icmp_unsigned("==", result, zero), zero, code)
 
 
-def begin_runtime_checks(builder: ir.IRBuilder, gathers: int) -> RuntimeChecks:
-    """Return the notes of a kernel that begins at the builder."""
-    return RuntimeChecks(new_check_variable(builder), new_check_variable(builder), gathers)
-
-
 def new_check_variable(builder: ir.IRBuilder) -> Any:
     """Return a new variable of the function that begins at the builder."""
     slot = builder.alloca(I32, name="note")
-    builder.store(ir.Constant(I32, 0), slot)
+    builder.store(i32(0), slot)
     return slot
+
+
+@dataclass(frozen=True)
+class SubscriptChecks:
+    """What is checked as a function runs, and where it is noted.
+
+    ``numbers`` are those of the sites, by statement, read and dimension; ``sizes`` those of the
+    arrays.
+    """
+
+    runtime_checks: RuntimeChecks
+    numbers: Mapping[tuple[str, int, int], int]
+    sizes: Mapping[str, tuple[Index, ...]]
+
+    def for_callee(self, builder: ir.IRBuilder, shared: Any) -> SubscriptChecks:
+        """Return what a function uses that is called from here; ``shared`` is its argument."""
+        return replace(self, runtime_checks=self.runtime_checks.for_callee(builder, shared))
+
+
+def begin_subscript_checks(
+    builder: ir.IRBuilder, program: LoopProgram, *, is_instrumented: bool = False
+) -> SubscriptChecks | None:
+    """Return the checks of a kernel that begins at the builder, None where it needs none."""
+    subscripts = computed_subscripts(program.scop)
+    if not (subscripts or program.unproved_accesses or is_instrumented):
+        return None
+    names = (array.name for array in program.scop.arrays)
+    checks = RuntimeChecks(
+        new_check_variable(builder), new_check_variable(builder), len(subscripts)
+    )
+    numbers = {(own.statement, own.read, own.dimension): k for k, own in enumerate(subscripts)}
+    return SubscriptChecks(checks, numbers, dict(zip(names, program.extents, strict=True)))
 
 
 class CheckedBuilder(ir.IRBuilder):  # type: ignore[misc]

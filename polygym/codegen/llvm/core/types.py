@@ -45,20 +45,20 @@ I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 
 LLVM_TYPE = {
-    ScalarType.BOOL: I8,
-    ScalarType.BYTE: I8,
-    ScalarType.UNSIGNED_BYTE: I8,
-    ScalarType.SHORT: I16,
-    ScalarType.UNSIGNED_SHORT: I16,
-    ScalarType.INT: I32,
-    ScalarType.UNSIGNED: I32,
-    ScalarType.LONG: I64,
-    ScalarType.UNSIGNED_LONG: I64,
-    ScalarType.HALF: I16,
-    ScalarType.BFLOAT: I16,
+    **{scalar: ir.IntType(8 * scalar.size) for scalar in ScalarType},
     ScalarType.FLOAT: ir.FloatType(),
     ScalarType.DOUBLE: ir.DoubleType(),
 }
+
+
+def i32(number: int) -> ir.Constant:
+    """Return a constant of 32 bits."""
+    return ir.Constant(I32, number)
+
+
+def i64(number: int) -> ir.Constant:
+    """Return a constant of 64 bits."""
+    return ir.Constant(I64, number)
 
 
 class LaneType(ir.VectorType):  # type: ignore[misc]
@@ -90,7 +90,7 @@ def splat(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
     kind = LaneType(value.type, lanes)
     if isinstance(value, ir.Constant):
         return ir.Constant(kind, [value] * lanes)
-    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, i32(0))
     mask = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
     return _with_lane_type(
         builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), mask), kind

@@ -46,6 +46,15 @@ from polygym.ir.rounding import bit_pattern
 from polygym.ir.types import ScalarType
 
 _TRAP_TYPE = ir.FunctionType(ir.VoidType(), [])
+_INSTRUCTIONS = {
+    BinaryOperator.ADD: "add",
+    BinaryOperator.SUBTRACT: "sub",
+    BinaryOperator.MULTIPLY: "mul",
+    BinaryOperator.BIT_AND: "and_",
+    BinaryOperator.BIT_OR: "or_",
+    BinaryOperator.BIT_XOR: "xor",
+}
+"""The builder's methods for operators of integers; those of floats begin with ``f``."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +103,8 @@ class ExpressionEmitter:
             case Binary():
                 return self._binary(expression, start)
             case Comparison():
-                return self.builder.zext(
-                    self.emit_truth(expression, start), self._kind(ScalarType.INT)
-                )
+                truth = self.emit_truth(expression, start)
+                return self.builder.zext(truth, self._kind(ScalarType.INT))
             case Conditional():
                 return self._conditional(expression, start, self.emit)
             case Cast(operand, type_):
@@ -189,27 +197,13 @@ class ExpressionEmitter:
         return self.emit(a, start), self.emit(b, start + len(loaded_accesses(a)))
 
     def _floating(self, operator: BinaryOperator, left: Any, right: Any) -> Any:
-        match operator:
-            case BinaryOperator.ADD:
-                return self.builder.fadd(left, right, flags=self.flags)
-            case BinaryOperator.SUBTRACT:
-                return self.builder.fsub(left, right, flags=self.flags)
-            case BinaryOperator.MULTIPLY:
-                return self.builder.fmul(left, right, flags=self.flags)
-            case BinaryOperator.DIVIDE:
-                return self.builder.fdiv(left, right)
-            case _:
-                raise AssertionError(f"{operator.value} has no floating operands")
+        if operator is BinaryOperator.DIVIDE:
+            return self.builder.fdiv(left, right)
+        return getattr(self.builder, f"f{_INSTRUCTIONS[operator]}")(left, right, flags=self.flags)
 
     def _integer(self, expression: Binary, left: Any, right: Any) -> Any:
         operator, right_type = expression.operator, expression.right.type
         match operator:
-            case BinaryOperator.ADD:
-                return self.builder.add(left, right)
-            case BinaryOperator.SUBTRACT:
-                return self.builder.sub(left, right)
-            case BinaryOperator.MULTIPLY:
-                return self.builder.mul(left, right)
             case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER:
                 return self._integer_division(operator, left, right, expression.type)
             case BinaryOperator.SHIFT_LEFT:
@@ -218,14 +212,8 @@ class ExpressionEmitter:
                 count = self._shift_count(left, right, right_type)
                 shift = self.builder.ashr if expression.type.is_signed else self.builder.lshr
                 return shift(left, count)
-            case BinaryOperator.BIT_AND:
-                return self.builder.and_(left, right)
-            case BinaryOperator.BIT_OR:
-                return self.builder.or_(left, right)
-            case BinaryOperator.BIT_XOR:
-                return self.builder.xor(left, right)
             case _:
-                assert_never(operator)
+                return getattr(self.builder, _INSTRUCTIONS[operator])(left, right)
 
     def _integer_division(
         self, operator: BinaryOperator, left: Any, right: Any, type_: ScalarType

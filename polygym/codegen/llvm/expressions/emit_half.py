@@ -16,7 +16,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.types import I16, I32, value_type
+from polygym.codegen.llvm.core.types import I16, I32, i32, value_type
 from polygym.ir.types import ScalarType
 from polygym.mapping.machine import has_half_conversion
 
@@ -127,4 +127,4 @@ def _integer_like(like: Any, value: int) -> ir.Constant:
     """Return an integer of 32 bits, in as many lanes as another value has."""
     value &= 0xFFFFFFFF
     signed = value - (1 << 32) if value >> 31 else value
-    return _lane_constant(ir.Constant(I32, signed), _lane_count(like))
+    return _lane_constant(i32(signed), _lane_count(like))

@@ -59,6 +59,8 @@ from polygym.codegen.llvm.core.types import (
     LLVM_TYPE,
     POINTER,
     declare_function,
+    i32,
+    i64,
 )
 from polygym.codegen.llvm.loops.emit_split_accumulators import (
     combine_values,
@@ -107,19 +109,12 @@ def reduction_copies(
     return tuple(copies)
 
 
-def allocate_copies(
-    module: ir.Module, builder: ir.IRBuilder, copies: Sequence[ReductionCopy], chunks: Any
-) -> Any:
-    """Return memory for the copies of all chunks; null where there is none."""
-    return allocate_memory(module, builder, builder.mul(chunks, ir.Constant(I64, copies[-1].end)))
-
-
 def copy_address(
     builder: ir.IRBuilder, copy: ReductionCopy, buffer: Any, chunk: Any, chunk_bytes: int
 ) -> Any:
     """Return where the copy of a chunk is."""
-    before = builder.mul(chunk, ir.Constant(I64, chunk_bytes))
-    offset = builder.add(before, ir.Constant(I64, copy.offset))
+    before = builder.mul(chunk, i64(chunk_bytes))
+    offset = builder.add(before, i64(copy.offset))
     return builder.gep(buffer, [offset], source_etype=ir.IntType(8))
 
 
@@ -135,7 +130,7 @@ def initialize_copy(builder: ir.IRBuilder, copy: ReductionCopy, address: Any, ar
         else:
             builder.store(neutral_element(copy.operator, kind), there)
 
-    _emit_element_loop(builder, ir.Constant(I64, copy.elements), one)
+    _emit_element_loop(builder, i64(copy.elements), one)
 
 
 def combine_copies(
@@ -160,7 +155,7 @@ def combine_copies(
                 values = [builder.load(where, typ=LLVM_TYPE[copy.type]) for where in (own, there)]
                 builder.store(combine_values(builder, copy.operator, copy.type, *values), own)
 
-            _emit_element_loop(builder, ir.Constant(I64, copy.elements), one)
+            _emit_element_loop(builder, i64(copy.elements), one)
 
     _emit_element_loop(builder, chunks, of_chunk)
 
@@ -172,14 +167,10 @@ def _emit_element_loop(builder: ir.IRBuilder, count: Any, body: Callable[[Any], 
         body(number)
         return []
 
-    first, step = ir.Constant(I64, 0), ir.Constant(I64, 1)
+    first, step = i64(0), i64(1)
     emit_accumulating_loop(builder, first, builder.sub(count, step), step, [], one)
 
 
-"""The function that runs a task in several threads; a caller that loads the code provides it."""
-
-
-_I64_ONE = ir.Constant(I64, 1)
 _TASK_TYPE = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
 
@@ -191,58 +182,43 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
     upper = emit_index(builder, loop.upper, environment)
     region, captured = _emit_region(emitter, loop, environment)
     count = _trip_count(builder, loop, lower, upper)
-    wanted = threads * (TUNING.dynamic_chunks if _is_dynamic(loop) else 1)
-    chunks = _minimum(builder, count, ir.Constant(I64, wanted))
+    is_dynamic = isinstance(loop.annotation, ParallelLoop) and loop.annotation.is_dynamic
+    wanted = threads * (TUNING.dynamic_chunks if is_dynamic else 1)
+    chunks = _minimum(builder, count, i64(wanted))
     middle = _midpoint(builder, lower, upper)
     inside = _estimated_work(builder, loop.body, environment | {loop.variable: middle})
-    copies = _reduction_copies(emitter, loop)
-    least = max(
-        [
-            TUNING.min_parallel_work,
-            *(threads * copy.elements * TUNING.work_per_copied_element for copy in copies),
-        ]
-    )
-    enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, least))
-    worth_it = builder.and_(enough, builder.icmp_signed(">", count, ir.Constant(I64, 1)))
+    assert isinstance(loop.annotation, ParallelLoop)
+    copies = reduction_copies(emitter, loop.annotation.reductions)
+    copying = (threads * copy.elements * TUNING.work_per_copied_element for copy in copies)
+    least = max([TUNING.min_parallel_work, *copying])
+    enough = builder.icmp_signed(">=", builder.mul(count, inside), i64(least))
+    worth_it = builder.and_(enough, builder.icmp_signed(">", count, i64(1)))
     arrays = [emitter.storage[copy.array] for copy in copies]
     memory = None
     if copies:
-        memory = allocate_copies(
-            emitter.module, builder, copies, builder.select(worth_it, chunks, _I64_ONE)
-        )
+        number = builder.select(worth_it, chunks, i64(1))
+        size = builder.mul(number, i64(copies[-1].end))
+        memory = allocate_memory(emitter.module, builder, size)
         is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
         worth_it = builder.and_(worth_it, is_there)
     with builder.if_else(worth_it) as (shared, alone):
         with shared:
-            values = [lower, upper, chunks, ir.Constant(I64, 0), *captured]
+            values = [lower, upper, chunks, i64(0), *captured]
             frame = _store_arguments(builder, values if memory is None else [*values, memory])
             places = [captured.index(array) for array in arrays]
             own = tuple(zip(copies, places, strict=True))
             task = _emit_task(emitter.module, region, captured, loop.step, own)
-            fork = declare_function(
-                emitter.module,
-                FORK_FUNCTION,
-                ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32]),
-            )
+            fork_type = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
+            fork = declare_function(emitter.module, FORK_FUNCTION, fork_type)
             if emitter.program.nontemporal_stores:
                 settle(emitter.module, builder)  # what this thread has stored, the others read
-            builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
+            builder.call(fork, [task, frame, i32(threads), i32(0)])
             if memory is not None:
                 combine_copies(builder, copies, arrays, memory, chunks)
         with alone:
             builder.call(region, [lower, upper, *captured])
     if memory is not None:
         release(emitter.module, builder, memory)
-
-
-def _reduction_copies(emitter: Emitter, loop: loop_ir.Loop) -> tuple[ReductionCopy, ...]:
-    """Return the copies that every chunk of a loop has."""
-    assert isinstance(loop.annotation, ParallelLoop)
-    return reduction_copies(emitter, loop.annotation.reductions)
-
-
-def _is_dynamic(loop: loop_ir.Loop) -> bool:
-    return isinstance(loop.annotation, ParallelLoop) and loop.annotation.is_dynamic
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +281,8 @@ def _emit_region(
     held = loop.annotation.scalar_replacement if isinstance(loop.annotation, ParallelLoop) else None
     chunk = loop if held is None else replace(loop, annotation=held)
     inner.emit_counted_loop(chunk, lower, upper, parameters | counters)
-    if not program.nontemporal_stores.isdisjoint(
-        instance.statement for instance in loop_ir.instances_in(loop.body)
-    ):
+    inside = {instance.statement for instance in loop_ir.instances_in(loop.body)}
+    if not program.nontemporal_stores.isdisjoint(inside):
         settle(emitter.module, builder)
     if checks is not None:
         checks.runtime_checks.publish(builder)
@@ -369,16 +344,15 @@ def _emit_task(
         builder.load(_argument_address(builder, frame, _FIRST_FREE + position), typ=value.type)
         for position, value in enumerate(captured)
     ]
-    size = ir.Constant(I64, step)
-    trips = builder.add(builder.sdiv(builder.sub(upper, lower), size), ir.Constant(I64, 1))
+    size = i64(step)
+    trips = builder.add(builder.sdiv(builder.sub(upper, lower), size), i64(1))
     head = builder.append_basic_block("ticket")
     body = builder.append_basic_block("chunk")
     end = builder.append_basic_block("end")
     builder.branch(head)
     builder.position_at_end(head)
-    ticket = builder.atomic_rmw(
-        "add", _argument_address(builder, frame, _TICKET), ir.Constant(I64, 1), "monotonic"
-    )
+    tickets = _argument_address(builder, frame, _TICKET)
+    ticket = builder.atomic_rmw("add", tickets, i64(1), "monotonic")
     builder.cbranch(builder.icmp_signed("<", ticket, chunks), body, end)
     builder.position_at_end(body)
 
@@ -389,14 +363,13 @@ def _emit_task(
 
     own = list(arguments)
     if copies:
-        memory = builder.load(
-            _argument_address(builder, frame, _FIRST_FREE + len(captured)), typ=POINTER
-        )
+        slot = _argument_address(builder, frame, _FIRST_FREE + len(captured))
+        memory = builder.load(slot, typ=POINTER)
         for copy, number in copies:
             own[number] = copy_address(builder, copy, memory, ticket, copies[-1][0].end)
             initialize_copy(builder, copy, own[number], arguments[number])
     first = begin_of(ticket)
-    after = begin_of(builder.add(ticket, ir.Constant(I64, 1)))
+    after = begin_of(builder.add(ticket, i64(1)))
     builder.call(region, [first, builder.sub(after, size), *own])
     builder.branch(head)
     builder.position_at_end(end)
@@ -415,19 +388,19 @@ def _store_arguments(builder: ir.IRBuilder, values: list[Any]) -> Any:
 
 
 def _argument_address(builder: ir.IRBuilder, frame: Any, position: int) -> Any:
-    return builder.gep(frame, [ir.Constant(I64, position)], source_etype=I64)
+    return builder.gep(frame, [i64(position)], source_etype=I64)
 
 
 def _trip_count(builder: ir.IRBuilder, loop: loop_ir.Loop, lower: Any, upper: Any) -> Any:
     """Return how many iterations a loop has: 0 at least."""
-    span = builder.add(builder.sub(upper, lower), ir.Constant(I64, loop.step))
-    some = builder.icmp_signed(">", span, ir.Constant(I64, 0))
-    count = builder.sdiv(span, ir.Constant(I64, loop.step))
-    return builder.select(some, count, ir.Constant(I64, 0))
+    span = builder.add(builder.sub(upper, lower), i64(loop.step))
+    some = builder.icmp_signed(">", span, i64(0))
+    count = builder.sdiv(span, i64(loop.step))
+    return builder.select(some, count, i64(0))
 
 
 def _midpoint(builder: ir.IRBuilder, lower: Any, upper: Any) -> Any:
-    return builder.ashr(builder.add(lower, upper), ir.Constant(I64, 1))
+    return builder.ashr(builder.add(lower, upper), i64(1))
 
 
 def _minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
@@ -438,7 +411,7 @@ def _estimated_work(builder: ir.IRBuilder, node: loop_ir.Node, environment: Envi
     """Return about how many instances run in a node."""
     match node:
         case loop_ir.Instance(lanes=lanes):
-            return ir.Constant(I64, 1 if lanes is None else TUNING.work_per_vector)
+            return i64(1 if lanes is None else TUNING.work_per_vector)
         case loop_ir.Guard(_, then, otherwise):
             work = _estimated_work(builder, then, environment)
             if otherwise is None:
@@ -446,7 +419,7 @@ def _estimated_work(builder: ir.IRBuilder, node: loop_ir.Node, environment: Envi
             other = _estimated_work(builder, otherwise, environment)
             return builder.select(builder.icmp_signed(">", work, other), work, other)
         case loop_ir.Block(children):
-            total: Any = ir.Constant(I64, 0)
+            total: Any = i64(0)
             for child in children:
                 total = builder.add(total, _estimated_work(builder, child, environment))
             return total

@@ -86,11 +86,11 @@ def _initialized_cells(emitter: Emitter, run: list[Instance], part: Node) -> dic
         cell = cell_of(statement, instance)
         if cell in held and cell not in emitter.held and cell not in result:
             result[cell] = bool(statement.accumulator_reads)
-    return {
-        cell: is_read
-        for cell, is_read in result.items()
-        if all(_does_not_alias(emitter, instance, cell) for instance in run)
-    }
+
+    def is_alone(cell: Cell) -> bool:
+        return all(_does_not_alias(emitter, instance, cell) for instance in run)
+
+    return {cell: is_read for cell, is_read in result.items() if is_alone(cell)}
 
 
 def _does_not_alias(emitter: Emitter, instance: Instance, cell: Cell) -> bool:
@@ -231,9 +231,8 @@ def _emit_min_max(held: _ReplacedLoop) -> bool:
     for cell in cells:
         del emitter.min_max_keys[cell]
     keys = {cell: emitter.held[cell] for cell in cells}
-    settled = are_all_ordinary(
-        builder, [(keys[cell], before[cell].type, upwards[cell]) for cell in cells]
-    )
+    kept = [(keys[cell], before[cell].type, upwards[cell]) for cell in cells]
+    settled = are_all_ordinary(builder, kept)
     numbers = {cell: number_of(builder, keys[cell], before[cell].type) for cell in cells}
     written, start = dict(emitter.written), builder.block
     with builder.if_then(builder.not_(settled), likely=False):
@@ -297,20 +296,14 @@ def _replaceable_cells(
         return
     counters, instances = found
     written = dict.fromkeys(_cell(emitter, instance) for instance in instances)
-    unproved = {
-        _cell(emitter, instance)
-        for instance in instances
-        if (instance.statement, WRITE_ACCESS) in emitter.program.unproved_accesses
-    }
-    own = dict.fromkeys(
-        _cell(emitter, instance)
-        for instance in instances
-        if instance.statement in annotation.statements
-    )
-    for cell in own:
+    unproved = emitter.program.unproved_accesses
+    checked = [own for own in instances if (own.statement, WRITE_ACCESS) in unproved]
+    unsafe = {_cell(emitter, instance) for instance in checked}
+    held = [own for own in instances if own.statement in annotation.statements]
+    for cell in dict.fromkeys(_cell(emitter, instance) for instance in held):
         if any(depends_on(index, counter) for index in cell[1] for counter in counters):
             continue
-        if cell in unproved:  # loaded before the loops, nothing would check it
+        if cell in unsafe:  # loaded before the loops, nothing would check it
             continue
         if _has_distinct_lanes(cell) and all(
             other == cell or other[0] != cell[0] or are_distinct(cell, other) for other in written

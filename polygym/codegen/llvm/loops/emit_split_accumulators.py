@@ -165,21 +165,21 @@ def emit_split_accumulators(
         _initial_accumulator(builder, _operator_of(emitter, part), part_first, chains.width)
         for part, part_first in zip(parts, first, strict=True)
     ]
-    step = ir.Constant(types.I64, loop.step * chains.width * chains.count)
-    last = builder.sub(upper, ir.Constant(types.I64, loop.step * (chains.width * chains.count - 1)))
+    step = types.i64(loop.step * chains.width * chains.count)
+    last = builder.sub(upper, types.i64(loop.step * (chains.width * chains.count - 1)))
 
     def whole(counter: Any, values: _Accumulators) -> _Accumulators:
         accumulators: _Accumulators = []
         for number in range(chains.count):
             own = values[number * len(parts) : (number + 1) * len(parts)]
-            shift = ir.Constant(types.I64, number * loop.step * chains.width)
+            shift = types.i64(number * loop.step * chains.width)
             there = builder.add(counter, shift, flags=["nsw"])
             inside = environment | {loop.variable: there}
             accumulators += _emit_terms(emitter, loop, parts, own, chains.width, None, inside)
         return accumulators
 
     def rest(counter: Any, values: _Accumulators) -> _Accumulators:
-        left = builder.add(builder.sub(upper, counter), ir.Constant(types.I64, 1))
+        left = builder.add(builder.sub(upper, counter), types.i64(1))
         inside = environment | {loop.variable: counter, _REMAINDER: left}
         active = IndexVariable(_REMAINDER) if chains.width > 1 else None
         return _emit_terms(emitter, loop, parts, values, chains.width, active, inside)
@@ -192,7 +192,7 @@ def emit_split_accumulators(
             _combine(emitter, part, *pair)
             for part, pair in zip(parts, zip(together, own, strict=True), strict=True)
         ]
-    single = ir.Constant(types.I64, loop.step * chains.width)
+    single = types.i64(loop.step * chains.width)
     _, together = emit_accumulating_loop(builder, counter, upper, single, together, rest)
     for part, before, result in zip(parts, first, together, strict=True):
         value = _reduce_lanes(emitter, part, result)
@@ -365,4 +365,4 @@ def _reduce_lanes(emitter: Emitter, part: tuple[Cell, Instance], vector: Any) ->
             half.type = types.LaneType(element, count)
             halves.append(half)
         vector = _combine(emitter, part, *halves)
-    return builder.extract_element(vector, ir.Constant(types.I32, 0))
+    return builder.extract_element(vector, types.i32(0))

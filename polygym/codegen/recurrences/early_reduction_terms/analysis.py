@@ -110,11 +110,8 @@ def _early_terms_candidate(
         return None
     for name in band.statements:
         below = loop_path(band.child, name)
-        if (
-            not scop.statement(name).accumulator_reads
-            or len(below) != 1
-            or not any(below[0].rows[0].iterators)
-        ):
+        is_sum = scop.statement(name).accumulator_reads and len(below) == 1
+        if not is_sum or not any(below[0].rows[0].iterators):
             continue
         sums = reorderable_reductions(scop, name, reassociate=mapping.reassociate)
         if sums and _is_product(_point_members(band, name, below[0]), name, loop_context, context):
@@ -158,11 +155,11 @@ def find_early_terms(
         group.roles.has_all_roles and group.replaced_statements for group in arrangement.groups
     ):
         return None
+    parameters = (0,) * len(loop_context.parameters)
+    depths = {statement: scop.statement(statement).depth for statement in band.statements}
     rows = [
-        row
-        if statement == name
-        else _zero_row(scop.statement(statement).depth, len(loop_context.parameters))
-        for statement in band.statements
+        row if statement == name else ScheduleRow((0,) * depth, parameters, 0)
+        for statement, depth in depths.items()
     ]
     where = TilePredicate(own, conditions, statement=name, reductions=terms.reductions)
     every = (*numbers, FlooredRow(tuple(rows), size))
@@ -175,9 +172,8 @@ def _with_narrow_vectors(size: int, name: str, context: PlannerContext) -> Plann
     if context.mapping.vector_copies is not None:
         return context
     most = max(1, size // context.lanes((name,)))
-    return replace(
-        context, mapping=replace(context.mapping, vector_copies=min(TUNING.max_early_vectors, most))
-    )
+    copies = min(TUNING.max_early_vectors, most)
+    return context.with_mapping(replace(context.mapping, vector_copies=copies))
 
 
 def _point_members(band: Band, name: str, along: BandMember) -> tuple[BandMember, ...]:
@@ -200,13 +196,9 @@ def _is_product(
 def _tile_context(band: Band, terms: EarlyTermsCandidate, loop_context: LoopContext) -> LoopContext:
     """Return what surrounds free terms: there is nothing to order but those of one element."""
     own = loop_context.for_branch((terms.name,))
-    place = band.statements.index(terms.name)
-    pairs = own.pairs
-    for member in band.members:
-        row = member.rows[place]
-        pairs = tuple(pair.unordered_by(pair.distance(row, row, own.parameters)) for pair in pairs)
-    left = tuple(dependence_pairs for dependence_pairs in pairs if not dependence_pairs.is_empty)
-    return replace(own, pairs=left, is_parallel=True)
+    members = [restrict_member(member, band.statements, (terms.name,)) for member in band.members]
+    inside = own.inside_members(members, (terms.name,))
+    return replace(own, pairs=inside.pairs, is_parallel=True)
 
 
 def _late_terms(
@@ -235,7 +227,3 @@ def _late_terms(
         together = there(source).apply_range(own.reverse())
         late = late.union(at_sizes(pairs, context.sizes).intersect(together).range())
     return late
-
-
-def _zero_row(depth: int, parameters: int) -> ScheduleRow:
-    return ScheduleRow((0,) * depth, (0,) * parameters, 0)

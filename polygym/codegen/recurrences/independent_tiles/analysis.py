@@ -73,14 +73,13 @@ def may_have_independent_tiles(
         return False
     if any(member.coincident for member in band.members) or not context.has_vectors:
         return False
+
+    def members() -> dict[str, tuple[int, bool]]:
+        return _reduction_members(band, loop_context, _read_only_context(context))
+
     return context.memo.get_or_compute(
         ("may be free", band, loop_context, context.packing),
-        lambda: any(
-            useful
-            for _, useful in _reduction_members(
-                band, loop_context, _read_only_context(context)
-            ).values()
-        ),
+        lambda: any(useful for _, useful in members().values()),
     )
 
 
@@ -96,9 +95,8 @@ def find_independent_tiles(
     """
     numbers = tuple(dict.fromkeys(part for member in level for part in member.terms))
     context = _read_only_context(context)
-    sums = {
-        name: held for name, (held, _) in _reduction_members(band, loop_context, context).items()
-    }
+    reduced = _reduction_members(band, loop_context, context)
+    sums = {name: held for name, (held, _) in reduced.items()}
     if not numbers or context.sizes is None:
         return None
     tiles = _TileSets(context.scop, band, numbers, loop_context.parameters, context.sizes)
@@ -111,25 +109,16 @@ def find_independent_tiles(
     conditions, names = told
     places = [band.statements.index(name) for name in names]
     own = tuple(
-        tree_ir.FlooredRow(tuple(floored_row.rows[k] for k in places), floored_row.size)
-        for floored_row in numbers
+        tree_ir.FlooredRow(tuple(part.rows[k] for k in places), part.size) for part in numbers
     )
-    members = tuple(
-        tree_ir.restrict_member(band_member, band.statements, names) for band_member in band.members
-    )
+    members = tuple(tree_ir.restrict_member(m, band.statements, names) for m in band.members)
     child: tree_ir.Tree = tree_ir.Leaf()
     if len(names) > 1:
-        child = tree_ir.SequenceNode(
-            tuple(tree_ir.Branch((name,), tree_ir.Leaf()) for name in names)
-        )
-    pairs = tuple(tiles.reduction_pairs(pair, sums, loop_context) for pair in loop_context.pairs)
-    below = replace(
-        loop_context,
-        pairs=tuple(
-            dependence_pairs for dependence_pairs in pairs if not dependence_pairs.is_empty
-        ),
-        is_parallel=True,
-    ).for_branch(names)
+        branches = (tree_ir.Branch((name,), tree_ir.Leaf()) for name in names)
+        child = tree_ir.SequenceNode(tuple(branches))
+    pairs = (tiles.reduction_pairs(pair, sums, loop_context) for pair in loop_context.pairs)
+    left = tuple(pair for pair in pairs if not pair.is_empty)
+    below = replace(loop_context, pairs=left, is_parallel=True).for_branch(names)
     alone = tree_ir.Band(names, below.with_coincidence(members, names), child)
     arrangement = distributed_arrangement(alone, below, context)
     if arrangement is None or not any(
@@ -137,9 +126,8 @@ def find_independent_tiles(
         for group in arrangement.groups
     ):
         return None
-    return IndependentTiles(
-        alone, numbers, tree_ir.TilePredicate(own, conditions), arrangement, context
-    )
+    where = tree_ir.TilePredicate(own, conditions)
+    return IndependentTiles(alone, numbers, where, arrangement, context)
 
 
 def _tile_conditions(

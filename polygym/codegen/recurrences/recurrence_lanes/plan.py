@@ -116,10 +116,9 @@ class TileFormat:
         span = max(row.greatest for row in rows) - min(row.least for row in rows)
         if span > self.max_column_gap and len(rows) > 1:
             return None
-        beyond = rows[-1].shift - rows[0].shift
-        return (
-            -(-(self.height + beyond) // self.block_rows) * self.block_rows * (self.columns + span)
-        )
+        height = self.height + rows[-1].shift - rows[0].shift
+        blocks = -(-height // self.block_rows)
+        return blocks * self.block_rows * (self.columns + span)
 
 
 def group_rows(rows: Sequence[NearRow], tile_format: TileFormat) -> tuple[tuple[NearRow, ...], ...]:
@@ -241,9 +240,9 @@ def plan_rows(loop: Loop, program: LoopProgram, max_bytes: int) -> RowPlan | Non
     """
     along, annotation = loop.body, loop.annotation
     assert isinstance(annotation, LaneRows)
-    if not isinstance(along, Loop) or not isinstance(
-        along.annotation, SequentialLoop | ScalarReplacement
-    ):
+    if not isinstance(along, Loop):
+        return None
+    if not isinstance(along.annotation, SequentialLoop | ScalarReplacement):
         return None
     instances = only_instances(along.body)
     if instances is None or loop.step != 1 or along.step != 1:
@@ -290,16 +289,10 @@ def _plan(
     by_instance: list[list[TileReference | None]] = [[] for _ in instances]
     for touch, where in found:
         by_instance[touch.instance_number].append(None if where is None else where_in[where])
-    return RowPlan(
-        rows,
-        along,
-        instances,
-        width,
-        _block_columns(tiles, height, max_bytes),
-        tiles,
-        tuple(tuple(accesses[1:]) for accesses in by_instance),
-        tuple(accesses[0] for accesses in by_instance),
-    )
+    reads = tuple(tuple(accesses[1:]) for accesses in by_instance)
+    writes = tuple(accesses[0] for accesses in by_instance)
+    columns = _block_columns(tiles, height, max_bytes)
+    return RowPlan(rows, along, instances, width, columns, tiles, reads, writes)
 
 
 def _row_groups(
@@ -313,9 +306,8 @@ def _row_groups(
     row_groups: dict[ShiftedRow, RowGroup] = {}
     for family, near in families.items():
         line = CACHE_LINE // scop.array(family[0]).type.size
-        for run in group_rows(
-            near, TileFormat(height, line, TUNING.max_block_columns, TUNING.min_block_columns)
-        ):
+        blocks = TUNING.max_block_columns, TUNING.min_block_columns
+        for run in group_rows(near, TileFormat(height, line, *blocks)):
             shifts = tuple(row.shift for row in run)
             row_groups |= {(family, shift): (family, shifts) for shift in shifts}
     return tuple(dict.fromkeys(row_groups[where] for where in places))
@@ -374,17 +366,11 @@ def _row_tile(
     written = {offset for offset, touch in zip(offsets, touches, strict=True) if touch.writes}
     if len(written) > 1:
         raise _UnsupportedAccessError
-    column = next(iter(written), None)
-    return RowTile(
-        array,
-        touches[0].subscripts[:-1],
-        shifts[-1] - shifts[0],
-        first.subscripts[-1],
-        direction,
-        span,
-        None if column is None else column - least,
-        _prefill(touches, offsets, column, direction),
-    )
+    column, extra = next(iter(written), None), shifts[-1] - shifts[0]
+    prefill = _prefill(touches, offsets, column, direction)
+    behind = None if column is None else column - least
+    start, rows = first.subscripts[-1], touches[0].subscripts[:-1]
+    return RowTile(array, rows, extra, start, direction, span, behind, prefill)
 
 
 def _prefill(

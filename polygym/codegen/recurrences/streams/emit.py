@@ -16,11 +16,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.types import I32, I64, POINTER, declare_function
+from polygym.codegen.llvm.core.types import I32, I64, POINTER, declare_function, i32, i64
 
 _FENCE = "llvm.x86.sse.sfence"
 _PREFETCH = "llvm.prefetch.p0"
-_READ, _NEAREST, _DATA = (ir.Constant(I32, number) for number in (0, 3, 1))
+_READ, _NEAREST, _DATA = (i32(number) for number in (0, 3, 1))
 
 
 def store_past(
@@ -33,12 +33,12 @@ def store_past(
     lanes = value.type
     whole = lanes.count * size
     number = builder.ptrtoint(address, I64)
-    below = builder.and_(number, ir.Constant(I64, whole - 1))
-    is_whole = builder.icmp_unsigned("==", below, ir.Constant(I64, 0))
+    below = builder.and_(number, i64(whole - 1))
+    is_whole = builder.icmp_unsigned("==", below, i64(0))
     with builder.if_else(is_whole, likely=True) as (past, usual):
         with past:
             stored = builder.store(value, address, align=whole)
-            stored.set_metadata("nontemporal", module.add_metadata([ir.Constant(I32, 1)]))
+            stored.set_metadata("nontemporal", module.add_metadata([i32(1)]))
         with usual:
             builder.store(value, address, align=size)
 

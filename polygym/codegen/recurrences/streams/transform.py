@@ -66,11 +66,7 @@ def apply_streams(program: ir.LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) ->
     ahead: dict[tuple[str, int], ir.Prefetch] = {}
     for nest in sequence_parts(program.body):
         visits = tuple(instances_with_paths(nest))
-        own = (
-            set(planner.nontemporal_statements(nest, visits))
-            if has_nontemporal_stores()
-            else set[str]()
-        )
+        own = set(planner.nontemporal_statements(nest, visits) if has_nontemporal_stores() else ())
         names = {instance.statement for instance, _ in visits}
         past |= own - elsewhere
         past -= names - own
@@ -101,10 +97,8 @@ class _StreamPlanner:
 
     def _large_arrays(self) -> Iterator[tuple[str, _LargeArray]]:
         for array, extents in zip(self.program.scop.arrays, self.program.extents, strict=True):
-            if (
-                array.storage_class not in (StorageClass.ARGUMENT, StorageClass.SCRATCH)
-                or not extents
-            ):
+            is_heap = array.storage_class in (StorageClass.ARGUMENT, StorageClass.SCRATCH)
+            if not (is_heap and extents):
                 continue
             sizes = [index_arithmetic.evaluate_index(extent, self.sizes) for extent in extents]
             if prod(sizes) * array.type.size >= self.least:
@@ -150,9 +144,8 @@ class _StreamPlanner:
         """Whether a statement copies elements of a tile."""
         if not isinstance(statement.body, Load):
             return False
-        return (
-            self.program.scop.array(statement.body.access.array).storage_class is StorageClass.TILE
-        )
+        array = self.program.scop.array(statement.body.access.array)
+        return array.storage_class is StorageClass.TILE
 
     def _reads_only_own_values(self, node: ir.Node, array: str) -> bool:
         """Whether every read of an array is of what stands before it in the same iteration.
@@ -162,8 +155,8 @@ class _StreamPlanner:
         written: set[StreamedAccess] = set()
         for part in sequence_parts(node):
             if not isinstance(part, ir.Instance):
-                below = (part.body,) if isinstance(part, ir.Loop) else _sequence_parts(part)
-                if not all(self._reads_only_own_values(one, array) for one in below):
+                below = ir.children_of(part)
+                if not all(self._reads_only_own_values(inner, array) for inner in below):
                     return False
                 written.clear()
                 continue
@@ -219,11 +212,9 @@ class _StreamPlanner:
                 return None
             place = _innermost_branching_loop(way)
             bytes_ = size * prod(_trip_count(loop, values) for loop in way.loops[place + 1 :])
-            if (
-                place < 0
-                or bytes_ > TUNING.small_tile_bytes
-                or not _varies_with(way.loops[place], read)
-            ):
+            if place < 0 or bytes_ > TUNING.small_tile_bytes:
+                return None
+            if not _varies_with(way.loops[place], read):
                 return None
         else:
             place = len(way.loops) - 2
@@ -252,10 +243,8 @@ class _StreamPlanner:
         """Whether instances touch more of an array than a cache has, each element about once."""
         count = sum(self._instance_elements(instance, way) for instance, way in visits)
         known = self.large[array]
-        return (
-            self.least <= count * known.array.type.size
-            and count <= TUNING.max_touches * known.elements
-        )
+        most = TUNING.max_touches * known.elements
+        return self.least <= count * known.array.type.size and count <= most
 
     def _instance_elements(self, instance: ir.Instance, way: InstancePath) -> int:
         """Return about how many elements an instance writes."""
@@ -271,9 +260,8 @@ class _StreamPlanner:
         values = dict(self.sizes)
         for loop in way.loops:
             half = _trip_count(loop, values) // 2
-            values[loop.variable] = (
-                index_arithmetic.evaluate_index(loop.lower, values) + half * loop.step
-            )
+            first = index_arithmetic.evaluate_index(loop.lower, values)
+            values[loop.variable] = first + half * loop.step
         return values
 
     def _statement(self, instance: ir.Instance) -> Statement:
@@ -281,10 +269,8 @@ class _StreamPlanner:
 
 
 def _trip_count(loop: ir.Loop, values: Mapping[str, int]) -> int:
-    span = index_arithmetic.evaluate_index(loop.upper, values) - index_arithmetic.evaluate_index(
-        loop.lower, values
-    )
-    return max(0, span // loop.step + 1)
+    low, high = (index_arithmetic.evaluate_index(b, values) for b in (loop.lower, loop.upper))
+    return max(0, (high - low) // loop.step + 1)
 
 
 def _innermost_branching_loop(way: InstancePath) -> int:
@@ -302,11 +288,6 @@ def _varies_with(loop: ir.Loop, subscripts: tuple[ir.Index, ...]) -> bool:
 def _is_stored_exactly(array: Array) -> bool:
     """Whether what is stored is the number that was computed, bit for bit."""
     return array.type.size >= _MIN_ELEMENT_BYTES
-
-
-def _sequence_parts(node: ir.Node) -> tuple[ir.Node, ...]:
-    assert isinstance(node, ir.Guard)
-    return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
 
 
 def _register_statements(nest: ir.Node) -> frozenset[str]:
