@@ -101,13 +101,8 @@ class ProgramPoint:
 
     def _context(self) -> BoundContext:
         """Return what is known here."""
-        context = BoundContext({}, {}, ProofBudget(steps_left=TUNING.disjointness_steps))
-        context.forms_by_name = {
-            name: context.new_variable(VariableBounds())
-            if self.sizes is None
-            else constant_form(self.sizes[name])
-            for name in self.parameters
-        }
+        budget = ProofBudget(steps_left=TUNING.disjointness_steps)
+        context = BoundContext.outermost(self.parameters, self.sizes, budget)
         for place in range(len(self.outer) + 1):
             for condition in self.conditions:
                 if condition.loops == place:

@@ -19,7 +19,7 @@ a loop in steps of 2, (3i + 1)/2 is 3k + 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, gcd, lcm
@@ -118,11 +118,9 @@ def constant_form(value: int) -> LinearForm:
 
 def _divides(dividend: LinearForm, divisor: LinearForm) -> bool:
     """Whether a number divides a form, whatever its variables are."""
-    if (
-        divisor.terms
-        or divisor.constant <= 0
-        or (dividend.denominator, divisor.denominator) != (1, 1)
-    ):
+    if divisor.terms or divisor.constant <= 0:
+        return False
+    if (dividend.denominator, divisor.denominator) != (1, 1):
         return False
     parts = (dividend.constant, *(factor for _, factor in dividend.terms))
     return all(part % divisor.constant == 0 for part in parts)
@@ -178,16 +176,25 @@ class BoundContext:
     )
     greatest_memo: dict[LinearTerms, Rational | None] = field(default_factory=dict)
 
+    @staticmethod
+    def outermost(
+        parameters: Iterable[str], sizes: Mapping[str, int] | None, budget: ProofBudget
+    ) -> BoundContext:
+        """Return the context outside of all loops, where parameters may have known sizes."""
+        top = BoundContext({}, {}, budget)
+        top.forms_by_name = {
+            name: top.new_variable(VariableBounds())
+            if sizes is None
+            else constant_form(sizes[name])
+            for name in parameters
+        }
+        return top
+
     def with_names(self, names: Mapping[str, LinearForm]) -> BoundContext:
         """Return the context of a place inside, in which some names mean something else."""
         names = {**self.forms_by_name, **names}
-        return BoundContext(
-            names,
-            dict(self.bounds),
-            self.budget,
-            dict(self.operation_variables),
-            self.greatest_memo,
-        )
+        made, memo = dict(self.operation_variables), self.greatest_memo
+        return BoundContext(names, dict(self.bounds), self.budget, made, memo)
 
     def new_variable(self, bounds: VariableBounds) -> LinearForm:
         """Return a new variable."""
@@ -224,11 +231,7 @@ class BoundContext:
                 return parts[1].times(parts[0].constant_term)
             case ir.IndexOperator.MULTIPLY if not parts[1].terms:
                 return parts[0].times(parts[1].constant_term)
-            case (
-                ir.IndexOperator.DIVIDE_EXACT
-                | ir.IndexOperator.DIVIDE_FLOOR
-                | ir.IndexOperator.DIVIDE_NONNEGATIVE
-            ):
+            case _ if operator in ir.QUOTIENTS:
                 return self._quotient(*parts)
             case ir.IndexOperator.REMAINDER_NONNEGATIVE | ir.IndexOperator.REMAINDER_ZERO_TEST:
                 return parts[0].plus(self._quotient(*parts).times(-parts[1].constant_term))
@@ -270,9 +273,7 @@ class BoundContext:
             case ir.IndexOperator.MAXIMUM:
                 return VariableBounds(parts, parts, is_high_alternative=True)
             case ir.IndexOperator.SELECT:
-                return VariableBounds(
-                    parts[1:], parts[1:], is_low_alternative=True, is_high_alternative=True
-                )
+                return VariableBounds(parts[1:], parts[1:], True, True)
             case ir.IndexOperator.MULTIPLY:
                 return VariableBounds()  # of two variables: nothing is known
             case _:
@@ -374,9 +375,8 @@ class BoundContext:
         self.budget.steps_left -= 1
         if self.budget.steps_left < 0:
             raise ProofBudgetError
-        variable, coefficient = next(
-            (term for term in terms if self._bounding_forms(*term)[1]), terms[0]
-        )
+        alternatives = (term for term in terms if self._bounding_forms(*term)[1])
+        variable, coefficient = next(alternatives, terms[0])
         pieces, is_any = self._bounding_forms(variable, coefficient)
         without = LinearForm(tuple(term for term in terms if term[0] != variable), 0)
         rationals = [self.greatest(without.plus(piece, coefficient)) for piece in pieces]

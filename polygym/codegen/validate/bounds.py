@@ -47,14 +47,8 @@ def unproved_accesses(
 def _collect_unproved(
     program: ir.LoopProgram, sizes: Mapping[str, int] | None, budget: value_ranges.ProofBudget
 ) -> frozenset[AccessKey]:
-    top = value_ranges.BoundContext({}, {}, budget)
     names = (parameter.name for parameter in program.scop.parameters)
-    top.forms_by_name = {
-        name: top.new_variable(value_ranges.VariableBounds())
-        if sizes is None
-        else value_ranges.constant_form(sizes[name])
-        for name in names
-    }
+    top = value_ranges.BoundContext.outermost(names, sizes, budget)
     walk = _BoundsProver(program)
     try:
         walk.visit_node(program.body, top)
@@ -86,13 +80,11 @@ class _BoundsProver:
                 inside.assume_not_empty(node.lower, node.upper)
                 self.visit_node(body, inside.with_names({variable: counter_form(inside, node)}))
             case ir.Guard(condition, then, otherwise):
-                inside = context.with_names({})
-                inside.assume(condition, holds=True)
-                self.visit_node(then, inside)
-                if otherwise is not None:
-                    inside = context.with_names({})
-                    inside.assume(condition, holds=False)
-                    self.visit_node(otherwise, inside)
+                for branch, holds in ((then, True), (otherwise, False)):
+                    if branch is not None:
+                        inside = context.with_names({})
+                        inside.assume(condition, holds=holds)
+                        self.visit_node(branch, inside)
             case ir.Instance():
                 self.visit_instance(node, context)
             case _:
@@ -104,10 +96,8 @@ class _BoundsProver:
         if instance.lanes is not None:
             some = _has_lanes(instance.lanes, context)
             context = self._lanes_context(instance.lanes, context)
-        accesses = (
-            (statement.write, instance.write),
-            *zip(statement.reads, instance.reads, strict=True),
-        )
+        reads = zip(statement.reads, instance.reads, strict=True)
+        accesses = ((statement.write, instance.write), *reads)
         for number, (access, subscripts) in enumerate(accesses, WRITE_ACCESS):
             extents = self.extents[access.array]
             for subscript, extent in zip(subscripts, extents, strict=True):

@@ -74,14 +74,10 @@ def check_coverage(
     for statement in legal.scop.statements:
         name = statement.name
         times = timestamps_along(tree, legal, name, branches=False)
+        samples = (_spread_sample(own, TUNING.max_observations) for own in ran[name].values())
         countings = {
-            _counter_mapping(
-                [
-                    (times(*point, *values), counters)
-                    for point, counters in _spread_sample(own, TUNING.max_observations)
-                ]
-            )
-            for own in ran[name].values()
+            _counter_mapping([(times(*point, *values), counters) for point, counters in own])
+            for own in samples
         }
         chosen = probe_instances(statement.domain, known)
         run = make_follower(body, tuple(sizes), name)
@@ -89,20 +85,14 @@ def check_coverage(
             raise WrongLoopsError(WRONG_INSTANCES)
         if run is None or not countings or None in countings:
             continue
-        some = _spread_sample(
-            [point for own in ran[name].values() for point, _ in own], TUNING.max_neighbor_seeds
-        )
+        points = [point for own in ran[name].values() for point, _ in own]
+        some = _spread_sample(points, TUNING.max_neighbor_seeds)
         for point in {*chosen, *filter(contains[name], _neighbors([*chosen, *some]))}:
             time = times(*point, *values)
             places = {counting.counters_at(time) for counting in countings if counting is not None}
             instance_executions = [run(*values, at) for at in places if at is not None]
-            runs = {
-                execution
-                for part in instance_executions
-                if part
-                for execution in part
-                if execution[0] == (name, point)
-            }
+            every = (execution for part in instance_executions for execution in part or ())
+            runs = {execution for execution in every if execution[0] == (name, point)}
             # Where not all that may run it was looked at, that nothing does says nothing.
             if len(runs) > 1 or (not runs and None not in instance_executions):
                 raise WrongLoopsError(WRONG_INSTANCES)

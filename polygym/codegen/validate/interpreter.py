@@ -346,9 +346,8 @@ class _SampledText(_LocatedText):
 
     def _more(self, loop: ir.Loop) -> str:
         level = min(max(self._level, 1), len(TUNING.sample_sizes)) - 1
-        return (
-            f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in turning_points_of(loop))})"
-        )
+        turns = "".join(f"{self._index(turn)}, " for turn in turning_points_of(loop))
+        return f", {level}, ({turns})"
 
 
 class _PinnedText(_LocatedText):

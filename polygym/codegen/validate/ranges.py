@@ -20,10 +20,7 @@ MAX_INDEX_VALUE = 2**62
 
 IntegerInterval: TypeAlias = tuple[int, int]
 
-_MAX_LONG_PARAMETER, _MAX_INT_PARAMETER = (
-    2**48,
-    2**31,
-)  # what parameters of 64 bits, and all others, stay below
+_MAX_LONG_PARAMETER, _MAX_INT_PARAMETER = 2**48, 2**31  # parameters of 64 bits, and all others
 _TRUTH_INTERVAL: IntegerInterval = (0, 1)
 
 
@@ -99,11 +96,7 @@ def _combined(operator: ir.IndexOperator, parts: list[IntegerInterval]) -> Integ
             return first[0] - parts[1][1], first[1] - parts[1][0]
         case ir.IndexOperator.MULTIPLY:
             return _hull(a * b for a in first for b in parts[1])
-        case (
-            ir.IndexOperator.DIVIDE_EXACT
-            | ir.IndexOperator.DIVIDE_FLOOR
-            | ir.IndexOperator.DIVIDE_NONNEGATIVE
-        ):
+        case _ if operator in ir.QUOTIENTS:
             return _hull((*first, 0))
         case ir.IndexOperator.REMAINDER_NONNEGATIVE | ir.IndexOperator.REMAINDER_ZERO_TEST:
             most = max(map(abs, parts[1]))
@@ -114,18 +107,8 @@ def _combined(operator: ir.IndexOperator, parts: list[IntegerInterval]) -> Integ
             return max(low for low, _ in parts), max(high for _, high in parts)
         case ir.IndexOperator.SELECT:
             return _hull((*parts[1], *parts[2]))
-        case (
-            ir.IndexOperator.EQUAL
-            | ir.IndexOperator.LESS
-            | ir.IndexOperator.LESS_EQUAL
-            | ir.IndexOperator.GREATER
-            | ir.IndexOperator.GREATER_EQUAL
-            | ir.IndexOperator.AND
-            | ir.IndexOperator.OR
-        ):
+        case _:  # a comparison or a connective
             return _TRUTH_INTERVAL
-        case _:
-            assert_never(operator)
 
 
 def _hull(values: Iterable[int]) -> IntegerInterval:

@@ -116,9 +116,7 @@ def test_diamonds_where_the_other_diagonal_is_legal_as_well() -> None:
     names = ", ".join(parameter.name for parameter in scop.parameters)
     schedule = parse_schedule(f"[{names}] -> {{ {name}[t, x] -> [t, t + x] }}", scop)
     band = band_of(scop, schedule)
-    found = diamond_member(
-        *band.members, band.statements, around(scop, schedule).pairs, schedule.parameters
-    )
+    found = diamond_member(*band.members, band.statements, around(scop, schedule))
     assert found is not None
     # t and t + x: 2t - (t + x) = t - x goes forward too, and t - (t + x) = -x does not.
     assert found.rows[0].iterators == (1, -1)
@@ -128,9 +126,8 @@ def test_no_diamond_where_one_neighbour_waits_in_the_same_step() -> None:
     scop = parse_text(SWEEP)
     schedule = original_schedule(scop)
     band = band_of(scop, schedule)
-    pairs = around(scop, schedule).pairs
     # c·i - j goes back by 1 from A[i][j - 1], whatever c is.
-    assert diamond_member(*band.members, band.statements, pairs, schedule.parameters) is None
+    assert diamond_member(*band.members, band.statements, around(scop, schedule)) is None
 
 
 def test_what_registers_may_hold_is_decided_exactly() -> None:

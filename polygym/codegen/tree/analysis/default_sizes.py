@@ -80,18 +80,14 @@ def default_block(
         rows = 8 if rows_share and machine.registers >= 32 else 4
         return RegisterBlock(rows if statements == 1 else 2, 1)
     if roles.vector is None:
-        return RegisterBlock(
-            8 if statements == 1 or (only_sums and machine.registers >= 32) else 4, 1
-        )
+        is_large = statements == 1 or (only_sums and machine.registers >= 32)
+        return RegisterBlock(8 if is_large else 4, 1)
     rows = 8 if machine.registers >= 32 else 4
     if statements > 1:
         return RegisterBlock(max(2, rows // 2), 1)
-    return RegisterBlock(
-        rows,
-        next(
-            (v for v in (3, 2) if rows * v + operand_registers(streams, v) <= machine.registers), 1
-        ),
-    )
+    free = machine.registers
+    fits = (v for v in (3, 2) if rows * v + operand_registers(streams, v) <= free)
+    return RegisterBlock(rows, next(fits, 1))
 
 
 @lru_cache(maxsize=4096)
@@ -138,13 +134,12 @@ def reduction_block(
         for r in range(1, TUNING.max_rows + 1)
         if r <= max(rows, 1) and r * v + operand_registers(streams, v) + spare <= machine.registers
     ]
-    return min(
-        choices,
-        key=lambda block: (
-            block_cycles(block, rows, columns, width, shared=shared, load=load),
-            -block.unroll_jam * block.vector_copies,
-        ),
-    )
+
+    def cost(block: RegisterBlock) -> tuple[float, int]:
+        cycles = block_cycles(block, rows, columns, width, shared=shared, load=load)
+        return cycles, -block.unroll_jam * block.vector_copies
+
+    return min(choices, key=cost)
 
 
 def block_cycles(
@@ -169,10 +164,8 @@ def block_cycles(
     whole, rest = divmod(columns, width * copies.vector_copies)
     left = -(-rest // width)
     total = 0.0
-    for height, times in (
-        (copies.unroll_jam, rows // copies.unroll_jam),
-        (1, rows % copies.unroll_jam),
-    ):
+    jammed = copies.unroll_jam
+    for height, times in ((jammed, rows // jammed), (1, rows % jammed)):
         blocks = whole * step(height, copies.vector_copies) + (step(height, left) if left else 0)
         total += times * blocks
     return total
@@ -217,18 +210,14 @@ def default_tile_sizes(
         if not rewarding:
             return (1,) * count
         return TUNING.stencil_tiles.get(count, (*(8,) * (count - 2), 16, 256))
-    reusing = sum(
-        any(move is StrideKind.ZERO for moves in row.values() for move in moves.reads)
-        for row in table
-    )
+    reusing = sum(any(StrideKind.ZERO in moves.reads for moves in row.values()) for row in table)
     if count < 2 or reusing < 2:
         return (1,) * count
     if roles.reduction is None or roles.vector is None:
         return (1,) * count if count < 3 else (TUNING.default_tile,) * count
     wide = max(64, machine.level_2 // 2 // (TUNING.reduction_tile * element) // 64 * 64)
     sizes = [TUNING.default_tile] * count
-    sizes[roles.vector] = wide
-    sizes[roles.reduction] = TUNING.reduction_tile
+    sizes[roles.vector], sizes[roles.reduction] = wide, TUNING.reduction_tile
     if roles.jammed is not None:
         sizes[roles.jammed] = TUNING.parallel_tile
     return tuple(sizes)
@@ -318,17 +307,11 @@ def whole_row_tiles(
     rows, columns = roles.jammed, roles.vector
     if rows is None or columns is None or roles.reduction is None:
         return sizes
-    wide = sizes[columns]
-    fits = lengths[rows] * TUNING.reduction_tile * element <= machine.level_2 // 2
-    if (
-        min(sizes) == 1
-        or not fits
-        or lengths[columns] < TUNING.min_tiles_per_thread * threads * wide
-    ):
+    length, many = lengths[rows], TUNING.min_tiles_per_thread * threads * sizes[columns]
+    fits = length * TUNING.reduction_tile * element <= machine.level_2 // 2
+    if min(sizes) == 1 or not fits or lengths[columns] < many:
         return sizes
-    return tuple(
-        max(size, lengths[rows]) if place == rows else size for place, size in enumerate(sizes)
-    )
+    return tuple(max(size, length) if k == rows else size for k, size in enumerate(sizes))
 
 
 def outer_tile_sizes(members: Sequence[BandMember]) -> tuple[int, ...]:

@@ -62,15 +62,7 @@ class PlannerContext:
 
     def with_mapping(self, mapping: Mapping) -> PlannerContext:
         """Return the same with another mapping."""
-        return PlannerContext(
-            self.scop,
-            mapping,
-            self.machine,
-            self.packing,
-            self.sizes,
-            self.memo,
-            self.original_loops,
-        )
+        return replace(self, mapping=mapping)
 
     @property
     def has_vectors(self) -> bool:

@@ -177,11 +177,9 @@ def distributed_arrangement(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> Arrangement | None:
     """Return the arrangement in which every statement has all members for itself, if it may."""
-    if len(band.statements) == 1:
-        return _with_scalar_replacement(
-            _fused_arrangement(band, loop_context, (), context), context
-        )
-    arrangement = _distributed_arrangement(band, loop_context, (), context)
+    is_alone = len(band.statements) == 1
+    arrange = _fused_arrangement if is_alone else _distributed_arrangement
+    arrangement = arrange(band, loop_context, (), context)
     return None if arrangement is None else _with_scalar_replacement(arrangement, context)
 
 
@@ -196,12 +194,8 @@ def apply_arrangement(band: Band, arrangement: Arrangement, context: PlannerCont
                 return inner
             below = inner
         case groups:
-            below = SequenceNode(
-                tuple(
-                    Branch(group.statements, _group_band(group, Leaf(), context))
-                    for group in groups
-                )
-            )
+            bands = ((own.statements, _group_band(own, Leaf(), context)) for own in groups)
+            below = SequenceNode(tuple(Branch(names, inner) for names, inner in bands))
             if not outer:
                 # A band without members: nothing is around the sequence.
                 return Band(band.statements, (), below)
@@ -262,9 +256,7 @@ def _diagonal_arrangement(band: Band, loop_context: LoopContext) -> Arrangement:
     """Return the arrangement in which the last two members run along diagonals."""
     count = len(band.members)
     *others, first, second = band.members
-    rows = tuple(
-        combine_rows(row, other) for row, other in zip(first.rows, second.rows, strict=True)
-    )
+    rows = tuple(map(combine_rows, first.rows, second.rows))
     inner = loop_context.inside_members(others, band.statements)
     members = (point_member(rows, coincident=False), point_member(first.rows, coincident=True))
     chosen = LoopRoles(vector=None, reduction=None, jammed=1)
@@ -275,22 +267,15 @@ def _diagonal_arrangement(band: Band, loop_context: LoopContext) -> Arrangement:
 
 def _with_scalar_replacement(found: Arrangement, context: PlannerContext) -> Arrangement:
     """Find out what the groups hold in registers: not before an arrangement is of interest."""
-    return replace(
-        found, groups=tuple(with_scalar_replacement(group, context) for group in found.groups)
-    )
+    groups = tuple(with_scalar_replacement(group, context) for group in found.groups)
+    return replace(found, groups=groups)
 
 
 def _group_band(group: StatementGroup, child: Tree, context: PlannerContext) -> Band:
     """Return the innermost loops of a group, in their order, with their annotations."""
     annotations = annotations_of(group, context)
-    return Band(
-        group.statements,
-        tuple(
-            with_annotation(group.members[place], annotations.get(place, ALONE))
-            for place in group.order
-        ),
-        child,
-    )
+    members = ((group.members[k], annotations.get(k, ALONE)) for k in group.order)
+    return Band(group.statements, tuple(with_annotation(*pair) for pair in members), child)
 
 
 def _outer_members(count: int, last: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
@@ -333,10 +318,8 @@ def is_recurrence(band: Band, loop_context: LoopContext) -> bool:
     for pair in inside.pairs:
         source = rows[band.statements.index(pair.dependence.source)]
         sink = rows[band.statements.index(pair.dependence.sink)]
-        if any(
-            _has_full_dimension(pair, source, sink, loop_context.parameters, near)
-            for near in TUNING.recurrence_distances
-        ):
+        names, distances = loop_context.parameters, TUNING.recurrence_distances
+        if any(_has_full_dimension(pair, source, sink, names, near) for near in distances):
             return True
     return False
 

@@ -65,23 +65,16 @@ class StatementGroup:
     def runs_by_rows(self) -> bool:
         """Whether rows run through memory together that wait for each other, nothing held."""
         jammed, chosen = self.roles.jammed, self.roles
-        if (
-            jammed is None
-            or chosen.vector is None
-            or chosen.reduction is not None
-            or self.innermost_members
-        ):
+        if jammed is None or chosen.vector is None or self.innermost_members:
             return False
-        return not self.members[jammed].coincident
+        return chosen.reduction is None and not self.members[jammed].coincident
 
     @property
     def has_scalar_replacement(self) -> bool:
         """Whether what could be held in registers is."""
-        return (
-            bool(self.replaced_statements)
-            if self.roles.reduction is not None
-            else not self.has_cache_conflicts
-        )
+        if self.roles.reduction is None:
+            return not self.has_cache_conflicts
+        return bool(self.replaced_statements)
 
 
 def make_group(
@@ -98,10 +91,9 @@ def make_group(
     usual = assign_roles(members, moves, has_vectors=has_vectors, registers=registers)
     if not last:
         chosen = row_streaming_roles(usual, statements, members, moves, loop_context, context)
+        group = StatementGroup(statements, members, loop_context, moves, chosen)
         if context.mapping.reassociate and _is_row_reduction(chosen, moves, context):
-            return StatementGroup(
-                statements, members, loop_context, moves, chosen, is_reduction=True
-            )
+            return replace(group, is_reduction=True)
         across = context.memo.get_or_compute(
             (
                 "across",
@@ -114,26 +106,17 @@ def make_group(
             lambda: find_lane_recurrence(chosen, statements, members, loop_context, context),
         )
         if across is None:
-            return StatementGroup(statements, members, loop_context, moves, chosen)
-        group = StatementGroup(
-            statements, members, loop_context, moves, across.roles, is_along_rows=True
-        )
-        return replace(group, has_recurrence_lanes=across.is_profitable)
+            return group
+        gains = across.is_profitable
+        return replace(group, roles=across.roles, is_along_rows=True, has_recurrence_lanes=gains)
     innermost = last[-1]
     chosen = assign_roles(
         members, moves, has_vectors=has_vectors, registers=registers, innermost=innermost
     )
     chosen = requested_roles(chosen, usual, innermost, statements)
     crowded = len(statements) > 1 and usual.reduction is not None and chosen.reduction is None
-    return StatementGroup(
-        statements,
-        members,
-        loop_context,
-        moves,
-        chosen,
-        innermost_members=last,
-        has_cache_conflicts=crowded,
-    )
+    group = StatementGroup(statements, members, loop_context, moves, chosen)
+    return replace(group, innermost_members=last, has_cache_conflicts=crowded)
 
 
 def _is_row_reduction(chosen: LoopRoles, moves: StrideTable, context: PlannerContext) -> bool:

@@ -126,10 +126,8 @@ def _plan_nested_reduction(
     if order is None or not split.free:
         return None
     chosen = _statement_choices(split, [name for (name,) in order], loop_context, context)
-    if not any(
-        reduction_choice.is_replaced and len(reduction_choice.loops.reduction_members) > 1
-        for reduction_choice in chosen
-    ):
+    held = (choice.loops for choice in chosen if choice.is_replaced)
+    if not any(len(loops.reduction_members) > 1 for loops in held):
         return None
     busy = frozenset(place for choice in chosen for place in choice.annotations)
     reach = context.trip_counts(band.statements, split.free, loop_context)
@@ -138,10 +136,8 @@ def _plan_nested_reduction(
         for place in range(len(split.free))
     )
     tree = _shared_tree(split, chosen, sorted(busy), _inner_ranks(split, context))
-    if not all(
-        context.has_requested_order(tree_ir.loop_path(tree, name), band, name)
-        for name in band.statements
-    ):
+    paths = ((name, tree_ir.loop_path(tree, name)) for name in band.statements)
+    if not all(context.has_requested_order(path, band, name) for name, path in paths):
         return None
     return NestedReduction(split.places, reach, near, busy, tree)
 
@@ -158,11 +154,8 @@ def _split_band(
     """Tell the members of a band apart, and find an order for its statements inside of them."""
     places = tuple(place for place, member in enumerate(band.members) if member.coincident)
     staying = tuple(member for member in band.members if not member.coincident)
-    outer = tuple(
-        member
-        for member in staying
-        if _changes_written_element(member, band, loop_context, context)
-    )
+    changes = _changes_written_element
+    outer = tuple(own for own in staying if changes(own, band, loop_context, context))
     summed = tuple(member for member in staying if member not in outer)
     split = _BandSplit(band, places, outer, summed)
     inside = loop_context.inside_members((*split.outer, *split.free), band.statements)
@@ -177,13 +170,9 @@ def _changes_written_element(
 ) -> bool:
     """Whether some statement writes another element when the member of its band advances."""
     for name in band.statements:
-        own = [
-            tree_ir.restrict_member(band_member, band.statements, (name,))
-            for band_member in band.members
-        ]
-        moves = context.access_strides(
-            (name,), loop_context.rows, [*own, *tree_ir.loop_path(band.child, name)]
-        )
+        own = [tree_ir.restrict_member(m, band.statements, (name,)) for m in band.members]
+        loops = [*own, *tree_ir.loop_path(band.child, name)]
+        moves = context.access_strides((name,), loop_context.rows, loops)
         if moves[band.members.index(member)][name].write is not StrideKind.ZERO:
             return True
     return False
@@ -211,9 +200,7 @@ def _shared_tree(
     every iteration, and behind them those that are asked for, by their ``ranks``.
     """
     free, statements = split.free, split.band.statements
-    order = sorted(
-        range(len(free)), key=lambda place: (ranks[place], _reloads_vectors(place, choices))
-    )
+    order = sorted(range(len(free)), key=lambda k: (ranks[k], _reloads_vectors(k, choices)))
     common = tuple(free[place] for place in order if place not in busy)
     branches = tuple(
         tree_ir.Branch((choice.loops.statement,), _statement_band(choice, busy, ranks))
@@ -239,12 +226,9 @@ def _statement_band(
     name = (choice.loops.statement,)
     ranks: dict[type[LoopAnnotation], int] = {UnrollAndJam: 1, VectorLoop: 2}
     annotations = {place: choice.annotations.get(place, ALONE) for place in busy}
-    order = sorted(
-        busy, key=lambda place: (member_ranks[place], ranks.get(type(annotations[place]), 0), place)
-    )
-    members = tuple(
-        replace(choice.loops.free_members[place], annotation=annotations[place]) for place in order
-    )
+    order = sorted(busy, key=lambda k: (member_ranks[k], ranks.get(type(annotations[k]), 0), k))
+    free = choice.loops.free_members
+    members = tuple(replace(free[place], annotation=annotations[place]) for place in order)
     below: tree_ir.Tree = tree_ir.Leaf()
     for member in reversed(choice.loops.reduction_members):
         held = replace(member, coincident=False, annotation=ScalarReplacement(frozenset(name)))

@@ -77,10 +77,8 @@ def choose_reduction(
     assert context.sizes is not None
     name = (loops.statement,)
     members = (*loops.free_members, *loops.reduction_members)
-    outer = (
-        *loop_context.rows[loops.statement],
-        *(member.rows[0] for member in loops.outer_members),
-    )
+    around = (member.rows[0] for member in loops.outer_members)
+    outer = (*loop_context.rows[loops.statement], *around)
     moves = context.access_strides(name, {loops.statement: outer}, members)
     is_held = _is_replaceable(loops, outer, moves, context)
     if loops.reduction_members and not is_held:
@@ -101,9 +99,8 @@ def choose_reduction(
         return None
     given = make_annotations(choice.vector, choice.jammed, number, context.vector_bits)
     again = shape.reloading_loops(choice.vector)
-    return ReductionChoice(
-        loops, is_held, given, again, _vector_tiles(shape, choice, number, again, context)
-    )
+    tiles = _vector_tiles(shape, choice, number, again, context)
+    return ReductionChoice(loops, is_held, given, again, tiles)
 
 
 def _footprints(
@@ -169,11 +166,8 @@ def _vector_tiles(
     read = shape.column * copies.vector_copies  # for a block
     along, cache = shape.lengths[choice.vector], context.machine.level_2
     is_again = any(shape.lengths[place] > 1 for place in again)
-    if (
-        not shape.access_strides[choice.vector].transposed_reads
-        or not is_again
-        or read * along // block <= cache // 2
-    ):
+    is_turned = bool(shape.access_strides[choice.vector].transposed_reads)
+    if not (is_turned and is_again) or read * along // block <= cache // 2:
         return {}
     most = along // context.mapping.threads
     if context.mapping.is_parallel and block > most:

@@ -58,9 +58,8 @@ def _has_row_reuse(group: StatementGroup) -> bool:
     if jammed is None or not group.access_strides:
         return False
     rows = group.access_strides[jammed].values()
-    return 3 * sum(row.overlapping_reads for row in rows) >= max(
-        1, sum(len(row.reads) for row in rows)
-    )
+    reads = sum(len(row.reads) for row in rows)
+    return 3 * sum(row.overlapping_reads for row in rows) >= max(1, reads)
 
 
 def _rows_share_accumulators(group: StatementGroup) -> bool:
@@ -80,20 +79,16 @@ def _has_reductions_only(group: StatementGroup) -> bool:
     held = group.roles.reduction
     if held is None or not group.access_strides:
         return False
-    return all(
-        group.access_strides[held][name].write is StrideKind.ZERO for name in group.statements
-    )
+    strides = group.access_strides[held]
+    return all(strides[name].write is StrideKind.ZERO for name in group.statements)
 
 
 def _shared_streams(group: StatementGroup, context: PlannerContext) -> int:
     """Return how many different reads of a sum need the same vectors for all jammed rows."""
     jammed, vector = group.roles.jammed, group.roles.vector
-    if (
-        not group.replaced_statements
-        or jammed is None
-        or vector is None
-        or len(group.statements) > 1
-    ):
+    if jammed is None or vector is None:
+        return 1
+    if not group.replaced_statements or len(group.statements) > 1:
         return 1
     (name,) = group.statements
     reads = context.scop.statement(name).reads
@@ -119,22 +114,18 @@ def annotations_of(
         number = choose_block(group, context)
         usual = 1 if _exceeds_cache(group, context) else TUNING.lane_vectors
         vectors = context.mapping.vector_copies or usual
-        loop_annotations = {
-            chosen.jammed: loop_annotation.LaneRows(context.vector_bits, vectors, number.unroll_jam)
-        }
+        rows = loop_annotation.LaneRows(context.vector_bits, vectors, number.unroll_jam)
+        loop_annotations = {chosen.jammed: rows}
     elif chosen.vector is not None or chosen.jammed is not None:
         number = choose_block(group, context)
-        loop_annotations = make_annotations(
-            chosen.vector, chosen.jammed, number, context.vector_bits
-        )
+        bits = context.vector_bits
+        loop_annotations = make_annotations(chosen.vector, chosen.jammed, number, bits)
         if chosen.jammed in loop_annotations and skewed_arrays(group, context):
-            loop_annotations[chosen.jammed] = loop_annotation.DiagonalLoop(
-                skewed_vector_bits(context), number.unroll_jam
-            )
+            diagonal = loop_annotation.DiagonalLoop(skewed_vector_bits(context), number.unroll_jam)
+            loop_annotations[chosen.jammed] = diagonal
     if chosen.reduction is not None and group.replaced_statements:
-        loop_annotations[chosen.reduction] = loop_annotation.ScalarReplacement(
-            group.replaced_statements
-        )
+        held = loop_annotation.ScalarReplacement(group.replaced_statements)
+        loop_annotations[chosen.reduction] = held
     return loop_annotations
 
 

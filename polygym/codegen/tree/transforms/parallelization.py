@@ -59,10 +59,8 @@ class Parallelizer:
         place = self._choose_member(statements, members)
         if place is None:
             return members, False
-        annotation = ParallelLoop(
-            self.mapping.parallel is WorkSharing.DYNAMIC and not self.contiguous_chunks
-        )
-        own = with_annotation(members[place], annotation)
+        is_dynamic = self.mapping.parallel is WorkSharing.DYNAMIC and not self.contiguous_chunks
+        own = with_annotation(members[place], ParallelLoop(is_dynamic))
         return (*members[:place], own, *members[place + 1 :]), True
 
     def parallelize_tree(self, tree: Tree, *, parallel: bool) -> Tree:

@@ -52,20 +52,14 @@ from polygym.codegen.tree.ir import BandMember, FlooredRow
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.mapping.mapping import Mapping
 from polygym.mapping.tuning_parameters import TUNING
-from polygym.poly.distance import DependencePairs
 from polygym.poly.isl_values import to_int
 from polygym.poly.schedule import ScheduleRow, combine_rows
 
 
 def tile_members(members: Sequence[BandMember], sizes: Sequence[int]) -> tuple[BandMember, ...]:
     """Return the members that count tiles; a size of 1 leaves its member out."""
-    return tuple(
-        [
-            _tile_member(member, size)
-            for member, size in zip(members, sizes, strict=True)
-            if size > 1
-        ]
-    )
+    pairs = zip(members, sizes, strict=True)
+    return tuple([_tile_member(member, size) for member, size in pairs if size > 1])
 
 
 @lru_cache(maxsize=4096)
@@ -90,35 +84,24 @@ def wavefront_members(members: Sequence[BandMember]) -> tuple[BandMember, ...]:
 
 
 def diamond_member(
-    first: BandMember,
-    second: BandMember,
-    statements: tuple[str, ...],
-    pairs: Sequence[DependencePairs],
-    parameters: tuple[str, ...],
+    first: BandMember, second: BandMember, statements: tuple[str, ...], loop_context: LoopContext
 ) -> BandMember | None:
     """Return c·first - second for the smallest c that keeps the band permutable, if one does."""
     for factor in range(1, TUNING.max_diamond_slope + 1):
-        rows = tuple(
-            combine_rows(row, other, factor, -1)
-            for row, other in zip(first.rows, second.rows, strict=True)
-        )
+        pairs = zip(first.rows, second.rows, strict=True)
+        rows = tuple(combine_rows(row, other, factor, -1) for row, other in pairs)
         if all(row.is_constant for row in rows):
             continue
-        shifts = _shifts(rows, statements, pairs, parameters)
+        shifts = _shifts(rows, statements, loop_context)
         if shifts is not None:
-            shifted = tuple(
-                replace(row, constant=row.constant + shift)
-                for row, shift in zip(rows, shifts, strict=True)
-            )
-            return BandMember((FlooredRow(shifted),), coincident=False)
+            moved = zip(rows, shifts, strict=True)
+            shifted = (replace(row, constant=row.constant + shift) for row, shift in moved)
+            return BandMember((FlooredRow(tuple(shifted)),), coincident=False)
     return None
 
 
 def _shifts(
-    rows: tuple[ScheduleRow, ...],
-    statements: tuple[str, ...],
-    pairs: Sequence[DependencePairs],
-    parameters: tuple[str, ...],
+    rows: tuple[ScheduleRow, ...], statements: tuple[str, ...], loop_context: LoopContext
 ) -> tuple[int, ...] | None:
     """Return constants to add to the rows, one a statement, so that no pair goes backwards.
 
@@ -127,10 +110,11 @@ def _shifts(
     are statements; if something still grows then, there are none.
     """
     bounds = []
-    for pair in pairs:
+    for pair in loop_context.pairs:
         source = statements.index(pair.dependence.source)
         sink = statements.index(pair.dependence.sink)
-        least = pair.points.min_val(pair.distance(rows[source], rows[sink], parameters).form)
+        distance = pair.distance(rows[source], rows[sink], loop_context.parameters)
+        least = pair.points.min_val(distance.form)
         if not least.is_int():
             return None  # it has no lower bound
         bounds.append((source, sink, to_int(least)))
@@ -161,28 +145,19 @@ def tile_bands(
         first, second, *_ = (place for place, size in enumerate(sizes) if size > 1)
         steep = loop_context.memo.get_or_compute(
             ("diamond", members[first], members[second], statements, loop_context),
-            lambda: diamond_member(
-                members[first],
-                members[second],
-                statements,
-                loop_context.pairs,
-                loop_context.parameters,
-            ),
+            lambda: diamond_member(members[first], members[second], statements, loop_context),
         )
         if steep is not None:
             shapes[first], shapes[second] = members[second], steep
             # Only tiles as wide one way as the other have corners that meet.
-            sizes = tuple(
-                sizes[second] if place == first else size for place, size in enumerate(sizes)
-            )
+            sizes = (*sizes[:first], sizes[second], *sizes[first + 1 :])
     band_members = [tile_members(shapes, sizes)]
     larger = _outer_level_sizes(sizes, mapping.outer_tile_for(len(sizes)))
     if any(size > 1 for size in larger):
         band_members.insert(0, tile_members(shapes, larger))
     outermost = band_members[0]
-    band_members[0] = (
-        wavefront_members(outermost) if wave and len(outermost) > 1 else coincident_first(outermost)
-    )
+    ordered = wavefront_members if wave and len(outermost) > 1 else coincident_first
+    band_members[0] = ordered(outermost)
     return tuple(band_members)
 
 
@@ -205,7 +180,5 @@ def _outer_level_sizes(sizes: tuple[int, ...], outer: tuple[int, ...]) -> tuple[
     >>> _outer_level_sizes((32, 1, 64), (4, 4, 1))
     (128, 1, 1)
     """
-    return tuple(
-        size * factor if size > 1 and factor > 1 else 1
-        for size, factor in zip(sizes, outer, strict=True)
-    )
+    pairs = zip(sizes, outer, strict=True)
+    return tuple(size * factor if size > 1 and factor > 1 else 1 for size, factor in pairs)
