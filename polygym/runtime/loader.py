@@ -6,7 +6,7 @@ the parent. LLVM's ORC linker resolves what the object needs (``malloc``, ``exp`
 ``clock_gettime``, ...) among the symbols of the process itself.
 
 What an object exports, and what its function returns, says
-:mod:`polygym.codegen.llvm.core.types`. The function by which parallel code asks for its
+:mod:`polygym.codegen.llvm.core.binary_interface`. The function by which parallel code asks for its
 threads is provided here: it is OpenMP's ``GOMP_parallel``, of libgomp or libomp, whichever is found
 first; where there is neither, it calls the task once, and the code runs in one thread.
 """
@@ -17,7 +17,7 @@ from itertools import count
 
 import llvmlite.binding as llvm
 
-from polygym.codegen.llvm.core import types as binary_interface
+from polygym.codegen.llvm.core import binary_interface
 from polygym.errors import ForeignCallError, PolygymError
 from polygym.foreign import calls, openmp
 

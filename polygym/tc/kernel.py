@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polygym.autoschedule.schedule_choice import resolved_schedule_within
-from polygym.codegen.llvm.core import types as binary_interface
+from polygym.codegen.llvm.core import binary_interface
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.foreign import calls

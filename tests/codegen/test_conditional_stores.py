@@ -3,7 +3,7 @@
 import numpy as np
 
 from polygym.codegen.c import print_c
-from polygym.codegen.llvm.core.types import FIRST_OUT_OF_RANGE
+from polygym.codegen.llvm.core.binary_interface import FIRST_OUT_OF_RANGE
 from polygym.codegen.pipeline import lower
 from polygym.frontend.c import parse_text
 from polygym.ir.expressions import Update

@@ -27,6 +27,7 @@ from polygym.codegen.llvm.access.emit_gather import CheckedAccess, emit_gather, 
 from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.access.emit_transpose import emit_transpose
 from polygym.codegen.llvm.access.protocols import Cell, CellGroup, are_distinct, cell_of
+from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
 from polygym.codegen.llvm.core.emit_index import (
     Environment,
     LaneSet,
@@ -35,7 +36,7 @@ from polygym.codegen.llvm.core.emit_index import (
     lane_values,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, SubscriptChecks
-from polygym.codegen.llvm.core.types import I1, I64, BrokenAssumption, LaneType, i64, splat
+from polygym.codegen.llvm.core.types import I1, I64, LaneType, i64, splat
 from polygym.codegen.llvm.expressions.emit_expression import ExpressionEmitter
 from polygym.codegen.llvm.loops.emit_loop_carried import emit_loop_carried
 from polygym.codegen.llvm.loops.emit_parallel import emit_parallel

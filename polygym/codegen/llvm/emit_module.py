@@ -23,19 +23,10 @@ from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.core import memory_allocation
+from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, begin_subscript_checks
-from polygym.codegen.llvm.core.types import (
-    ENTRY_POINT,
-    FORK_FUNCTION,
-    I32,
-    I64,
-    LLVM_TYPE,
-    OUT_OF_MEMORY,
-    POINTER,
-    i32,
-    i64,
-)
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, i32, i64
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.loopir.ir import LoopProgram, instances_in
 from polygym.codegen.loopir.pass_types import Pass, Representation

@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from polygym.codegen.c import print_c
-from polygym.codegen.llvm.core.types import foreign_symbol, library_text
+from polygym.codegen.llvm.core.binary_interface import foreign_symbol, library_text
 from polygym.codegen.pipeline import lower
 from polygym.errors import InputError
 from polygym.frontend.c import (

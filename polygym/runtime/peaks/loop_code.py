@@ -3,14 +3,14 @@
 A loop is the text of a function ``work(number, ones)``: ``number`` says which thread it is for,
 ``ones`` is memory of that thread's own that holds ones of all types, 4 KB, the beginning of which
 may be written. Around it stands what every program has
-(:mod:`polygym.codegen.llvm.core.types`): threads are started before the clock is read,
+(:mod:`polygym.codegen.llvm.core.binary_interface`): threads are started before the clock is read,
 and take the numbers one after the other, so that all of the work is done however many threads there
 are.
 """
 
 from collections.abc import Sequence
 
-from polygym.codegen.llvm.core.types import ENTRY_POINT, FORK_FUNCTION
+from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION
 from polygym.codegen.llvm.jit import compile_object
 from polygym.mapping.machine import this_machine
 

@@ -47,7 +47,7 @@ class CompiledProgram:
     """A compiled program and its arguments.
 
     ``object_code`` is a relocatable object that exports ``polygym_run`` (the contract stands in
-    :mod:`polygym.codegen.llvm.core.types`). Its argument block holds the address of each
+    :mod:`polygym.codegen.llvm.core.binary_interface`). Its argument block holds the address of each
     buffer in ``buffers`` (indices into the problem's), then the address of a 64-bit integer for
     each of ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
     ``tolerance``, to a relative one (:mod:`polygym.runtime.worker.output_comparison` says relative

@@ -37,7 +37,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import assert_never
 
-from polygym.codegen.llvm.core import types as binary_interface
+from polygym.codegen.llvm.core import binary_interface
 from polygym.foreign.calls import address_of, argument_block, int64_array, time_cell
 from polygym.runtime import loader
 from polygym.runtime.worker import job_messages

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polybench import Dataset
 from polygym.codegen.analysis.value_ranges import BoundContext, ProofBudget
-from polygym.codegen.llvm.core.types import BrokenAssumption
+from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
 from polygym.codegen.loopir.ir import (
     Block,
     Guard,

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from polygym.codegen.llvm.core import types
+from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
 from polygym.codegen.llvm.core.emit_index import (
     Environment,
     LaneSet,
@@ -28,7 +29,6 @@ from polygym.codegen.llvm.core.emit_index import (
     lane_values,
 )
 from polygym.codegen.llvm.core.runtime_checks import RuntimeChecks
-from polygym.codegen.llvm.core.types import BrokenAssumption
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.loopir.index_arithmetic import strides_along
 from polygym.codegen.loopir.linear_sums import linearized_offset

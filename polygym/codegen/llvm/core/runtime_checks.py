@@ -19,14 +19,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.types import (
-    FIRST_OUT_OF_RANGE,
-    I1,
-    I32,
-    BrokenAssumption,
-    LaneType,
-    i32,
-)
+from polygym.codegen.llvm.core.binary_interface import FIRST_OUT_OF_RANGE, BrokenAssumption
+from polygym.codegen.llvm.core.types import I1, I32, LaneType, i32
 from polygym.codegen.loopir.ir import Index, LoopProgram
 from polygym.ir.gathers import computed_subscripts
 

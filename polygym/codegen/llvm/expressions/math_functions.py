@@ -27,16 +27,8 @@ from polygym.codegen.common.exponential import EXPONENTIALS
 from polygym.codegen.common.math_support import INTRINSICS, MIN_MAX_OPERATORS
 from polygym.codegen.common.special_functions import operations
 from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS, operations_of
-from polygym.codegen.llvm.core.types import (
-    I8,
-    I32,
-    I64,
-    LLVM_TYPE,
-    declare_function,
-    foreign_symbol,
-    library_text,
-    value_type,
-)
+from polygym.codegen.llvm.core.binary_interface import foreign_symbol, library_text
+from polygym.codegen.llvm.core.types import I8, I32, I64, LLVM_TYPE, declare_function, value_type
 from polygym.ir.expressions import MathFunction
 from polygym.ir.foreign_functions import ForeignFunction
 from polygym.ir.types import ScalarType

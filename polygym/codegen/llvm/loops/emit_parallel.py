@@ -44,6 +44,7 @@ from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.common.reductions import ReductionOperator
 from polygym.codegen.llvm.access.protocols import Emitter
+from polygym.codegen.llvm.core.binary_interface import FORK_FUNCTION
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.memory_allocation import (
     STACK_STORAGE,
@@ -52,16 +53,7 @@ from polygym.codegen.llvm.core.memory_allocation import (
     release,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.types import (
-    FORK_FUNCTION,
-    I32,
-    I64,
-    LLVM_TYPE,
-    POINTER,
-    declare_function,
-    i32,
-    i64,
-)
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
 from polygym.codegen.llvm.loops.emit_split_accumulators import (
     combine_values,
     emit_accumulating_loop,

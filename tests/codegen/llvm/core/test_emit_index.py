@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
+from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT
 from polygym.codegen.llvm.core.emit_index import emit_index, emit_sum
-from polygym.codegen.llvm.core.types import ENTRY_POINT, I32, I64, POINTER
+from polygym.codegen.llvm.core.types import I32, I64, POINTER
 from polygym.codegen.llvm.jit import compile_object
 from polygym.codegen.loopir.ir import (
     Index,
