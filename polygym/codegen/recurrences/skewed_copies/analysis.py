@@ -35,8 +35,8 @@ from polygym.codegen.recurrences.recurrence_lanes.analysis import is_division
 from polygym.codegen.transforms.tile_packing_plan import max_trip_count
 from polygym.codegen.transforms.vectorization import element_size, statements_in
 from polygym.codegen.tree.analysis.access_strides import displacements
+from polygym.codegen.tree.analysis.loop_roles import StatementGroup
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.inner_loops.grouping import StatementGroup
 from polygym.ir.expressions import Binary, walk
 from polygym.ir.scop import Scop
 from polygym.mapping.tuning_parameters import TUNING

@@ -5,7 +5,7 @@
 ``access_strides``      strides of accesses along each loop
 ``trip_counts``         iterations of loops at known sizes
 ``loop_order``          the order of loops that a mapping asks for
-``loop_roles``          loops that run in vectors, in copies, in registers
+``loop_roles``          loops in vectors, in copies, in registers; groups of statements
 ``scalar_replacement``  elements that registers may hold, decided exactly
 ``default_sizes``       register blocks and tiles from registers and caches
 ``vector_choice``       the vector loop around a reduction with the fewest cycles

@@ -39,13 +39,9 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP as ALONE
-from polygym.codegen.tree.analysis.loop_roles import LoopRoles
+from polygym.codegen.tree.analysis.loop_roles import LoopRoles, StatementGroup
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.inner_loops.grouping import (
-    StatementGroup,
-    make_group,
-    with_scalar_replacement,
-)
+from polygym.codegen.tree.inner_loops.grouping import make_group, with_scalar_replacement
 from polygym.codegen.tree.inner_loops.register_blocking import annotations_of
 from polygym.codegen.tree.ir import (
     Band,

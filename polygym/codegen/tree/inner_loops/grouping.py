@@ -4,77 +4,26 @@ Two decisions, each a value. The *roles* (:mod:`polygym.codegen.tree.assign_role
 how accesses move, and are decided when a group is made. What is *held* is decided exactly
 (:mod:`polygym.codegen.tree.analysis.scalar_replacement`), which costs more, and so only for groups
 of interest.
-
-Statements that share their innermost loops, with the roles of these loops.
 """
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polygym.codegen.common.reductions import reduction_operator
 from polygym.codegen.recurrences.recurrence_lanes.analysis import find_lane_recurrence
 from polygym.codegen.recurrences.streams.analysis import requested_roles, row_streaming_roles
 from polygym.codegen.tree.analysis.access_strides import StrideKind
-from polygym.codegen.tree.analysis.loop_order import moved_innermost
-from polygym.codegen.tree.analysis.loop_roles import LoopRoles, StrideTable, assign_roles
+from polygym.codegen.tree.analysis.loop_roles import (
+    LoopRoles,
+    StatementGroup,
+    StrideTable,
+    assign_roles,
+)
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.analysis.scalar_replacement import replaceable, replaceable_in_copies
 from polygym.codegen.tree.ir import BandMember
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.poly.schedule import ScheduleRow
-
-
-@dataclass(frozen=True)
-class StatementGroup:
-    """Statements and their innermost ``members``: what these do, and how accesses move with them.
-
-    ``replaced_statements`` are the statements whose elements live in registers during the held
-    member. With ``is_along_rows`` the held member is a recurrence along rows, which are the jammed
-    one; with ``has_recurrence_lanes`` these run in lanes. With ``is_diagonal`` the jammed member
-    runs along diagonals of two others. With ``is_reduction`` all that waits are sums that may have
-    chains of their own. The members ``innermost_members`` are those that the mapping wants
-    innermost, in their order. It is ``has_cache_conflicts`` where statements share loops that do
-    not sum up innermost as asked:
-    alone each does better.
-    """
-
-    statements: tuple[str, ...]
-    members: tuple[BandMember, ...]
-    loop_context: LoopContext
-    access_strides: StrideTable
-    roles: LoopRoles
-    replaced_statements: frozenset[str] = frozenset()
-    is_along_rows: bool = False
-    has_recurrence_lanes: bool = False
-    is_diagonal: bool = False
-    is_reduction: bool = False
-    innermost_members: tuple[int, ...] = ()
-    has_cache_conflicts: bool = False
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The order in which the points run."""
-        return moved_innermost(self.roles.order(len(self.members)), self.innermost_members)
-
-    @property
-    def has_vectors(self) -> bool:
-        """Whether its innermost loops run in vectors."""
-        return self.roles.vector is not None
-
-    @property
-    def runs_by_rows(self) -> bool:
-        """Whether rows run through memory together that wait for each other, nothing held."""
-        jammed, chosen = self.roles.jammed, self.roles
-        if jammed is None or chosen.vector is None or self.innermost_members:
-            return False
-        return chosen.reduction is None and not self.members[jammed].coincident
-
-    @property
-    def has_scalar_replacement(self) -> bool:
-        """Whether what could be held in registers is."""
-        if self.roles.reduction is None:
-            return not self.has_cache_conflicts
-        return bool(self.replaced_statements)
 
 
 def make_group(

@@ -14,8 +14,8 @@ from polygym.codegen.tree.analysis.default_sizes import (
     default_block,
     small_reduction_block,
 )
+from polygym.codegen.tree.analysis.loop_roles import StatementGroup
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
-from polygym.codegen.tree.inner_loops.grouping import StatementGroup
 from polygym.mapping.tuning_parameters import TUNING
 
 
