@@ -51,19 +51,17 @@ def shared_cost(root: Term) -> float:
     uses: dict[Term, int] = {}
     times: dict[Term, float] = {root: 1.0}
     for node in reversed(order):
+        is_loop = node.head in ("build", "sumbuild")
         for place, child in enumerate(node.children):
             uses[child] = uses.get(child, 0) + 1
-            times[child] = max(times.get(child, 0.0), times[node] * _repeats(node, place))
+            repeats = ASSUMED_VECTOR_SIZE if is_loop and place == 1 else 1
+            times[child] = max(times.get(child, 0.0), times[node] * repeats)
     total = 0.0
     for node in order:
         own = operator_cost(node)
         is_shared = bool(node.children) and uses.get(node, 0) > 1 and node.head != "let"
         total += times[node] * (own + (LET_COST if is_shared else 0.0))
     return round(total, 9)
-
-
-def _repeats(one: Term, place: int) -> float:
-    return float(ASSUMED_VECTOR_SIZE) if one.head in ("build", "sumbuild") and place == 1 else 1.0
 
 
 def sharing_gains(root: Term, cost: TermCost) -> list[tuple[float, int]]:

@@ -122,7 +122,7 @@ class _DependenceTrace:
 @lru_cache(maxsize=1024)
 def schedule_properties(scop: Scop, schedule: Schedule) -> ScheduleProperties:
     """Return what the schedule, legal or not, does to the program."""
-    source = _original_schedule(scop)
+    source = original_schedule(scop)
     with bounded_operations("analysing the schedule"):
         walks = tuple(_trace_dependence(pairs, schedule) for pairs in all_pairs(scop))
         groups = _groups(schedule)
@@ -215,11 +215,6 @@ def _statement_properties(
         ),
         sum(map(_coefficient_bits, rows)),
     )
-
-
-@lru_cache(maxsize=64)
-def _original_schedule(scop: Scop) -> Schedule:
-    return original_schedule(scop)
 
 
 def _coefficient_bits(row: ScheduleRow) -> int:

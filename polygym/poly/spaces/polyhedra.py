@@ -249,7 +249,8 @@ class RowPolyhedra:
                 wanted = self.limits.vertices or self.limits.sample_size
                 points = sample_vertices(self._cone(component), here, wanted, self._rng_for(left))
                 complete = False
-            parts.append([self._widen_vertex(component, vertex) for vertex in points])
+            wide = ((self._widen(component, at.numerators), at.denominator) for at in points)
+            parts.append([RationalPoint(*pair) for pair in wide])
         return parts, complete
 
     def _vertices_of(
@@ -338,9 +339,6 @@ class RowPolyhedra:
         for place, value in zip(component.positions, values, strict=True):
             wide[place] = value
         return tuple(wide)
-
-    def _widen_vertex(self, component: _Component, vertex: RationalPoint) -> RationalPoint:
-        return RationalPoint(self._widen(component, vertex.numerators), vertex.denominator)
 
 
 def _narrow(conditions: FarkasConditions, places: Sequence[int]) -> FarkasConditions:

@@ -172,7 +172,7 @@ def _rewrite_accesses(scop: Scop, expanded: tuple[ExpandedWeb, ...], names: set[
     changed = tuple(
         statement
         if statement == scop.statement(statement.name)
-        else replace(statement, text=_text(statement))
+        else replace(statement, text=f"{statement.write.text} = {c_expression(statement.body)};")
         for statement in statements.values()
     )
     return _without_unused(copies.surround(replace(scop, arrays=arrays, statements=changed)))
@@ -211,10 +211,6 @@ def _element(version: isl.Map, relation: isl.Map) -> isl.Map:
     """Return the element of the new array: the version, then the subscripts of the old one."""
     own = relation.reset_tuple_id(isl.dim_type.out)
     return simplify_function(version.flat_range_product(own))
-
-
-def _text(statement: Statement) -> str:
-    return f"{statement.write.text} = {c_expression(statement.body)};"
 
 
 def _without_unused(scop: Scop) -> Scop:
