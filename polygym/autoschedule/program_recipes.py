@@ -30,8 +30,11 @@ from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting,
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE, StoragePlan, parse_storage
 from polygym.programs import Program
-from polygym.programs.split_program import apply_splitting_to
-from polygym.programs.stored_program import with_default_storage, with_storage_plan
+from polygym.programs.stored_program import (
+    apply_splitting_to,
+    with_default_storage,
+    with_storage_plan,
+)
 from polygym.runtime.evaluation.time_limits import splitting_within
 
 _NO_SPLITTING = "none"

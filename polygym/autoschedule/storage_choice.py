@@ -70,8 +70,11 @@ from polygym.poly.transform.splitting.conditions import NO_SPLITTING
 from polygym.poly.transform.splitting.selection import select_splitting_quickly
 from polygym.poly.transform.storage.memory_cost import array_bytes
 from polygym.programs import Program
-from polygym.programs.split_program import apply_splitting_to
-from polygym.programs.stored_program import with_default_storage, with_storage_plan
+from polygym.programs.stored_program import (
+    apply_splitting_to,
+    with_default_storage,
+    with_storage_plan,
+)
 from polygym.runtime.evaluation.time_limits import storage_variants_within
 
 LEAST_VARIANT_GAIN = 0.3

@@ -2,9 +2,9 @@
 
 ``selection`` expands names, globs and categories; ``loading`` finds a kernel of the suite, a C file
 or a comprehension (``comprehensions``), its sizes (``sizes``) and its observable arrays, which make
-a ``program``; ``pieces`` cuts a program's statements and ``stored`` gives its arrays other storage
+a ``program``; ``stored_program`` cuts a program's statements and gives its arrays other storage
 variants; ``generate`` makes random programs; ``initial_data`` writes the function that fills arrays
-where the source has none, ``outputs`` has their types in NumPy, and ``wording`` shortens isl text
+where the source has none, ``dtypes`` has their types in NumPy, and ``isl_text`` shortens isl text
 for people.
 """
 

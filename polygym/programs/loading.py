@@ -93,12 +93,7 @@ def load_scop(
     given = parameters or {}
     _expect_c(target, function)
     scop, _ = _read_with_values(lambda one: _load_scop(target, one, given), function, given)
-    names = [parameter.name for parameter in scop.parameters]
-    for name in given:
-        if name not in names:
-            raise InputError(
-                f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
-            )
+    _check_names(given, [parameter.name for parameter in scop.parameters])
     return scop
 
 
@@ -112,10 +107,7 @@ def c_text_after(
     """
     if comprehensions.is_comprehension(target):
         raise InputError(f"{row.name}: expected a program in C, found {target}")
-    kernel = None if is_generated(target) else _kernel(target)
-    if kernel is not None:
-        function = kernel.function if function is None else function
-    path = Path(target) if kernel is None else kernel.path
+    path, function = _place(target, function)
     text = source_of_name(target) if is_generated(target) else read_text(path)
     result, _ = _read_with_values(
         lambda one: text_after(row, text, str(path), one), function, parameters
@@ -157,19 +149,24 @@ def _load_scop(target: str, function: str | None, parameters: Mapping[str, int])
     if comprehensions.is_comprehension(target):
         return comprehensions.load_comprehension(target, function, parameters)
     if is_generated(target):
-        return _generated(target, function)
+        text = source_of_name(target)
+        if function is not None:
+            raise InputError(f"--function: {target} is one function already")
+        return parse_text(text, file=target)
+    path, function = _place(target, function)
+    if function is not None and not function.strip():  # no name at all is no name of a region
+        raise InputError(
+            f"--function: expected a name, found none; {path} has: {', '.join(region_names(path))}"
+        )
+    return parse_file(path, function=function)
+
+
+def _place(target: str, function: str | None) -> tuple[Path, str | None]:
+    """Return the file of a target, and the choice of a region in it."""
     kernel = _kernel(target)
-    if kernel is not None:
-        return _parse(kernel.path, kernel.function if function is None else function)
-    return _parse(Path(target), function)
-
-
-def _generated(target: str, function: str | None) -> Scop:
-    """Return the Scop of a random program."""
-    text = source_of_name(target)
-    if function is not None:
-        raise InputError(f"--function: {target} is one function already")
-    return parse_text(text, file=target)
+    if kernel is None:
+        return Path(target), function
+    return kernel.path, kernel.function if function is None else function
 
 
 def is_path(target: str) -> bool:
@@ -210,49 +207,28 @@ def _selected(pattern: str) -> list[str]:
         return []
 
 
-def _parse(path: Path, function: str | None) -> Scop:
-    """Return the Scop of a file's region; no name at all is no name of a region."""
-    if function is not None and not function.strip():
-        raise InputError(
-            f"--function: expected a name, found none; {path} has: {', '.join(region_names(path))}"
-        )
-    return parse_file(path, function=function)
-
-
 def _find(
     target: str, function: str | None, dataset: Dataset, parameters: Mapping[str, int]
 ) -> tuple[Scop, Scop, dict[str, int], tuple[ProgramOutput, ...]]:
     """Return the Scop, its initial data, its usual sizes beside those given, and its outputs."""
+    scop = _load_scop(target, function, parameters)
+    seen = [array.name for array in scop.arrays if array.live_out]
     if comprehensions.is_comprehension(target):
-        scop = comprehensions.load_comprehension(target, function, parameters)
-        outputs = tuple(ProgramOutput(array.name) for array in scop.arrays if array.live_out)
         initial = comprehensions.comprehension_initial_data(scop)
-        known = comprehensions.default_values(target)
-        return scop, initial, _fitting_sizes(scop, initial, dataset, known, parameters), outputs
-    if is_generated(target):
-        scop = _generated(target, function)
-        initial = initial_data_program(scop)
-        return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
+    else:
+        written = {statement.write.array for statement in scop.statements}
+        seen = [name for name in seen if name in written]
+        if is_generated(target):
+            initial = initial_data_program(scop)
+        else:
+            initial = _initial_data(scop, _place(target, None)[0], function)
     kernel = _kernel(target)
     if kernel is not None:
-        path = kernel.path
-        scop = _parse(path, kernel.function if function is None else function)
         outputs = tuple(ProgramOutput(live.array, live.part) for live in kernel.live_out)
-        return scop, _initial_data(scop, path, function), dict(kernel.parameters(dataset)), outputs
-    path = Path(target)
-    scop = _parse(path, function)
-    initial = _initial_data(scop, path, function)
-    return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
-
-
-def _written(scop: Scop) -> tuple[ProgramOutput, ...]:
-    """Return the arrays that a program writes and others see."""
-    written = {statement.write.array for statement in scop.statements}
-    return tuple(
-        ProgramOutput(array.name)
-        for array in scop.arrays
-        if array.live_out and array.name in written
-    )
+        return scop, initial, dict(kernel.parameters(dataset)), outputs
+    known = comprehensions.default_values(target)
+    sizes = _fitting_sizes(scop, initial, dataset, known, parameters)
+    return scop, initial, sizes, tuple(map(ProgramOutput, seen))
 
 
 def _fitting_sizes(
@@ -324,23 +300,24 @@ def _parameter_values(
 ) -> dict[str, int]:
     """Combine the sizes of the data set with those given one by one."""
     names = list(dict.fromkeys(p.name for p in (*scop.parameters, *initial.parameters)))
+    _check_names(given, names)
+    known = {**sizes, **given}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"parameter {name} of {scop.name} has no value: give -p {name}=VALUE; from Python, "
+                f"parameters={{{name!r}: VALUE}}"
+            )
+    return {name: known[name] for name in names}
+
+
+def _check_names(given: Mapping[str, int], names: Sequence[str]) -> None:
+    """Refuse values of what is no parameter."""
     for name in given:
         if name not in names:
             raise InputError(
                 f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
             )
-    values = {}
-    for name in names:
-        if name in given:
-            values[name] = given[name]
-        elif name in sizes:
-            values[name] = sizes[name]
-        else:
-            raise InputError(
-                f"parameter {name} of {scop.name} has no value: give -p {name}=VALUE; from Python, "
-                f"parameters={{{name!r}: VALUE}}"
-            )
-    return values
 
 
 def _check_context(scop: Scop, values: Mapping[str, int]) -> None:

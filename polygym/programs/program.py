@@ -30,7 +30,7 @@ class Program:
 
     Where ``scop`` is a transformation of what was written, ``source`` is that: the one has the
     other's data, must leave what it leaves, and is compared with its time. ``splitting`` has the
-    cuts (:mod:`polygym.programs.split_program`) and ``storage`` the plan
+    cuts (:mod:`polygym.programs.stored_program`) and ``storage`` the plan
     (:mod:`polygym.programs.stored_program`) by which it came about, the cuts first. ``function`` is
     the choice of a region, with the sizes that were given beside the file.
     """

@@ -8,11 +8,11 @@
     >>> mm(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)).shape
     (2, 4)
 
-``comprehension`` defines what :func:`define` returns, and ``gradient`` its gradients. A ``builder``
-compiles a ``kernel`` for the sizes of ``arguments``, which are arrays (``array_addresses``) or
-``torch_tensors``. ``cache`` stores kernels, ``similar_kernels`` finds candidates in it, and
-``measured_times`` stores other times. The language itself is :mod:`polygym.frontend.tc`. Names are
-imported on first use: ``import polygym.tc`` does not wait for LLVM.
+``comprehension`` defines what :func:`define` returns. A ``builder`` compiles a ``kernel`` for the
+sizes of ``arguments``, which are arrays or ``torch_tensors``, whose gradients follow. ``cache``
+stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
+times. The language itself is :mod:`polygym.frontend.tc`. Names are imported on first use: ``import
+polygym.tc`` does not wait for LLVM.
 """
 
 from typing import TYPE_CHECKING

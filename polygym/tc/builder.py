@@ -10,8 +10,8 @@ from functools import cached_property
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
-from polygym.frontend.tc.semantics.canonical import canonical_text
 from polygym.frontend.tc.semantics.name_resolution import size_locations
+from polygym.frontend.tc.syntax.tree import Declaration
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -31,7 +31,7 @@ from polygym.tc.cache import (
     user_cache,
 )
 from polygym.tc.kernel import CompiledKernel, compile_kernel, default_schedule
-from polygym.tc.similar_kernels import similar_candidates
+from polygym.tc.similar_kernels import canonical_text, similar_candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,9 @@ class KernelBuilder:
         scop, own = self._checked(sizes)
         if (again := self._recompiled(sizes, asked, scop, own)) is not None:
             return again
-        chosen = asked.schedule
-        schedule = (
-            chosen
-            if isinstance(chosen, Schedule)
-            else default_schedule(scop, chosen, own, asked.mapping)
-        )
+        schedule = asked.schedule
+        if not isinstance(schedule, Schedule):
+            schedule = default_schedule(scop, schedule, own, asked.mapping)
         kernel = self._compiled(scop, own, schedule, asked.mapping)
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
@@ -167,10 +164,7 @@ class KernelBuilder:
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""
         scop = self.scop(sizes)
-        own = {
-            parameter.name: sizes[name]
-            for parameter, name in zip(scop.parameters, sizes, strict=True)
-        }
+        own = dict(zip((p.name for p in scop.parameters), sizes.values(), strict=True))
         if not context_holds(scop.context, own):
             found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             needs = " and ".join(scop.conditions) or "sizes from 1 on"
@@ -195,10 +189,8 @@ class KernelBuilder:
     def _compiled(
         self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: MachineMapping
     ) -> CompiledKernel:
-        arguments = self._array_names(
-            scop, [parameter.name for parameter in self.definition.parameters]
-        )
-        outputs = self._array_names(scop, [output.name for output in self.definition.outputs])
+        arguments = self._array_names(scop, self.definition.parameters)
+        outputs = self._array_names(scop, self.definition.outputs)
         return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
 
     def _store(
@@ -229,20 +221,11 @@ class KernelBuilder:
             )
         )
 
-    def _array_names(self, scop: Scop, names: Sequence[str]) -> list[str]:
+    def _array_names(self, scop: Scop, declared: Sequence[Declaration]) -> list[str]:
         """Return the names in the program of parameters or outputs."""
-        own = dict(
-            zip(
-                dict.fromkeys(
-                    [
-                        o.name
-                        for o in self.definition.parameters
-                        if o.name not in self.required_constants
-                    ]
-                    + [o.name for o in self.definition.outputs]
-                ),
-                scop.signature[len(scop.parameters) :],
-                strict=True,
-            )
-        )
-        return [own.get(name, "") for name in names]
+        inputs = [parameter.name for parameter in self.definition.parameters]
+        names = [name for name in inputs if name not in self.required_constants]
+        names += [output.name for output in self.definition.outputs]
+        arrays = scop.signature[len(scop.parameters) :]
+        own = dict(zip(dict.fromkeys(names), arrays, strict=True))
+        return [own.get(tensor.name, "") for tensor in declared]

@@ -26,9 +26,15 @@ from polygym.programs.comprehensions import PREFIX
 from polygym.search import SearchPlan, SearchProgress, SearchResult, read_choice, tune
 from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
 from polygym.tc.builder import BuildOptions, KernelBuilder
-from polygym.tc.gradient import Gradient, GradientPart, check_gradient
 from polygym.tc.kernel import CompiledKernel
-from polygym.tc.torch_tensors import as_arrays, call_with_tensors, torch_if_used
+from polygym.tc.torch_tensors import (
+    Gradient,
+    GradientPart,
+    as_arrays,
+    call_with_tensors,
+    check_gradient,
+    torch_if_used,
+)
 from polygym.version import __version__
 
 _MOST_CACHED_KERNELS = 256
@@ -64,11 +70,8 @@ def define(
     mapped = _mapping(mapping)
     mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
     strategy = _strategy(schedule)
-    chosen, parts = (
-        library_definition(text, name, gradient)
-        if text.startswith(PREFIX)
-        else text_definition(text, name, gradient)
-    )
+    choose = library_definition if text.startswith(PREFIX) else text_definition
+    chosen, parts = choose(text, name, gradient)
     comprehension = Comprehension(chosen, mapped, strategy)
     if not parts:
         return comprehension
@@ -155,16 +158,12 @@ class Comprehension:
             SourceError: a text is no comprehension.
         """
         parts = [
-            gradient
-            if isinstance(gradient, Comprehension)
-            else define(gradient, mapping=self.mapping)
-            for gradient in gradients
+            given if isinstance(given, Comprehension) else define(given, mapping=self.mapping)
+            for given in gradients
         ]
-        check_gradient(self.definition, [comprehension.definition for comprehension in parts])
+        check_gradient(self.definition, [part.definition for part in parts])
         result = copy(self)
-        result._gradient = Gradient(
-            tuple(GradientPart(part.definition, part._results) for part in parts)
-        )
+        result._gradient = Gradient(tuple(GradientPart(p.definition, p._results) for p in parts))
         return result
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
@@ -194,13 +193,13 @@ class Comprehension:
         given = self._outputs(kernel, out)
         # The code takes arrays to be apart: what overlaps an argument is written afterwards.
         apart = [
-            None if any(np.may_share_memory(one, array) for array in arrays) else one
-            for one in given
+            None if any(np.may_share_memory(output, array) for array in arrays) else output
+            for output in given
         ]
         results = kernel(arrays, apart)
-        for one, result in zip(given, results, strict=True):
-            if one is not result:
-                one[...] = result
+        for output, result in zip(given, results, strict=True):
+            if output is not result:
+                output[...] = result
         return given
 
     def compile(
@@ -252,22 +251,10 @@ class Comprehension:
         """
         arrays = self._arrays(arguments)
         sizes = self._sizes(arrays)
-        plan = SearchPlan(
-            generations * population,
-            population,
-            strategy,
-            seed,
-            time_limit,
-            schedule=self._strategy,
-        )
-        program = self._builder.program(sizes)
-        result = tune(
-            program,
-            self.mapping,
-            plan,
-            similar=self._builder.similar_choices(sizes),
-            on_progress=show,
-        )
+        count, order = generations * population, self._strategy
+        plan = SearchPlan(count, population, strategy, seed, time_limit, schedule=order)
+        program, similar = self._builder.program(sizes), self._builder.similar_choices(sizes)
+        result = tune(program, self.mapping, plan, similar=similar, on_progress=show)
         kernel = self._builder.compile_tuned(sizes, result)
         with self._lock:
             self._cache_kernel(self._key(arrays), kernel)

@@ -27,7 +27,7 @@ from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
 from polygym.programs.dtypes import dtype_of
 from polygym.runtime.loader import LoadedProgram, load_object, may_use_threads
-from polygym.tc.array_addresses import address_of
+from polygym.tc.arguments import address_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +93,11 @@ class CompiledKernel:
     def recipe(self) -> str:
         """What a call needs besides the code, as JSON."""
         places = [
-            [
-                binding.argument,
-                binding.output,
-                list(binding.shape),
-                binding.dtype.name,
-                binding.is_updated,
-                binding.is_partial,
-            ]
-            for binding in self.places
+            [p.argument, p.output, list(p.shape), p.dtype.name, p.is_updated, p.is_partial]
+            for p in self.places
         ]
-        return json.dumps(
-            {
-                "places": places,
-                "sizes": list(self._sizes),
-                "complaints": self._complaints,
-            }
-        )
+        sizes = list(self._sizes)
+        return json.dumps({"places": places, "sizes": sizes, "complaints": self._complaints})
 
     @staticmethod
     def from_recipe(code: bytes, recipe: str) -> CompiledKernel:
@@ -242,12 +230,9 @@ def array_bindings(
     """Return where the arrays of a program come from and go to."""
     result = []
     sufficient = arrays_without_live_in(scop, sizes)
+    possible = (StorageClass.ARGUMENT, StorageClass.VALUE, StorageClass.LOCAL)
     for array in scop.arrays:
-        if array.storage_class not in (
-            StorageClass.ARGUMENT,
-            StorageClass.VALUE,
-            StorageClass.LOCAL,
-        ):
+        if array.storage_class not in possible:
             raise InternalError(f"{array.name} of a comprehension is {array.storage_class.value}")
         shape = tuple(evaluate_extent(extent, sizes) for extent in array.extents)
         argument = arguments.index(array.name) if array.name in arguments else None

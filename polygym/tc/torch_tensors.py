@@ -4,15 +4,31 @@ polygym never imports it: who has tensors has done so. A tensor in main memory i
 shares its memory, and so is the other way around; nothing is copied but what is not contiguous.
 Those of bfloat16 change hands as integers, since NumPy does not know the type.
 
-Gradients follow where the operator has a comprehension for them (:mod:`polygym.tc.gradient`). Then
-a call is a function of PyTorch's autograd: what the gradient's comprehension reads is saved, and it
-is called when PyTorch asks for gradients.
+Gradients follow where the operator has a comprehension for them. Then a call is a function of
+PyTorch's autograd: what the gradient's comprehension reads is saved, and it is called when PyTorch
+asks for gradients.
+
+The gradient of a comprehension, which is another comprehension, or several.
+
+Names say what is what. For ``mm(A, B) -> (C)``::
+
+    def mm_gradient(float(M, K) A, float(K, N) B, float(M, N) d_C) -> (d_A, d_B) {
+      d_A(m, k) +=! d_C(m, n) * B(k, n)
+      d_B(k, n) +=! A(m, k) * d_C(m, n)
+    }
+
+``d_C`` is the derivative of whatever is differentiated with respect to C. A gradient may read the
+parameters, the outputs (the maximum that a softmax has found, say) and the derivatives of outputs;
+it returns derivatives of parameters, not necessarily of all. Derivatives that have little to do
+with each other, as those of a convolution with respect to its image and to its kernel, may come
+from comprehensions of their own: then only those that are asked for are computed.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,10 +36,127 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition
+from polygym.frontend.tc.syntax.tree import Declaration, ElementType
 from polygym.ir.types import ScalarType
 from polygym.programs import dtypes as outputs
 from polygym.tc.arguments import dtype_of
-from polygym.tc.gradient import Gradient, GradientPart, derivative_name
+
+_FLOATS = (ElementType.FLOAT16, ElementType.BFLOAT16, ElementType.FLOAT, ElementType.DOUBLE)
+
+
+@dataclass(frozen=True, eq=False)
+class GradientPart:
+    """A definition that computes derivatives, and what makes it do so on arrays."""
+
+    definition: TcDefinition
+    compute: Callable[[Sequence[Any], Any], list[np.ndarray]]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of what it reads, in order."""
+        return tuple(parameter.name for parameter in self.definition.parameters)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of which it knows the derivative."""
+        return tuple(output.name.removeprefix("d_") for output in self.definition.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """All that computes derivatives of one operator."""
+
+    parts: tuple[GradientPart, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of what any part reads, each once."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.reads))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of which it knows the derivative."""
+        return tuple(name for part in self.parts for name in part.parameters)
+
+
+def derivative_name(name: str) -> str:
+    """Return the name of a tensor's derivative."""
+    return f"d_{name}"
+
+
+def check_gradient(definition: TcDefinition, gradients: Sequence[TcDefinition]) -> None:
+    """Refuse definitions that cannot be the gradient of another one, as far as names say it.
+
+    Raises:
+        InputError: a name is none of those that it may be, or a type or a rank does not fit, or
+            two compute the same.
+    """
+    first: dict[str, TcDefinition] = {}
+    for part in gradients:
+        _check_part(definition, part)
+        for output in part.outputs:
+            if output.name in first:
+                raise InputError(
+                    f"{part.name}, the gradient of {definition.name}: {output.name} is computed "
+                    f"by {first[output.name].name} already"
+                )
+            first[output.name] = part
+
+
+def _check_part(of: TcDefinition, by: TcDefinition) -> None:
+    """Refuse a definition that cannot be a part of the gradient of another one.
+
+    Raises:
+        InputError: a name is none of those that it may be, or a type or a rank does not fit.
+    """
+    said = f"{by.name}, the gradient of {of.name}"
+    parameters = {parameter.name: parameter for parameter in of.parameters}
+    outputs = {output.name: output for output in of.outputs}
+    if both := [name for name in parameters if name in outputs]:
+        raise InputError(
+            f"{said}: {of.name} updates {both[0]}, whose name would stand for two values; expected "
+            "no parameter that is an output too"
+        )
+    derivatives = {derivative_name(name): output for name, output in outputs.items()}
+    if twice := [name for name in derivatives if name in parameters or name in outputs]:
+        raise InputError(f"{said}: {of.name} has a tensor of its own that is called {twice[0]}")
+    readable: dict[str, Declaration] = {**parameters, **outputs, **derivatives}
+    for parameter in by.parameters:
+        if parameter.name not in readable:
+            raise InputError(
+                f"{said}: parameter {parameter.name}: expected one of {', '.join(readable)}"
+            )
+        _check_type_and_rank(said, parameter, readable[parameter.name])
+    returnable = {
+        derivative_name(name): parameter
+        for name, parameter in parameters.items()
+        if parameter.type in _FLOATS
+    }
+    for result in by.outputs:
+        if result.name not in returnable:
+            raise InputError(
+                f"{said}: output {result.name}: expected one of {', '.join(returnable) or '(none)'}"
+            )
+        _check_type_and_rank(said, result, returnable[result.name])
+
+
+def _check_type_and_rank(said: str, found: Declaration, expected: Declaration) -> None:
+    """Refuse another type or rank, where both are declared."""
+    if None not in (found.type, expected.type) and found.type is not expected.type:
+        assert found.type is not None
+        assert expected.type is not None
+        raise InputError(
+            f"{said}: {found.name}: expected {expected.type.value}, as {expected.name} is, found "
+            f"{found.type.value}"
+        )
+    if found.sizes is None or expected.sizes is None:
+        return
+    if len(found.sizes) != len(expected.sizes):
+        raise InputError(
+            f"{said}: {found.name}: expected {len(expected.sizes)} dimension(s), as many as "
+            f"{expected.name} has, found {len(found.sizes)}"
+        )
+
 
 Compute = Callable[[Sequence[Any], Any], list[np.ndarray]]
 """An operator on arrays: the arguments, and the memory of its outputs or None."""
@@ -186,12 +319,9 @@ def _function(torch: Any) -> Any:
             """Compute, and save what the gradient reads."""
             names = [parameter.name for parameter in definition.parameters]
             outputs = [output.name for output in definition.outputs]
-            results = _computed(
-                torch, definition, compute, as_arrays(torch, definition, arguments), None
-            )
-            known = dict(zip(names, arguments, strict=True)) | dict(
-                zip(outputs, results, strict=True)
-            )
+            arrays = as_arrays(torch, definition, arguments)
+            results = _computed(torch, definition, compute, arrays, None)
+            known = dict(zip([*names, *outputs], [*arguments, *results], strict=True))
             read = [name for name in gradient.reads if name in known]
             tensors = [name for name in read if isinstance(known[name], torch.Tensor)]
             ctx.save_for_backward(*(known[name] for name in tensors))
@@ -199,13 +329,8 @@ def _function(torch: Any) -> Any:
             ctx.others = {name: known[name] for name in read if name not in tensors}
             ctx.definition, ctx.gradient = definition, gradient
             ctx.shapes = [getattr(argument, "shape", None) for argument in arguments]
-            ctx.mark_non_differentiable(
-                *(
-                    result
-                    for name, result in zip(outputs, results, strict=True)
-                    if derivative_name(name) not in gradient.reads
-                )
-            )
+            unread = [name for name in outputs if derivative_name(name) not in gradient.reads]
+            ctx.mark_non_differentiable(*(results[outputs.index(name)] for name in unread))
             return results[0] if len(results) == 1 else tuple(results)
 
         @staticmethod
@@ -214,11 +339,9 @@ def _function(torch: Any) -> Any:
             """Return the gradients of the arguments."""
             definition, gradient = ctx.definition, ctx.gradient
             outputs = [derivative_name(output.name) for output in definition.outputs]
-            known: Mapping[str, Any] = {
-                **ctx.others,
-                **dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)),
-                **dict(zip(outputs, asked, strict=True)),
-            }
+            known: Mapping[str, Any] = ctx.others | dict(
+                zip([*ctx.tensors, *outputs], [*ctx.saved_tensors, *asked], strict=True)
+            )
             wanted = {
                 parameter.name: (tuple(ctx.shapes[place]), dtype_of(parameter.type))
                 for place, parameter in enumerate(definition.parameters)
@@ -228,11 +351,7 @@ def _function(torch: Any) -> Any:
             for part in gradient.parts:
                 if not wanted.keys().isdisjoint(part.parameters):
                     found |= _derivatives(torch, part, known, wanted)
-            return (
-                None,
-                None,
-                None,
-                *(found.get(parameter.name) for parameter in definition.parameters),
-            )
+            gradients = [found.get(parameter.name) for parameter in definition.parameters]
+            return (None, None, None, *gradients)  # of definition, compute and gradient: none
 
     return Differentiated

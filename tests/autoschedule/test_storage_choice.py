@@ -27,8 +27,7 @@ from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.programs import Program, load_program
-from polygym.programs.split_program import apply_splitting_to
-from polygym.programs.stored_program import with_storage_plan
+from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 from polygym.runtime.evaluation import EvaluationOptions, Evaluator
 from polygym.runtime.worker.outcome import OutcomeStatus
 from tests.poly.transform.storage.random_plans import STORED_PROGRAMS

@@ -18,7 +18,6 @@ import pytest
 from polygym.cli import dispatch
 from polygym.errors import InputError
 from polygym.frontend.tc import parse_definitions
-from polygym.frontend.tc.semantics.canonical import canonical_text
 from polygym.mapping.mapping import parse_mapping
 from polygym.tc import cache as module
 from polygym.tc.cache import (
@@ -31,6 +30,7 @@ from polygym.tc.cache import (
     user_cache,
 )
 from polygym.tc.comprehension import define
+from polygym.tc.similar_kernels import canonical_text
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 # The same with other names.

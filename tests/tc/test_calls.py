@@ -9,7 +9,7 @@ import pytest
 
 import polygym
 from polygym.errors import InputError, SourceError
-from polygym.tc import array_addresses
+from polygym.tc import arguments
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -163,10 +163,10 @@ def test_elements_that_are_read_before_they_are_assigned_are_zero(size, body, ex
 def test_addresses_are_those_that_numpy_says():
     line = np.arange(24, dtype=np.int16)
     arrays = [line, line[5:], line[::-1], line.reshape(4, 6)[1:, 2], np.array(1.0), A.T, B]
-    assert [array_addresses.address_by_field(array) for array in arrays] == [
-        array_addresses.address_by_interface(array) for array in arrays
+    assert [arguments.address_by_field(array) for array in arrays] == [
+        arguments.address_by_interface(array) for array in arrays
     ]
-    assert array_addresses.address_of is array_addresses.address_by_field
+    assert arguments.address_of is arguments.address_by_field
 
 
 def test_scalars_that_subscripts_depend_on():

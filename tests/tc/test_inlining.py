@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.tc import lower_definition, parse_definitions
-from polygym.frontend.tc.semantics.canonical import canonical_text
 from polygym.tc.comprehension import define
+from polygym.tc.similar_kernels import canonical_text
 
 LAYER = """
 def layer(float(B, M) I, float(N, M) W) -> (O) {

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.frontend.tc import parse_definitions
-from polygym.frontend.tc.semantics.canonical import canonical_text
 from polygym.mapping.mapping import parse_mapping
 from polygym.poly.scheduling.strategy import ISL, parse_strategy
 from polygym.search import Candidate
 from polygym.tc.cache import KernelOrigin
-from polygym.tc.similar_kernels import similar_candidates
+from polygym.tc.similar_kernels import canonical_text, similar_candidates
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 TEXT = canonical_text(parse_definitions(MM)[0])

@@ -31,8 +31,7 @@ from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.default_plan import default_plan
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE, StoragePlan, parse_storage
 from polygym.programs import Program, load_scop
-from polygym.programs.split_program import apply_splitting_to
-from polygym.programs.stored_program import with_storage_plan
+from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 
 if TYPE_CHECKING:
     from polygym.mdp.problems.loading import ProgramSource

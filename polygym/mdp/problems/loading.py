@@ -32,8 +32,7 @@ from polygym.programs import Program, load_program
 from polygym.programs.generate import is_generated, source_of_name
 from polygym.programs.selection import select_programs
 from polygym.programs.sizes import parse_size, parse_sizes
-from polygym.programs.split_program import apply_splitting_to
-from polygym.programs.stored_program import with_storage_plan
+from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 
 if TYPE_CHECKING:
     from polygym.mdp.observation.decision_observer import DecisionObserver

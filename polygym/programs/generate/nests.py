@@ -9,28 +9,33 @@ begin between 0 and 1 (or about that).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from polygym.programs.generate.program_draft import DraftArray, ProgramDraft
-
-
-@dataclass(frozen=True, slots=True)
-class DraftLoop:
-    """A loop of a nest: its counter runs over a size, or over a part of it."""
-
-    iterator: str
-    size: str
-    low: str = "0"
-    high: str = ""
-
-    def open(self, draft: ProgramDraft) -> None:
-        """Open it."""
-        draft.open_loop(self.iterator, self.low, self.high or self.size)
+from polygym.programs.generate.program_draft import (
+    DraftArray,
+    DraftLoop,
+    ProgramDraft,
+    ascending,
+    descending,
+    iterators_of,
+    sizes_of,
+)
 
 
 def new_loops(draft: ProgramDraft, count: int) -> list[DraftLoop]:
     """Return new loops, each over a size."""
     return [DraftLoop(draft.iterator(), draft.size()) for _ in range(count)]
+
+
+def inner_loops(draft: ProgramDraft, extents: Sequence[str], edge: int) -> list[DraftLoop]:
+    """Return loops that stay away from the edges."""
+    return [
+        DraftLoop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents
+    ]
+
+
+def half_range(draft: ProgramDraft, i: str, size: str) -> tuple[str, str]:
+    """Return the range of a loop inside one of i for half of all pairs, with or without i."""
+    return draft.choose((("0", f"{i} + 1"), (i, size), ("0", i), (f"{i} + 1", size)))
 
 
 def product_nest(draft: ProgramDraft) -> None:
@@ -39,34 +44,28 @@ def product_nest(draft: ProgramDraft) -> None:
     summed = new_loops(draft, draft.choose((1, 2), (0.75, 0.25)))
     if len(free) + len(summed) > 4:
         summed = summed[:1]
-    result = draft.written_array([loop.size for loop in free])
+    result = draft.written_array(sizes_of(free))
     every = [*free, *summed]
     operands = operands_of(draft, free, summed, result)
     order = every if draft.chance(0.7) else draft.shuffled(every)
     term = " * ".join(operands)
     if draft.chance(0.2):
         term = f"{draft.constant(1.5)} * {term}"
-    target = result.at(*(loop.iterator for loop in free))
+    target = result.at(*iterators_of(free))
     begin = draft.choose(("zero", "scale", "none"), (0.45, 0.25, 0.3))
     if begin != "none":
         inside = order[: len(free)] == free and draft.chance(0.6)
-        for loop in free:
-            loop.open(draft)
-        if begin == "zero":
-            draft.assign(target, draft.constant(0))
-        else:
-            draft.assign(target, draft.constant(0.75), "*=")
-        if inside:
-            for loop in summed:
-                loop.open(draft)
-            draft.assign(target, term, "+=")
-            draft.close(len(every))
-            return
-        draft.close(len(free))
-    for loop in order:
-        loop.open(draft)
-    draft.assign(target, term, "+=")
-    draft.close(len(every))
+        with draft.block(*free):
+            if begin == "zero":
+                draft.assign(target, draft.constant(0))
+            else:
+                draft.assign(target, draft.constant(0.75), "*=")
+            if inside:
+                with draft.block(*summed):
+                    draft.assign(target, term, "+=")
+                return
+    with draft.block(*order):
+        draft.assign(target, term, "+=")
 
 
 def operands_of(
@@ -81,35 +80,29 @@ def operands_of(
         for use in uses:
             if draft.chance(0.9) or use is uses[0]:
                 use.append(loop)
-    return [_operand(draft, use, free, summed, result) for use in uses if use]
+    pairs = {(first, second) for first in free for second in summed if first.size != second.size}
+    return [_operand(draft, use, pairs, result) for use in uses if use]
 
 
 def _operand(
     draft: ProgramDraft,
     use: Sequence[DraftLoop],
-    free: Sequence[DraftLoop],
-    summed: Sequence[DraftLoop],
+    pairs: set[tuple[DraftLoop, DraftLoop]],
     result: DraftArray,
 ) -> str:
-    """Return one factor: its subscripts in any order, or a window that slides, X[i + r]."""
-    windows = [
-        (first, second)
-        for first in use
-        for second in use
-        if first in free and second in summed and first.size != second.size
-    ]
+    """Return one factor: its subscripts in any order, or a window that slides, X[i + r].
+
+    ``pairs`` are the loops over which a window may slide.
+    """
+    windows = [(first, second) for first in use for second in use if (first, second) in pairs]
     order = draft.shuffled(use) if draft.chance(0.5) else list(use)
     if windows and draft.chance(0.15):
         first, second = draft.choose(windows)
         rest = [loop for loop in order if loop not in (first, second)]
-        extents = [*(loop.size for loop in rest), f"{first.size} + {second.size}"]
-        subscripts = [
-            *(loop.iterator for loop in rest),
-            f"{first.iterator} + {second.iterator}",
-        ]
-        return draft.read_array(extents, exclude=(result,)).at(*subscripts)
-    draft_array = draft.read_array([loop.size for loop in order], exclude=(result,))
-    return draft_array.at(*(loop.iterator for loop in order))
+        extents = [*sizes_of(rest), f"{first.size} + {second.size}"]
+        place = f"{first.iterator} + {second.iterator}"
+        return draft.read_array(extents, exclude=(result,)).at(*iterators_of(rest), place)
+    return draft.read_array(sizes_of(order), exclude=(result,)).at(*iterators_of(order))
 
 
 def matrix_vector_nest(draft: ProgramDraft) -> None:
@@ -121,70 +114,56 @@ def matrix_vector_nest(draft: ProgramDraft) -> None:
     if draft.chance(0.3):
         u, v = draft.read_array([rows.size]), draft.read_array([columns.size])
         matrix = draft.written_array(matrix_extents)
-        rows.open(draft)
-        columns.open(draft)
-        factor = draft.constant(0.5)
-        draft.assign(matrix.at(i, j), f"{factor} * {matrix.at(i, j)} + {u.at(i)} * {v.at(j)}")
-        draft.close(2)
+        with draft.block(rows, columns):
+            value = f"{draft.constant(0.5)} * {matrix.at(i, j)} + {u.at(i)} * {v.at(j)}"
+            draft.assign(matrix.at(i, j), value)
     x = draft.read_array([columns.size])
     y = draft.written_array([rows.size], exclude=(x,))
-    rows.open(draft)
-    if draft.chance(0.6):
-        draft.assign(y.at(i), draft.constant(0))
-    columns.open(draft)
-    draft.assign(y.at(i), f"{matrix.at(i, j)} * {x.at(j)}", "+=")
-    if draft.chance(0.4):
-        w = draft.read_array([rows.size], exclude=(y,))
-        z = draft.written_array([columns.size], exclude=(x, y, w))
-        draft.assign(z.at(j), f"{w.at(i)} * {matrix.at(i, j)}", "+=")
-    draft.close()
-    if draft.chance(0.2):
-        draft.assign(y.at(i), f"{draft.constant(0.5)} * {y.at(i)}")
-    draft.close()
+    with draft.block(rows):
+        if draft.chance(0.6):
+            draft.assign(y.at(i), draft.constant(0))
+        with draft.block(columns):
+            draft.assign(y.at(i), f"{matrix.at(i, j)} * {x.at(j)}", "+=")
+            if draft.chance(0.4):
+                w = draft.read_array([rows.size], exclude=(y,))
+                z = draft.written_array([columns.size], exclude=(x, y, w))
+                draft.assign(z.at(j), f"{w.at(i)} * {matrix.at(i, j)}", "+=")
+        if draft.chance(0.2):
+            draft.assign(y.at(i), f"{draft.constant(0.5)} * {y.at(i)}")
 
 
 def stencil_nest(draft: ProgramDraft) -> None:
     """Weighted sums of neighbours: in a second array, in place, or in several fields."""
     rank = draft.choose((1, 2, 3), (0.3, 0.5, 0.2))
     radius = draft.choose((1, 2), (0.85, 0.15))
-    size = draft.size()
-    extents = [size] * rank
+    extents = [draft.size()] * rank
     if rank > 1 and draft.chance(0.5):
         extents[-1] = draft.size()
     kind = draft.choose(("two", "place", "fields", "once"), (0.4, 0.2, 0.15, 0.25))
-    if kind != "once":
-        draft.open_loop(draft.iterator(), "0", draft.steps())
-    first = draft.written_array(extents) if kind != "once" else draft.read_array(extents)
-    if kind == "place":
-        _sweep(draft, extents, radius, first, first)
-    elif kind == "once":
-        _sweep(draft, extents, radius, first, draft.written_array(extents, exclude=(first,)))
-    elif kind == "two":
+    if kind == "once":
+        first = draft.read_array(extents)
+        _sweep(draft, radius, first, draft.written_array(extents, exclude=(first,)))
+        return
+    with draft.block(DraftLoop(draft.iterator(), draft.steps())):
+        first = draft.written_array(extents)
+        if kind == "place":
+            _sweep(draft, radius, first, first)
+            return
         second = draft.written_array(extents, exclude=(first,))
-        _sweep(draft, extents, radius, first, second)
-        _sweep(draft, extents, radius if draft.chance(0.5) else 0, second, first)
-    else:
-        second = draft.written_array(extents, exclude=(first,))
-        _sweep(draft, extents, radius, first, second, keeps=True)
-        _sweep(draft, extents, radius, second, first, keeps=True)
-    if kind != "once":
-        draft.close()
+        if kind == "two":
+            _sweep(draft, radius, first, second)
+            _sweep(draft, radius if draft.chance(0.5) else 0, second, first)
+        else:
+            _sweep(draft, radius, first, second, keeps=True)
+            _sweep(draft, radius, second, first, keeps=True)
 
 
 def _sweep(
-    draft: ProgramDraft,
-    extents: Sequence[str],
-    radius: int,
-    source: DraftArray,
-    target: DraftArray,
-    *,
-    keeps: bool = False,
+    draft: ProgramDraft, radius: int, source: DraftArray, target: DraftArray, *, keeps: bool = False
 ) -> None:
     """Add a nest that writes averages; radius 0 copies, but leaves the edges alone as well."""
-    rank, edge = len(extents), max(radius, 1)
-    loops = [
-        DraftLoop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents
-    ]
+    rank = len(source.extents)
+    loops = inner_loops(draft, source.extents, max(radius, 1))
     offsets = [(0,) * rank]
     if radius:
         reach = [step for step in range(-radius, radius + 1) if step]
@@ -194,28 +173,20 @@ def _sweep(
             for step in reach
         ]
         corners = [tuple(draft.choose((-1, 1)) for _ in range(rank)) for _ in range(rank)]
-        offsets += [one for one in star if draft.chance(0.85)]
+        offsets += [offset for offset in star if draft.chance(0.85)]
         offsets += [corner for corner in corners if corner not in offsets and draft.chance(0.25)]
-    offsets = list(dict.fromkeys(offsets))
+    names = iterators_of(loops)
     points = [
-        source.at(
-            *(
-                shifted_subscript(loop.iterator, step)
-                for loop, step in zip(loops, offset, strict=True)
-            )
-        )
-        for offset in offsets
+        source.at(*map(shifted_subscript, names, offset)) for offset in dict.fromkeys(offsets)
     ]
-    here = target.at(*(loop.iterator for loop in loops))
+    here = target.at(*names)
     share = (0.5 if keeps else 1.0) / len(points)
     mean = f"{draft.constant(round(share, 4))} * ({' + '.join(points)})"
-    for loop in loops:
-        loop.open(draft)
-    if keeps:
-        draft.assign(here, f"{draft.constant(0.5)} * {here} + {mean}")
-    else:
-        draft.assign(here, mean if radius else points[0])
-    draft.close(rank)
+    with draft.block(*loops):
+        if keeps:
+            draft.assign(here, f"{draft.constant(0.5)} * {here} + {mean}")
+        else:
+            draft.assign(here, mean if radius else points[0])
 
 
 def shifted_subscript(iterator: str, step: int) -> str:
@@ -236,83 +207,89 @@ def triangular_nest(draft: ProgramDraft) -> None:
     i, j, k = (draft.iterator() for _ in range(3))
     tenth, rest = draft.constant(0.1), draft.constant(0.9)
     if kind == "product":
-        other = draft.size()
-        left, right = draft.read_array((size, other)), draft.read_array((size, other))
-        result = draft.written_array((size, size), exclude=(left, right))
-        draft.open_loop(i, "0", size)
-        low, high = draft.choose((("0", f"{i} + 1"), (i, size), ("0", i), (f"{i} + 1", size)))
-        if draft.chance(0.5):
-            draft.open_loop(j, low, high)
-            draft.assign(result.at(i, j), draft.constant(0.75), "*=")
-            draft.close()
-        inner = draft.chance(0.5)
-        loops = [(j, low, high), (k, "0", other)]
-        for loop in loops if inner else loops[::-1]:
-            draft.open_loop(*loop)
-        term = f"{left.at(i, k)} * {right.at(j, k)}"
-        if draft.chance(0.4):
-            term += f" + {right.at(i, k)} * {left.at(j, k)}"
-        draft.assign(result.at(i, j), term, "+=")
-        draft.close(3)
+        _half_product(draft, size, (i, j, k))
     elif kind == "factor":
-        matrix = draft.written_array((size, size))
-        draft.open_loop(k, "0", size)
-        draft.open_loop(i, f"{k} + 1", size)
-        draft.assign(matrix.at(i, k), f"{rest} * {matrix.at(i, k)} + {tenth} * {matrix.at(k, k)}")
-        apart = draft.chance(0.5)
-        if apart:
-            draft.close()
-            draft.open_loop(i, f"{k} + 1", size)
-        draft.open_loop(j, f"{k} + 1", draft.choose((size, f"{i} + 1")))
-        update = f"{rest} * {matrix.at(i, j)} + {tenth} * ({matrix.at(i, k)} * {matrix.at(k, j)})"
-        draft.assign(matrix.at(i, j), update)
-        draft.close(3)
+        _factorization(draft, size, (i, j, k))
     elif kind == "solve":
         matrix, b = draft.read_array((size, size)), draft.read_array((size,))
         x = draft.written_array((size,), exclude=(b,))
-        draft.open_loop(i, "0", size)
-        draft.assign(x.at(i), b.at(i))
-        draft.open_loop(j, "0", i)
-        draft.assign(x.at(i), f"{rest} * {x.at(i)} - {tenth} * ({matrix.at(i, j)} * {x.at(j)})")
-        draft.close(2)
+        with draft.block(ascending(i, "0", size)):
+            draft.assign(x.at(i), b.at(i))
+            with draft.block(ascending(j, "0", i)):
+                known = f"{tenth} * ({matrix.at(i, j)} * {x.at(j)})"
+                draft.assign(x.at(i), f"{rest} * {x.at(i)} - {known}")
     else:
         matrix = draft.read_array((size, size))
         other = draft.size()
         result = draft.written_array((size, other), exclude=(matrix,))
-        draft.open_loop(i, "0", size)
-        draft.open_loop(j, "0", other)
-        draft.open_loop(k, f"{i} + 1", size)
-        term = f"{tenth} * ({matrix.at(k, i)} * {result.at(k, j)})"
-        draft.assign(result.at(i, j), f"{rest} * {result.at(i, j)} + {term}")
-        draft.close(3)
+        loops = (ascending(i, "0", size), ascending(j, "0", other))
+        with draft.block(*loops, ascending(k, f"{i} + 1", size)):
+            term = f"{tenth} * ({matrix.at(k, i)} * {result.at(k, j)})"
+            draft.assign(result.at(i, j), f"{rest} * {result.at(i, j)} + {term}")
+
+
+def _half_product(draft: ProgramDraft, size: str, names: tuple[str, str, str]) -> None:
+    """Add a product of which half is computed, of one or of two terms."""
+    i, j, k = names
+    other = draft.size()
+    left, right = draft.read_array((size, other)), draft.read_array((size, other))
+    result = draft.written_array((size, size), exclude=(left, right))
+    with draft.block(ascending(i, "0", size)):
+        along = ascending(j, *half_range(draft, i, size))
+        if draft.chance(0.5):
+            with draft.block(along):
+                draft.assign(result.at(i, j), draft.constant(0.75), "*=")
+        loops = (along, ascending(k, "0", other))
+        with draft.block(*(loops if draft.chance(0.5) else loops[::-1])):
+            term = f"{left.at(i, k)} * {right.at(j, k)}"
+            if draft.chance(0.4):
+                term += f" + {right.at(i, k)} * {left.at(j, k)}"
+            draft.assign(result.at(i, j), term, "+=")
+
+
+def _factorization(draft: ProgramDraft, size: str, names: tuple[str, str, str]) -> None:
+    """Add a factorization in place, whose column is scaled in the same loop or before."""
+    i, j, k = names
+    tenth, rest = draft.constant(0.1), draft.constant(0.9)
+    matrix = draft.written_array((size, size))
+    below = ascending(i, f"{k} + 1", size)
+
+    def update() -> None:
+        with draft.block(ascending(j, f"{k} + 1", draft.choose((size, f"{i} + 1")))):
+            term = f"{tenth} * ({matrix.at(i, k)} * {matrix.at(k, j)})"
+            draft.assign(matrix.at(i, j), f"{rest} * {matrix.at(i, j)} + {term}")
+
+    with draft.block(ascending(k, "0", size)):
+        with draft.block(below):
+            scaled = f"{rest} * {matrix.at(i, k)} + {tenth} * {matrix.at(k, k)}"
+            draft.assign(matrix.at(i, k), scaled)
+            is_apart = draft.chance(0.5)
+            if not is_apart:
+                update()
+        if is_apart:
+            with draft.block(below):
+                update()
 
 
 def pointwise_nest(draft: ProgramDraft) -> None:
     """Every element on its own: sums, products, transposes, vectors along rows and columns."""
     loops = new_loops(draft, draft.choose((1, 2, 3), (0.2, 0.6, 0.2)))
-    extents = [loop.size for loop in loops]
-    names = [loop.iterator for loop in loops]
-    result = draft.written_array(extents)
+    result = draft.written_array(sizes_of(loops))
     terms = []
     for _ in range(draft.number(1, 3)):
+        used = loops
         if draft.chance(0.25) and len(loops) > 1:
-            order = draft.shuffled(range(len(loops)))
+            used = draft.shuffled(loops)
         elif draft.chance(0.2):
-            order = [draft.number(0, len(loops) - 1)]
-        else:
-            order = list(range(len(loops)))
-        draft_array = draft.read_array([extents[place] for place in order], exclude=(result,))
-        terms.append(draft_array.at(*(names[place] for place in order)))
+            used = [loops[draft.number(0, len(loops) - 1)]]
+        array = draft.read_array(sizes_of(used), exclude=(result,))
+        terms.append(array.at(*iterators_of(used)))
     operators = [draft.choose((" + ", " - ", " * ")) for _ in terms[1:]]
     text = terms[0] + "".join(a + b for a, b in zip(operators, terms[1:], strict=True))
     if draft.chance(0.2):
-        text = (
-            f"sqrt({text} * ({text}))" if len(terms) == 1 else f"{draft.constant(0.5)} * ({text})"
-        )
-    for loop in draft.shuffled(loops) if draft.chance(0.3) else loops:
-        loop.open(draft)
-    draft.assign(result.at(*names), text)
-    draft.close(len(loops))
+        text = f"{draft.constant(0.5)} * ({text})" if terms[1:] else f"sqrt({text} * ({text}))"
+    with draft.block(*(draft.shuffled(loops) if draft.chance(0.3) else loops)):
+        draft.assign(result.at(*iterators_of(loops)), text)
 
 
 def recurrence_nest(draft: ProgramDraft) -> None:
@@ -326,36 +303,29 @@ def recurrence_nest(draft: ProgramDraft) -> None:
         result = draft.written_array((rows, columns), exclude=(source,))
         down = draft.chance(0.4)
         before = result.at(f"{i} - 1", j) if down else result.at(i, f"{j} - 1")
-        loops = [(i, "1" if down else "0", rows), (j, "0" if down else "1", columns)]
-        for loop in loops if draft.chance(0.6) else loops[::-1]:
-            draft.open_loop(*loop)
-        draft.assign(result.at(i, j), f"{half} * {before} + {half} * {source.at(i, j)}")
-        draft.close(2)
+        loops = (ascending(i, str(int(down)), rows), ascending(j, str(int(not down)), columns))
+        with draft.block(*(loops if draft.chance(0.6) else loops[::-1])):
+            draft.assign(result.at(i, j), f"{half} * {before} + {half} * {source.at(i, j)}")
     elif kind == "paths":
         size = draft.size()
         k, i, j = (draft.iterator() for _ in range(3))
         table = draft.written_array((size, size))
-        for name in (k, i, j):
-            draft.open_loop(name, "0", size)
-        here, through = table.at(i, j), f"{table.at(i, k)} + {table.at(k, j)}"
-        draft.assign(here, f"{here} < {through} ? {here} : {through}")
-        draft.close(3)
+        with draft.block(*(ascending(name, "0", size) for name in (k, i, j))):
+            here, through = table.at(i, j), f"{table.at(i, k)} + {table.at(k, j)}"
+            draft.assign(here, f"{here} < {through} ? {here} : {through}")
     else:
         size = draft.size()
         i, j, k = (draft.iterator() for _ in range(3))
         table, weights = draft.written_array((size, size)), draft.read_array((size, size))
-        draft.open_descending_loop(i, f"{size} - 2", "0")
-        draft.open_loop(j, f"{i} + 1", size)
-        here, left = table.at(i, j), table.at(f"{i} + 1", j)
-        draft.assign(here, f"{here} >= {left} ? {here} : {left}")
-        if draft.chance(0.5):
-            draft.open_loop(k, f"{i} + 1", j)
-            both = f"{half} * ({table.at(i, k)} + {table.at(k, j)})"
-            draft.assign(here, f"{here} >= {both} ? {here} : {both}")
-            draft.close()
-        else:
-            draft.assign(here, f"{half} * ({here} + {weights.at(i, j)})")
-        draft.close(2)
+        with draft.block(descending(i, f"{size} - 2", "0"), ascending(j, f"{i} + 1", size)):
+            here, left = table.at(i, j), table.at(f"{i} + 1", j)
+            draft.assign(here, f"{here} >= {left} ? {here} : {left}")
+            if draft.chance(0.5):
+                with draft.block(ascending(k, f"{i} + 1", j)):
+                    both = f"{half} * ({table.at(i, k)} + {table.at(k, j)})"
+                    draft.assign(here, f"{here} >= {both} ? {here} : {both}")
+            else:
+                draft.assign(here, f"{half} * ({here} + {weights.at(i, j)})")
 
 
 FAMILIES: tuple[tuple[Callable[[ProgramDraft], None], float], ...] = (

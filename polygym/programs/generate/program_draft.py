@@ -12,7 +12,8 @@ it is read.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -48,6 +49,40 @@ class DraftArray:
         'A[i][j + 1]'
         """
         return self.name + "".join(f"[{subscript}]" for subscript in subscripts)
+
+
+def ascending(iterator: str, low: str, high: str) -> str:
+    """Return the header of a loop from ``low`` to just below ``high``."""
+    return f"for (int {iterator} = {low}; {iterator} < {high}; {iterator}++)"
+
+
+def descending(iterator: str, high: str, low: str) -> str:
+    """Return the header of a loop from ``high`` down to ``low``."""
+    return f"for (int {iterator} = {high}; {iterator} >= {low}; {iterator}--)"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftLoop:
+    """A loop of a nest: its counter runs over a size, or over a part of it."""
+
+    iterator: str
+    size: str
+    low: str = "0"
+    high: str = ""
+
+    def __str__(self) -> str:
+        """Return its header."""
+        return ascending(self.iterator, self.low, self.high or self.size)
+
+
+def iterators_of(loops: Sequence[DraftLoop]) -> list[str]:
+    """Return the counters of loops."""
+    return [loop.iterator for loop in loops]
+
+
+def sizes_of(loops: Sequence[DraftLoop]) -> list[str]:
+    """Return the sizes over which loops run."""
+    return [loop.size for loop in loops]
 
 
 @dataclass(slots=True)
@@ -108,11 +143,7 @@ class ProgramDraft:
 
     def read_array(self, extents: Sequence[str], exclude: Sequence[DraftArray] = ()) -> DraftArray:
         """Return an array to read: one that was written before, if the random choices say so."""
-        fitting = [
-            draft_array
-            for draft_array in self.arrays
-            if draft_array.extents == tuple(extents) and draft_array not in exclude
-        ]
+        fitting = self._fitting(extents, exclude)
         before = [array for array in fitting if array in self.written]
         if before and self.chance(_REUSE_PROBABILITY):
             return self.choose(before)
@@ -124,17 +155,17 @@ class ProgramDraft:
         self, extents: Sequence[str], exclude: Sequence[DraftArray] = ()
     ) -> DraftArray:
         """Return an array to write; now and then one that is there already."""
-        fitting = [
-            array
-            for array in self.arrays
-            if array.extents == tuple(extents) and array not in exclude
-        ]
-        draft_array = (
-            self.choose(fitting) if fitting and self.chance(0.25) else self.new_array(extents)
-        )
+        fitting = self._fitting(extents, exclude)
+        is_old = fitting and self.chance(0.25)
+        draft_array = self.choose(fitting) if is_old else self.new_array(extents)
         if draft_array not in self.written:
             self.written.append(draft_array)
         return draft_array
+
+    def _fitting(self, extents: Sequence[str], exclude: Sequence[DraftArray]) -> list[DraftArray]:
+        """Return the arrays of some sizes, but for those that are excluded."""
+        arrays = [array for array in self.arrays if array.extents == tuple(extents)]
+        return [array for array in arrays if array not in exclude]
 
     def new_array(self, extents: Sequence[str]) -> DraftArray:
         """Return a new array."""
@@ -179,9 +210,9 @@ class ProgramDraft:
         A new one of a name that a nest before has had in a block is fine: it is out of scope here.
         """
         arrays = [
-            draft_array
-            for of, draft_array in self.region_locals
-            if (of, draft_array.extents) == (kind, extents) and draft_array.name not in self.in_nest
+            array
+            for of, array in self.region_locals
+            if (of, array.extents) == (kind, extents) and array.name not in self.in_nest
         ]
         if arrays and self.chance(_SAME_SCALAR):
             self.in_nest.add(arrays[0].name)
@@ -201,24 +232,14 @@ class ProgramDraft:
         """Forget what a nest before has called its own."""
         self.in_nest.clear()
 
-    def open_if(self, condition: str) -> None:
-        """Open what is done under a condition."""
-        self._line(f"if ({condition}) {{")
-        self.depth += 1
-
-    def open_loop(self, iterator: str, low: str, high: str) -> None:
-        """Open a loop from ``low`` to just below ``high``."""
-        self._line(f"for (int {iterator} = {low}; {iterator} < {high}; {iterator}++) {{")
-        self.depth += 1
-
-    def open_descending_loop(self, iterator: str, high: str, low: str) -> None:
-        """Open a loop from ``high`` down to ``low``."""
-        self._line(f"for (int {iterator} = {high}; {iterator} >= {low}; {iterator}--) {{")
-        self.depth += 1
-
-    def close(self, count: int = 1) -> None:
-        """Close loops and conditions."""
-        for _ in range(count):
+    @contextmanager
+    def block(self, *headers: object) -> Iterator[None]:
+        """Open loops and conditions inside each other, and close them behind what is added."""
+        for header in headers:
+            self._line(f"{header} {{")
+            self.depth += 1
+        yield
+        for _ in headers:
             self.depth -= 1
             self._line("}")
 

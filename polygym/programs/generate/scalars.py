@@ -14,8 +14,22 @@ models are tested on (:mod:`polygym.search.corpus.held_out`).
 
 from collections.abc import Callable, Sequence
 
-from polygym.programs.generate.nests import DraftLoop, new_loops, operands_of, shifted_subscript
-from polygym.programs.generate.program_draft import DraftArray, ProgramDraft
+from polygym.programs.generate.nests import (
+    half_range,
+    inner_loops,
+    new_loops,
+    operands_of,
+    shifted_subscript,
+)
+from polygym.programs.generate.program_draft import (
+    DraftArray,
+    DraftLoop,
+    ProgramDraft,
+    ascending,
+    descending,
+    iterators_of,
+    sizes_of,
+)
 
 
 def named_values(draft: ProgramDraft, inputs: Sequence[str], count: int) -> str:
@@ -23,15 +37,14 @@ def named_values(draft: ProgramDraft, inputs: Sequence[str], count: int) -> str:
     waiting, known = list(inputs), list(inputs)
     for _ in range(count):
         left = waiting.pop(0)
-        others = [one for one in known if one != left]
+        others = [value for value in known if value != left]
         right = draft.choose(others) if others else left
         if right in waiting:
             waiting.remove(right)
         name = draft.scalar(_value(draft, left, right))
         if draft.chance(0.15):
-            draft.open_if(f"{name} < {draft.constant(0)}")
-            draft.assign(name, f"-{name}" if draft.chance(0.5) else draft.constant(0))
-            draft.close()
+            with draft.block(f"if ({name} < {draft.constant(0)})"):
+                draft.assign(name, f"-{name}" if draft.chance(0.5) else draft.constant(0))
         waiting.append(name)
         known.append(name)
     return " + ".join(waiting)
@@ -73,7 +86,7 @@ def elements(
             used = draft.shuffled(loops)
         elif draft.chance(0.2):
             used = [draft.choose(loops)]
-        extents, names = [draft_loop.size for draft_loop in used], [loop.iterator for loop in used]
+        extents, names = sizes_of(used), iterators_of(used)
         element = draft.read_array(extents, but).at(*names)
         result.append(draft.new_array(extents).at(*names) if element in result else element)
     return result
@@ -82,18 +95,17 @@ def elements(
 def chain(draft: ProgramDraft) -> None:
     """Every element on its own, by way of values that have names."""
     loops = new_loops(draft, draft.choose((1, 2, 3), (0.2, 0.6, 0.2)))
-    extents, names = [draft_loop.size for draft_loop in loops], [loop.iterator for loop in loops]
+    extents = sizes_of(loops)
     results = [draft.written_array(extents)]
     if draft.chance(0.25):
         results.append(draft.written_array(extents, exclude=results))
     inputs = elements(draft, loops, draft.number(2, 4), results)
-    for loop in draft.shuffled(loops) if draft.chance(0.2) else loops:
-        loop.open(draft)
-    rest = named_values(draft, inputs, draft.number(1, 4))
-    for place, result in enumerate(results):
-        factor = draft.constant(0.5 + 0.25 * place)
-        draft.assign(result.at(*names), f"{factor} * ({rest})" if place else rest)
-    draft.close(len(loops))
+    with draft.block(*(draft.shuffled(loops) if draft.chance(0.2) else loops)):
+        rest = named_values(draft, inputs, draft.number(1, 4))
+        for place, result in enumerate(results):
+            factor = draft.constant(0.5 + 0.25 * place)
+            value = f"{factor} * ({rest})" if place else rest
+            draft.assign(result.at(*iterators_of(loops)), value)
 
 
 def gradient(draft: ProgramDraft) -> None:
@@ -104,54 +116,40 @@ def gradient(draft: ProgramDraft) -> None:
     if rank > 1 and draft.chance(0.5):
         extents[-1] = draft.size()
     again = draft.chance(0.25)
-    if again:
-        draft.open_loop(draft.iterator(), "0", draft.steps())
-    source = draft.written_array(extents) if again else draft.read_array(extents)
-    result = draft.written_array(extents, exclude=(source,))
-    loops = inner_loops(draft, extents, radius)
-    for loop in loops:
-        loop.open(draft)
-    slopes = [_slope(draft, source, loops, axis, radius) for axis in range(max(2, rank))]
-    if again or draft.chance(0.6):
-        squares = " + ".join(f"{slope} * {slope}" for slope in slopes)
-        value = f"{math_function(draft, 'sqrt')}({squares})"
-    else:
-        value = named_values(draft, slopes, draft.number(1, 2))
-    here = [draft_loop.iterator for draft_loop in loops]
-    draft.assign(result.at(*here), value)
-    draft.close(rank)
-    if again:
-        half, less = draft.constant(0.5), draft.constant(0.25)
-        for loop in loops:
-            loop.open(draft)
-        step = f"{half} * {source.at(*here)} + {less} * {result.at(*here)}"
-        draft.assign(source.at(*here), step)
-        draft.close(rank + 1)
-
-
-def inner_loops(draft: ProgramDraft, extents: Sequence[str], edge: int) -> list[DraftLoop]:
-    """Return loops that stay away from the edges."""
-    return [
-        DraftLoop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents
-    ]
+    with draft.block(*([DraftLoop(draft.iterator(), draft.steps())] if again else [])):
+        source = draft.written_array(extents) if again else draft.read_array(extents)
+        result = draft.written_array(extents, exclude=(source,))
+        loops = inner_loops(draft, extents, radius)
+        here = iterators_of(loops)
+        with draft.block(*loops):
+            axes = range(max(2, rank))
+            slopes = [_slope(draft, source, here, axis, radius) for axis in axes]
+            if again or draft.chance(0.6):
+                squares = " + ".join(f"{slope} * {slope}" for slope in slopes)
+                value = f"{math_function(draft, 'sqrt')}({squares})"
+            else:
+                value = named_values(draft, slopes, draft.number(1, 2))
+            draft.assign(result.at(*here), value)
+        if again:
+            with draft.block(*loops):
+                half, less = draft.constant(0.5), draft.constant(0.25)
+                step = f"{half} * {source.at(*here)} + {less} * {result.at(*here)}"
+                draft.assign(source.at(*here), step)
 
 
 def _slope(
-    draft: ProgramDraft, source: DraftArray, loops: Sequence[DraftLoop], axis: int, radius: int
+    draft: ProgramDraft, source: DraftArray, names: Sequence[str], axis: int, radius: int
 ) -> str:
     """Add a scalar: a difference along an axis, or of second order if there is none left."""
-    names = [draft_loop.iterator for draft_loop in loops]
-    place = axis % len(loops)
+    place = axis % len(names)
 
     def at(step: int, beside: int = 0) -> str:
-        steps = [step if one == place else 0 for one in range(len(names))]
+        steps = [step if other == place else 0 for other in range(len(names))]
         steps[place - 1] += beside if len(names) > 1 else 0
-        return source.at(
-            *(shifted_subscript(name, by) for name, by in zip(names, steps, strict=True))
-        )
+        return source.at(*map(shifted_subscript, names, steps))
 
     half, quarter = draft.constant(0.5), draft.constant(0.25)
-    if axis >= len(loops):
+    if axis >= len(names):
         return draft.scalar(f"{quarter} * ({at(1)} + {at(-1)}) - {half} * {at(0)}")
     differences = [f"{at(radius)} - {at(-radius)}"]
     if len(names) > 1 and draft.chance(0.5):
@@ -164,33 +162,27 @@ def inner_sum(draft: ProgramDraft) -> None:
     """Sums over one or two loops in a scalar, stored behind them."""
     free = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
     summed = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
-    result = draft.written_array([draft_loop.size for draft_loop in free])
-    target = result.at(*(one.iterator for one in free))
+    result = draft.written_array(sizes_of(free))
+    target = result.at(*iterators_of(free))
     operands = operands_of(draft, free, summed, result)
-    for loop in free:
-        loop.open(draft)
-    begins = draft.constant(0)
-    if draft.chance(0.25):
-        begins = f"{draft.constant(0.5)} * {target}"
-    total = draft.scalar(begins)
-    other = draft.scalar(draft.constant(0)) if draft.chance(0.2) else ""
-    for loop in summed:
-        loop.open(draft)
-    if len(operands) > 1 and draft.chance(0.4):
-        value = draft.scalar(f"{operands[0]} - {operands[1]}")
-        term = " * ".join([value, draft.choose((value, draft.constant(0.5))), *operands[2:]])
-    else:
-        value, term = operands[0], " * ".join(operands)
-    is_asked = draft.chance(0.15)
-    if is_asked:
-        draft.open_if(f"{value} > {draft.constant(0.25)}")
-    draft.assign(total, term, "+=")
-    draft.close(is_asked)
-    if other:
-        draft.assign(other, value, "+=")
-    draft.close(len(summed))
-    _store(draft, target, total, other)
-    draft.close(len(free))
+    with draft.block(*free):
+        begins = draft.constant(0)
+        if draft.chance(0.25):
+            begins = f"{draft.constant(0.5)} * {target}"
+        total = draft.scalar(begins)
+        other = draft.scalar(draft.constant(0)) if draft.chance(0.2) else ""
+        with draft.block(*summed):
+            value, term = operands[0], " * ".join(operands)
+            if len(operands) > 1 and draft.chance(0.4):
+                value = draft.scalar(f"{operands[0]} - {operands[1]}")
+                factor = draft.choose((value, draft.constant(0.5)))
+                term = " * ".join([value, factor, *operands[2:]])
+            condition = f"if ({value} > {draft.constant(0.25)})"
+            with draft.block(*([condition] if draft.chance(0.15) else [])):
+                draft.assign(total, term, "+=")
+            if other:
+                draft.assign(other, value, "+=")
+        _store(draft, target, total, other)
 
 
 def _store(draft: ProgramDraft, target: str, total: str, other: str) -> None:
@@ -212,24 +204,19 @@ def pairs(draft: ProgramDraft) -> None:
     i, j, k = (draft.iterator() for _ in range(3))
     points = draft.read_array((rows, columns))
     result = draft.written_array((rows, rows), exclude=(points,))
-    low, high = draft.choose((("0", f"{i} + 1"), (i, rows), ("0", i), (f"{i} + 1", rows)))
-    draft.open_loop(i, "0", rows)
-    draft.open_loop(j, low, high)
-    apart = draft.scalar(draft.constant(0))
-    draft.open_loop(k, "0", columns)
-    step = draft.scalar(f"{points.at(i, k)} - {points.at(j, k)}")
-    kind = draft.choose(("length", "largest", "squares"), (0.4, 0.2, 0.4))
-    absolute = f"{math_function(draft, 'fabs')}({step})"
-    if kind == "largest":
-        draft.open_if(f"{absolute} > {apart}")
-        draft.assign(apart, absolute)
-        draft.close()
-    else:
-        draft.assign(apart, absolute if kind == "length" else f"{step} * {step}", "+=")
-    draft.close()
-    one = draft.constant(1)
-    draft.assign(result.at(i, j), draft.choose((apart, f"{one} / ({one} + {apart})")))
-    draft.close(2)
+    with draft.block(ascending(i, "0", rows), ascending(j, *half_range(draft, i, rows))):
+        apart = draft.scalar(draft.constant(0))
+        with draft.block(ascending(k, "0", columns)):
+            step = draft.scalar(f"{points.at(i, k)} - {points.at(j, k)}")
+            kind = draft.choose(("length", "largest", "squares"), (0.4, 0.2, 0.4))
+            absolute = f"{math_function(draft, 'fabs')}({step})"
+            if kind == "largest":
+                with draft.block(f"if ({absolute} > {apart})"):
+                    draft.assign(apart, absolute)
+            else:
+                draft.assign(apart, absolute if kind == "length" else f"{step} * {step}", "+=")
+        one = draft.constant(1)
+        draft.assign(result.at(i, j), draft.choose((apart, f"{one} / ({one} + {apart})")))
 
 
 def passes(draft: ProgramDraft) -> None:
@@ -244,59 +231,53 @@ def passes(draft: ProgramDraft) -> None:
     def at(array: DraftArray, j: str) -> str:
         return array.at(j, i) if is_turned else array.at(i, j)
 
-    draft.open_loop(i, "0", rows)
-    found = draft.scalar(draft.constant(0))
-    j = draft.iterator()
-    draft.open_loop(j, "0", columns)
-    draft.assign(found, at(source, j), "+=")
-    draft.close()
-    value = f"{at(source, j)} / ({one} + {found} * {found})"
-    if draft.chance(0.5):
-        draft.assign(found, f"{small} * {found}")
-        spread = draft.scalar(draft.constant(0))
-        draft.open_loop(j, "0", columns)
-        off = draft.scalar(f"{at(source, j)} - {found}")
-        draft.assign(spread, f"{off} * {off}", "+=")
-        draft.close()
-        value = f"({at(source, j)} - {found}) / ({one} + {spread})"
+    with draft.block(ascending(i, "0", rows)):
+        total = draft.scalar(draft.constant(0))
+        j = draft.iterator()
+        along = ascending(j, "0", columns)
+        with draft.block(along):
+            draft.assign(total, at(source, j), "+=")
+        value = f"{at(source, j)} / ({one} + {total} * {total})"
         if draft.chance(0.5):
-            draft.assign(spread, f"{one} / ({one} + {spread})")
-            value = f"({at(source, j)} - {found}) * {spread}"
-    draft.open_loop(j, "0", columns)
-    draft.assign(at(result, j), value)
-    draft.close(2)
+            draft.assign(total, f"{small} * {total}")
+            spread = draft.scalar(draft.constant(0))
+            with draft.block(along):
+                off = draft.scalar(f"{at(source, j)} - {total}")
+                draft.assign(spread, f"{off} * {off}", "+=")
+            value = f"({at(source, j)} - {total}) / ({one} + {spread})"
+            if draft.chance(0.5):
+                draft.assign(spread, f"{one} / ({one} + {spread})")
+                value = f"({at(source, j)} - {total}) * {spread}"
+        with draft.block(along):
+            draft.assign(at(result, j), value)
 
 
 def extreme(draft: ProgramDraft) -> None:
     """The smallest or the greatest of a row, and where it is."""
     free = new_loops(draft, draft.choose((1, 2), (0.5, 0.5)))
     (along,) = new_loops(draft, 1)
-    extents, names = [draft_loop.size for draft_loop in free], [one.iterator for one in free]
+    extents, names = sizes_of(free), iterators_of(free)
     best_of = draft.written_array(extents)
     inputs = elements(draft, [*free, along], 2, [best_of])
     if along.iterator not in inputs[0]:
         whole = draft.new_array([*extents, along.size])
         inputs[0] = whole.at(*names, along.iterator)
-    wants_place = draft.chance(0.7)
-    indices = draft.new_indices(extents) if wants_place else None
-    for loop in free:
-        loop.open(draft)
-    is_least = draft.chance(0.5)
-    suffix = "f" if draft.element == "float" else ""
-    best = draft.scalar(f"{'' if is_least else '-'}1e30{suffix}")
-    place = draft.scalar("0", "int") if indices else ""
-    along.open(draft)
-    value = named_values(draft, inputs, 1)
-    candidate = draft.scalar(value) if "+" in value else value
-    draft.open_if(f"{candidate} {'<' if is_least else '>'} {best}")
-    draft.assign(best, candidate)
-    if indices:
-        draft.assign(place, along.iterator)
-    draft.close(2)
-    draft.assign(best_of.at(*names), best)
-    if indices:
-        draft.assign(indices.at(*names), place)
-    draft.close(len(free))
+    indices = draft.new_indices(extents) if draft.chance(0.7) else None
+    with draft.block(*free):
+        is_least = draft.chance(0.5)
+        suffix = "f" if draft.element == "float" else ""
+        best = draft.scalar(f"{'' if is_least else '-'}1e30{suffix}")
+        place = draft.scalar("0", "int") if indices else ""
+        with draft.block(along):
+            value = named_values(draft, inputs, 1)
+            candidate = draft.scalar(value) if "+" in value else value
+            with draft.block(f"if ({candidate} {'<' if is_least else '>'} {best})"):
+                draft.assign(best, candidate)
+                if indices:
+                    draft.assign(place, along.iterator)
+        draft.assign(best_of.at(*names), best)
+        if indices:
+            draft.assign(indices.at(*names), place)
 
 
 def carried(draft: ProgramDraft) -> None:
@@ -309,20 +290,17 @@ def carried(draft: ProgramDraft) -> None:
     result = draft.written_array(extents, exclude=(source,))
     subscripts = (j, i) if is_turned else (i, j)
     half = draft.constant(0.5)
-    draft.open_loop(i, "0", rows)
-    state = draft.scalar(draft.constant(0))
-    if draft.chance(0.3):
-        draft.open_descending_loop(j, f"{columns} - 1", "0")
-    else:
-        draft.open_loop(j, "0", columns)
-    value = source.at(*subscripts)
-    if draft.chance(0.4):
-        value = draft.scalar(f"{value} - {state}")
-        draft.assign(state, f"{half} * {value}", "+=")
-    else:
-        draft.assign(state, f"{half} * {state} + {half} * {value}")
-    draft.assign(result.at(*subscripts), state)
-    draft.close(2)
+    with draft.block(ascending(i, "0", rows)):
+        state = draft.scalar(draft.constant(0))
+        up, down = ascending(j, "0", columns), descending(j, f"{columns} - 1", "0")
+        with draft.block(down if draft.chance(0.3) else up):
+            value = source.at(*subscripts)
+            if draft.chance(0.4):
+                value = draft.scalar(f"{value} - {state}")
+                draft.assign(state, f"{half} * {value}", "+=")
+            else:
+                draft.assign(state, f"{half} * {state} + {half} * {value}")
+            draft.assign(result.at(*subscripts), state)
 
 
 def factor(draft: ProgramDraft) -> None:
@@ -330,37 +308,29 @@ def factor(draft: ProgramDraft) -> None:
     outer = new_loops(draft, draft.choose((1, 2), (0.7, 0.3)))
     inner = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
     every = [*outer, *inner]
-    result = draft.written_array([draft_loop.size for draft_loop in every])
+    result = draft.written_array(sizes_of(every))
     own = elements(draft, outer, 2, [result])
     inputs = elements(draft, every, draft.number(1, 2), [result])
-    for loop in outer:
-        loop.open(draft)
-    value = named_values(draft, own, draft.number(1, 2))
-    scale = draft.scalar(value) if "+" in value else value
-    for loop in inner:
-        loop.open(draft)
-    target = result.at(*(one.iterator for one in every))
-    draft.assign(target, " + ".join(f"{scale} * {input_}" for input_ in inputs))
-    draft.close(len(every))
+    with draft.block(*outer):
+        value = named_values(draft, own, draft.number(1, 2))
+        scale = draft.scalar(value) if "+" in value else value
+        with draft.block(*inner):
+            products = " + ".join(f"{scale} * {element}" for element in inputs)
+            draft.assign(result.at(*iterators_of(every)), products)
 
 
 def total(draft: ProgramDraft) -> None:
     """A sum over a whole nest, used in the next one."""
     loops = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
-    extents, names = [draft_loop.size for draft_loop in loops], [loop.iterator for loop in loops]
     inputs = elements(draft, loops, draft.number(1, 2), ())
-    result = draft.written_array(extents)
+    result = draft.written_array(sizes_of(loops))
     one = draft.constant(1)
-    found = draft.scalar(draft.constant(0))
-    for loop in loops:
-        loop.open(draft)
-    value = named_values(draft, inputs, 1)
-    draft.assign(found, value, "+=")
-    draft.close(len(loops))
-    for loop in loops:
-        loop.open(draft)
-    draft.assign(result.at(*names), f"{inputs[0]} / ({one} + {found} * {found})")
-    draft.close(len(loops))
+    whole = draft.scalar(draft.constant(0))
+    with draft.block(*loops):
+        draft.assign(whole, named_values(draft, inputs, 1), "+=")
+    with draft.block(*loops):
+        value = f"{inputs[0]} / ({one} + {whole} * {whole})"
+        draft.assign(result.at(*iterators_of(loops)), value)
 
 
 FAMILIES: tuple[tuple[Callable[[ProgramDraft], None], float], ...] = (

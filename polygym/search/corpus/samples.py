@@ -38,8 +38,7 @@ from polygym.poly.schedule import parse_schedule
 from polygym.poly.transform.splitting.conditions import parse_splitting
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.programs import Program, load_program
-from polygym.programs.split_program import apply_splitting_to
-from polygym.programs.stored_program import with_storage_plan
+from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 from polygym.search.corpus.held_out import is_held_out
 from polygym.search.corpus.rows import CaseVisit, CorpusRow
 from polygym.search.corpus.statistics import outliers

@@ -7,7 +7,7 @@ import pytest
 
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
 from polygym.programs import load_program
-from polygym.programs.split_program import apply_splitting_to
+from polygym.programs.stored_program import apply_splitting_to
 from tests.cli.invoke import call, call_json
 
 CUTS = "S0: i = k, j = k"

@@ -59,13 +59,9 @@ def _canonicalized(
             case c_ast.UnaryOp(op="sizeof"):
                 size = _size(part.expr, declared, arguments, types)
                 return None if size is None else c_ast.Constant("int", f"{size}UL", part.coord)
-            case c_ast.BinaryOp(op="&" | "|") if _is_truth_value(part.left) and _is_truth_value(
-                part.right
-            ):
-                left, right = (
-                    syntax.copy_tree(one, replacement) for one in (part.left, part.right)
-                )
-                return c_ast.BinaryOp(part.op * 2, left, right, part.coord)
+            case c_ast.BinaryOp(op="&" | "|") if _is_truth_value(part):
+                sides = [syntax.copy_tree(side, replacement) for side in (part.left, part.right)]
+                return c_ast.BinaryOp(part.op * 2, *sides, part.coord)
             case c_ast.ArrayRef(name=c_ast.ID(name=index), subscript=c_ast.ID(name=array)):
                 if _is_numeric(declared.get(index)) and isinstance(
                     getattr(declared.get(array), "type", None), c_ast.ArrayDecl | c_ast.PtrDecl

@@ -67,9 +67,7 @@ class DataBoundsRewriter:
         for loop in loops:
             self._with_parameters(loop, self._changed)
         self._data = _data_dependent_names(items)
-        self._exposed = set(
-            syntax.read_outside_loops(self._function.body, _name, syntax.counter_of)
-        )
+        self._exposed = syntax.names_read_outside_loops(self._function.body)
         return [syntax.copy_tree(item, self._loop) for item in items]
 
     def _with_parameters(self, loop: Any, changed: Collection[str]) -> None:
@@ -80,9 +78,7 @@ class DataBoundsRewriter:
             base, subscripts = syntax.base_and_subscripts(node)
             if not subscripts or not isinstance(base, c_ast.ID) or base.name in inside:
                 return None
-            if not syntax.names_in(node).isdisjoint(changed) or syntax.contains(
-                node, c_ast.FuncCall
-            ):
+            if not _is_fixed(node, None, changed):
                 return None
             kind = _element(self._declared.get(base.name), len(subscripts))
             where = repr((base.name, *map(_key, subscripts)))
@@ -111,9 +107,8 @@ class DataBoundsRewriter:
         if counter is None or start is None or _direction(node) is None:
             return None
         starts_on_data = self._is_data_dependent(start)
-        if not starts_on_data and not any(
-            map(self._is_data_dependent, syntax.conjuncts(node.cond))
-        ):
+        asks_data = any(map(self._is_data_dependent, syntax.conjuncts(node.cond)))
+        if not starts_on_data and not asks_data:
             return None
         changes = _modified(node.stmt) | syntax.declared_names(node.stmt)
         is_exposed = not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
@@ -299,10 +294,6 @@ def _assigned(node: Any) -> Iterator[tuple[str, Any]]:
         yield node.lvalue.name, node.rvalue
     elif isinstance(node, c_ast.Decl) and node.name:
         yield node.name, node.init
-
-
-def _name(identifier: Any) -> str:
-    return str(identifier.name)
 
 
 def _steps_by_one(step: Any) -> bool:

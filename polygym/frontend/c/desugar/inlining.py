@@ -51,7 +51,7 @@ class CallInliner:
         self._source = source
         self._spelled = used_names
         self._functions = syntax.functions_of(tree)
-        self._typedefs = {node.name: node for node in tree.ext if isinstance(node, c_ast.Typedef)}
+        self._typedefs = syntax.typedefs_of(tree)
         self._global = {
             node.name: node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
         }
@@ -237,7 +237,7 @@ class CallInliner:
             and len(kind.type.names) == 1
             and kind.type.names[0] in self._typedefs
         ):
-            kind = self._typedefs[kind.type.names[0]].type
+            kind = self._typedefs[kind.type.names[0]]
         return kind
 
     def _actual_argument(
@@ -270,9 +270,8 @@ class CallInliner:
             if isinstance(subscript, c_ast.Constant) or is_kept:
                 return subscript
             new = self.fresh_name("at")
-            items.append(
-                syntax.declaration(new, syntax.type_node("long", call), subscript, subscript)
-            )
+            kind = syntax.type_node("long", call)
+            items.append(syntax.declaration(new, kind, subscript, subscript))
             return c_ast.ID(new, subscript.coord)
 
         before = tuple(bound(subscript) for subscript in subscripts)
@@ -323,9 +322,8 @@ class CallInliner:
             if len(wanted) > 1:
                 yield syntax.with_operands(check, [c_ast.ID(actual.name, call.coord)])
             return
-        found = declared_sizes(self.resolved(given.type), self.resolved)[
-            len(actual.leading_subscripts) :
-        ]
+        found = declared_sizes(self.resolved(given.type), self.resolved)
+        found = found[len(actual.leading_subscripts) :]
         if len(found) != len(wanted) and not (len(wanted) == 1 and not found):
             raise self._source.error(
                 operand,
@@ -343,10 +341,8 @@ class CallInliner:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has a dimension of unknown size"
                 )
-            wanted_size = syntax.copy_tree(one, renaming(own, {}))
-            yield syntax.with_operands(
-                check, [wanted_size, syntax.copy_tree(other), c_ast.ID(actual.name)]
-            )
+            sizes = [syntax.copy_tree(one, renaming(own, {})), syntax.copy_tree(other)]
+            yield syntax.with_operands(check, [*sizes, c_ast.ID(actual.name)])
 
     def _body(
         self,

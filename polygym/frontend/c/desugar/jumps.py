@@ -196,12 +196,11 @@ class _JumpEliminator:
                 return self._sequence(syntax.statements_of(item), rest, join)
             case c_ast.If():
                 ways = [
-                    c_ast.Compound(
-                        self._sequence(syntax.statements_of(way), rest, join), item.coord
-                    )
+                    self._sequence(syntax.statements_of(way), rest, join)
                     for way in (item.iftrue, item.iffalse)
                 ]
-                return [c_ast.If(item.cond, *ways, item.coord)]
+                blocks = [c_ast.Compound(way, item.coord) for way in ways]
+                return [c_ast.If(item.cond, *blocks, item.coord)]
             case _:
                 raise _UnsupportedJump
 
@@ -226,9 +225,8 @@ def ends_in_return(items: Sequence[Any]) -> bool:
         case c_ast.Compound():
             return ends_in_return(syntax.statements_of(last))
         case c_ast.If():
-            return ends_in_return(syntax.statements_of(last.iftrue)) and ends_in_return(
-                syntax.statements_of(last.iffalse)
-            )
+            ways = map(syntax.statements_of, (last.iftrue, last.iffalse))
+            return all(map(ends_in_return, ways))
         case _:
             return False
 

@@ -71,9 +71,8 @@ def _with_subscripts(item: Any) -> Any:
         is_sum = isinstance(node, c_ast.UnaryOp) and node.op == "*"
         if not is_sum or not isinstance(node.expr, c_ast.BinaryOp) or node.expr.op != "+":
             return None
-        left, right = (
-            syntax.copy_tree(one, replacement) for one in (node.expr.left, node.expr.right)
-        )
+        sides = (node.expr.left, node.expr.right)
+        left, right = (syntax.copy_tree(side, replacement) for side in sides)
         if not isinstance(left, c_ast.ID | c_ast.ArrayRef):
             return None
         return c_ast.ArrayRef(left, right, node.coord)
@@ -85,8 +84,8 @@ class _Desugarer:
     """Takes statements apart."""
 
     def __init__(self, calls: CallInliner, source: SourceMap) -> None:
-        self._calls = calls
-        self._source = source
+        self.calls = calls
+        self.source = source
 
     def statements(self, items: Iterable[Any], scope: _Scope) -> list[Any]:
         """Return the plain statements for some; ``scope`` gets what they declare."""
@@ -104,7 +103,7 @@ class _Desugarer:
                 return self._if(node, scope)
             case c_ast.For():
                 return self._for(
-                    side_effects.normalize_countdown(node, scope, self._calls.resolved), scope
+                    side_effects.normalize_countdown(node, scope, self.calls.resolved), scope
                 )
             case c_ast.ExprList():
                 return self.statements(node.exprs, scope)
@@ -125,7 +124,7 @@ class _Desugarer:
                 lift = side_effects.SideEffectExtractor(self, scope, node.cond)
                 asked = lift.read(node.cond)
                 branches = switch_as_branches(
-                    node, asked, lift.after, self._source, self._calls.fresh_name
+                    node, asked, lift.after, self.source, self.calls.fresh_name
                 )
                 return [*lift.before, *self.statements(branches, scope)]
             case c_ast.Cast() if c_text(node.to_type) == "void":
@@ -193,7 +192,7 @@ class _Desugarer:
         if len(mine) > 1 or len(own) != 1:
             return [self._simple_for(node, scope)]
         if after and syntax.contains(body, c_ast.Continue):
-            raise self._source.error(node, "a loop that steps several counters has a continue")
+            raise self.source.error(node, "a loop that steps several counters has a continue")
         before = self.statements(others, scope)
         init = mine[0] if mine else None
         if init is None:
@@ -205,7 +204,7 @@ class _Desugarer:
         lift = side_effects.SideEffectExtractor(self, scope, node.cond)
         condition = None if node.cond is None else lift.read(node.cond)
         if lift.before or lift.after:
-            raise self._source.error(
+            raise self.source.error(
                 node.cond, "a loop's condition that changes something is not understood"
             )
         inside = self._block(body, scope)
@@ -224,7 +223,7 @@ class _Desugarer:
         lift = side_effects.SideEffectExtractor(self, scope, value)
         new = lift.read(value)
         if lift.after:
-            raise self._source.error(value, "++ inside an expression is a side effect")
+            raise self.source.error(value, "++ inside an expression is a side effect")
         if isinstance(init, c_ast.Decl):
             init = syntax.copy_tree(init)
             init.init = new
@@ -286,9 +285,9 @@ class _Desugarer:
 
     def _listed(self, node: Any) -> list[Any]:
         """Assign the elements of an array that an initialiser lists."""
-        if any(side_effects.has_side_effect(expr, self._calls) for expr in node.init.exprs):
+        if any(side_effects.has_side_effect(expr, self.calls) for expr in node.init.exprs):
             return [node]
-        result = initializing_statements(node, self._calls.fresh_name)
+        result = initializing_statements(node, self.calls.fresh_name)
         return [node] if result is None else result
 
     def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
@@ -306,32 +305,20 @@ class _Desugarer:
         """Put the body of a function in the place of a call whose value is not used."""
         if getattr(node.name, "name", "") in _IGNORED_CALLS:
             return []
-        is_pure = self._calls.is_pure(node)
-        if not is_pure and not self._calls.is_call(node):
+        is_pure = self.calls.is_pure(node)
+        if not is_pure and not self.calls.is_call(node):
             return [node]
         lift = side_effects.SideEffectExtractor(self, scope, node)
-        call = syntax.with_operands(
-            node, [lift.read(operand) for operand in syntax.operands_of(node)]
-        )
+        call = syntax.with_operands(node, list(map(lift.read, syntax.operands_of(node))))
         # The value of a pure function is not used; its arguments may have effects.
         blocks = [] if is_pure else [self.inlined_block(call, None, scope)]
         return [*lift.before, *blocks, *lift.after]
 
     def inlined_block(self, call: Any, result: str | None, scope: _Scope) -> Any:
         """Return the plain block of a call."""
-        with self._calls.recursion_guard(call):
-            block = self._calls.inlined_block(call, result, scope)
+        with self.calls.recursion_guard(call):
+            block = self.calls.inlined_block(call, result, scope)
             return c_ast.Compound(self.statements(block.block_items, dict(scope)), call.coord)
-
-    @property
-    def calls(self) -> CallInliner:
-        """The functions of the file."""
-        return self._calls
-
-    @property
-    def source(self) -> SourceMap:
-        """The way back to the user's text."""
-        return self._source
 
 
 def _is_single_iteration(node: Any) -> bool:

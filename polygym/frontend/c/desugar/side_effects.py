@@ -122,13 +122,8 @@ def _is_wide(kind: Any) -> bool:
 class StatementDesugarer(Protocol):
     """The part of the desugarer that takes statements apart."""
 
-    @property
-    def calls(self) -> CallInliner:
-        """The functions of the file."""
-
-    @property
-    def source(self) -> SourceMap:
-        """The way back to the user's text."""
+    calls: CallInliner
+    source: SourceMap
 
     def statements(self, items: Iterable[Any], scope: dict[str, Any]) -> list[Any]:
         """Return the plain statements for some."""

@@ -70,9 +70,7 @@ class _TripCountRewriter:
         self._once = SingleAssignments(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
         self._spelled |= syntax.declared_names(region.function)
-        self._exposed = set(
-            syntax.read_outside_loops(region.function.body, _name, syntax.counter_of)
-        )
+        self._exposed = syntax.names_read_outside_loops(region.function.body)
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
         self._of_rows = self._flat_arrays(region)
@@ -90,9 +88,7 @@ class _TripCountRewriter:
         if header is None:
             return None
         result = self._counted(header, factors, node)
-        if result is None:
-            return None
-        self.has_changed = True
+        self.has_changed |= result is not None
         return result
 
     def _flat_arrays(self, region: ScopRegion) -> set[str]:
@@ -164,9 +160,8 @@ class _TripCountRewriter:
         trips = divided[0].plus(divided[1])
         if not trips.is_linear:
             return None
-        positive = c_ast.BinaryOp(
-            ">", header.step.to_node(loop), syntax.integer_node(0, loop), loop.coord
-        )
+        zero = syntax.integer_node(0, loop)
+        positive = c_ast.BinaryOp(">", header.step.to_node(loop), zero, loop.coord)
         inside = self._loops(header, [(trips, 1, header.step)], loop)
         return c_ast.If(positive, inside, None, loop.coord)
 
@@ -263,15 +258,11 @@ class _TripCountRewriter:
         word = self._once.type_name(header.counter)
         for counter, (size, by, _) in reversed(list(zip(counters, parts, strict=True))):
             zero = syntax.integer_node(0, like)
-            start = c_ast.DeclList(
-                [syntax.declaration(counter, syntax.type_node(word, like), zero, like)]
-            )
-            place = c_ast.ID(counter, like.coord)
+            declared = syntax.declaration(counter, syntax.type_node(word, like), zero, like)
+            start = c_ast.DeclList([declared], like.coord)
+            place, steps = c_ast.ID(counter, like.coord), syntax.integer_node(by, like)
             end = c_ast.BinaryOp("<", place, size.to_node(like), loop.cond.coord)
-            step = c_ast.Assignment(
-                "+=", syntax.copy_tree(place), syntax.integer_node(by, like), like.coord
-            )
-            start.coord = like.coord
+            step = c_ast.Assignment("+=", syntax.copy_tree(place), steps, like.coord)
             body = c_ast.For(start, end, step, body, like.coord)
         for size, _, _ in parts[1:]:
             self._assume(size, like)
@@ -279,9 +270,8 @@ class _TripCountRewriter:
 
     def _assume(self, size: Polynomial, like: Any) -> None:
         """State that a size is not negative, in front of the region."""
-        condition = c_ast.BinaryOp(
-            ">=", size.to_node(like), syntax.integer_node(0, like), like.coord
-        )
+        zero = syntax.integer_node(0, like)
+        condition = c_ast.BinaryOp(">=", size.to_node(like), zero, like.coord)
         self.assumed.append(assumption_statement(condition))
 
     def _fresh_name(self, name: str) -> str:
@@ -301,7 +291,3 @@ def _pointer_arguments(function: Any) -> set[str]:
 def _fixed_names(region: ScopRegion) -> frozenset[str]:
     """Return the names of a region's function that the region neither changes nor declares."""
     return frozenset(syntax.names_in(region.function) - syntax.modified_names(region.items))
-
-
-def _name(identifier: Any) -> str:
-    return str(identifier.name)

@@ -41,9 +41,8 @@ class RowElement:
         inside = self.subscripts[dimension].plus(stride).to_node(self.node)
         parts = []
         for operator in ("/", "%"):
-            part = c_ast.BinaryOp(
-                operator, copy_tree(inside), stride.to_node(self.node), self.node.coord
-            )
+            sides = copy_tree(inside), stride.to_node(self.node)
+            part = c_ast.BinaryOp(operator, *sides, self.node.coord)
             parts.append(Polynomial({(operator,): 1}, {operator: part}))
         before = self.subscripts[dimension - 1]
         self.subscripts[dimension - 1] = before.plus(parts[0]).plus(constant_polynomial(-1))

@@ -2,7 +2,7 @@
 
 ``double *a``, ``double a[]`` and ``double (*a)[m]`` say nothing of the first size, ``double **a``
 nothing of two. What the caller hands over must hold whatever the function touches, so that the
-largest subscripts say what there is at least (:mod:`polygym.frontend.c.memory.unsized_arrays`)::
+largest subscripts say what there is at least::
 
     void f(int n, double *a, double **b) {          as if it were double a[n + 1], double b[n][3]
       for (int i = 0; i < n; i++)
@@ -34,7 +34,7 @@ parameters for which nothing does, and whatever else the program needs, the boun
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import islpy as isl
@@ -62,8 +62,13 @@ def inferred_sizes(
     """
     bindings = translation.bindings
     parameters = {bindings.name(symbol): symbol.name for symbol in bindings.parameters}
+    mine = [touch for touch in accesses if touch.symbol.name == array]
     try:
-        result = _sizes(accesses, array, rank, parameters, translation.context)
+        positive = isl.Set.universe(isl.Space.params_alloc(translation.context, 0))
+        for name in parameters:
+            text = f"[{name}] -> {{ : {name} >= 1 }}"
+            positive = positive.intersect(isl.Set.read_from_str(translation.context, text))
+        result = [_size(mine, dimension, positive) for dimension in range(rank)]
     except isl.Error:
         return (None,) * rank  # the translation of the region meets the limit, too
 
@@ -72,18 +77,6 @@ def inferred_sizes(
         return re.sub(r"[A-Za-z_]\w*", lambda name: parameters.get(name[0], name[0]), text)
 
     return tuple(None if size is None else in_c(size) for size in result)
-
-
-def _sizes(
-    accesses: Sequence[SourceAccess], array: str, rank: int, parameters: Iterable[str], context: Any
-) -> tuple[str | None, ...]:
-    """Return the sizes with isl's names."""
-    mine = [touch for touch in accesses if touch.symbol.name == array]
-    positive = isl.Set.universe(isl.Space.params_alloc(context, 0))
-    for name in parameters:
-        text = f"[{name}] -> {{ : {name} >= 1 }}"
-        positive = positive.intersect(isl.Set.read_from_str(context, text))
-    return tuple(_size(mine, dimension, positive) for dimension in range(rank))
 
 
 def _size(accesses: Sequence[SourceAccess], dimension: int, positive_parameters: Any) -> str | None:

@@ -103,10 +103,8 @@ def make_statements(
     for draft in drafts:
         name = labels.get(draft.number) or bindings.unique_name(f"S{draft.number}")
         iterators = tuple(i.name for i in draft.environment.iterators.values())
-        domain = assembly.over_parameters(
-            iterators_to_dimensions(draft.environment.domain, iterators)
-        )
-        domain = domain.align_params(space)
+        domain = iterators_to_dimensions(draft.environment.domain, iterators)
+        domain = assembly.over_parameters(domain).align_params(space)
         domain = domain.coalesce().gist_params(context).coalesce()
         if not usual.plain_is_universe():  # nothing wraps around that could only in others
             domain = domain.intersect_params(run).gist_params(run).gist_params(run).coalesce()
@@ -215,12 +213,10 @@ class _StatementFinisher:
         self._assembly = assembly
         self._statement = statement
         self._space = space
-        self._parameters = {
-            assembly.bindings.name(symbol): ir.ParameterValue(
-                assembly.bindings.name(symbol), scalar
-            )
-            for symbol, scalar in assembly.bindings.parameters.items()
+        names = {
+            assembly.bindings.name(s): kind for s, kind in assembly.bindings.parameters.items()
         }
+        self._parameters = {name: ir.ParameterValue(name, kind) for name, kind in names.items()}
 
     def body(self, draft: StatementDraft) -> ir.Expression:
         """Return what a statement stores: an update, where it may store nothing, or anywhere."""
@@ -265,13 +261,8 @@ class _StatementFinisher:
     def access(self, access: ir.Access) -> ir.Access:
         """Replace the mark of an access by its relation."""
         touch = self._without_wraparound(self._source_access(access))
-        result = access_relation(
-            touch,
-            self._statement,
-            self._instances,
-            self._assembly.bindings.context,
-            self._assembly.sizes[touch.symbol],
-        )
+        context, sizes = self._assembly.bindings.context, self._assembly.sizes[touch.symbol]
+        result = access_relation(touch, self._statement, self._instances, context, sizes)
         result = self._assembly.over_parameters(result).align_params(self._space)
         return ir.Access(access.array, isl_text(result), access.text, touch.computed_dimensions)
 
@@ -280,14 +271,10 @@ class _StatementFinisher:
         if not any(map(has_modulus, source_access.subscripts)):
             return source_access
         run = self._assembly.context
-        run = run.intersect(self._assembly.bindings.within_typical_sizes(run)).intersect(
-            source_access.domain
-        )
-        short = tuple(
-            subscript and subscript.gist(run).gist(run).coalesce()
-            for subscript in source_access.subscripts
-        )
-        return replace(source_access, subscripts=short)
+        run = run.intersect(self._assembly.bindings.within_typical_sizes(run))
+        run = run.intersect(source_access.domain)
+        short = [s and s.gist(run).gist(run).coalesce() for s in source_access.subscripts]
+        return replace(source_access, subscripts=tuple(short))
 
     def expression(self, expression: ir.Expression) -> ir.Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""

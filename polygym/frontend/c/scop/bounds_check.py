@@ -149,9 +149,8 @@ def min_elements(extents: Extents, context: Any) -> int:
 def _violations(access: SourceAccess, extents: Extents, typical_values: Any) -> list[_Violation]:
     """Return the dimensions in which some instance of an access leaves the array."""
     result = []
-    for dimension, (subscript, size) in enumerate(
-        zip(access.subscripts, extents.functions, strict=True)
-    ):
+    pairs = zip(access.subscripts, extents.functions, strict=True)
+    for dimension, (subscript, size) in enumerate(pairs):
         if subscript is None:
             continue  # looked at when the program runs
         inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
@@ -228,21 +227,13 @@ def _hint(violations: Sequence[_Violation], contexts: Sequence[Any]) -> str:
     """
     declared = contexts[-1]
     for context in contexts:
-        all_wrong = [
-            ViolationSet(violation.parameters(context), violation.access.domain)
-            for violation in violations
-        ]
-        safe = sufficient_condition(
-            [violation_set for violation_set in all_wrong if not violation_set.values.is_empty()],
-            context,
-        )
+        wrong = [ViolationSet(one.parameters(context), one.access.domain) for one in violations]
+        wrong = [violation_set for violation_set in wrong if not violation_set.values.is_empty()]
+        safe = sufficient_condition(wrong, context)
         if safe is None:
             continue
         after, _ = _bounded_context(violations, declared.intersect(safe.values))
-        if not any(
-            violation.is_possible(after) or violation.never_happens(after)
-            for violation in violations
-        ):
+        if not any(one.is_possible(after) or one.never_happens(after) for one in violations):
             return f"it is safe if {safe.text}; assert({safe.text}); before the region states it"
     return ""
 
@@ -270,10 +261,8 @@ def _refuse(
 def _example(instances: Any, iterators: tuple[str, ...]) -> dict[str, int]:
     """Return small, readable values of the parameters and iterators of some instance."""
     values: dict[str, int] = {}
-    names = [
-        instances.get_dim_name(isl.dim_type.param, index)
-        for index in range(instances.dim(isl.dim_type.param))
-    ]
+    count = instances.dim(isl.dim_type.param)
+    names = [instances.get_dim_name(isl.dim_type.param, index) for index in range(count)]
     for name in [n for n in names if n not in iterators]:
         values[name] = _likely_value(instances, name)
         instances = _fix(instances, name, values[name])

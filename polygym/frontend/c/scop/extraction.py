@@ -161,9 +161,8 @@ class StatementExtractor:
                 case c_ast.DeclList():
                     yield from self._leaf_statements(item.decls, spot)
                 case c_ast.Decl():
-                    if self._needs_statement(
-                        item, self._values.environment_with_values(spot.environment)
-                    ):
+                    environment = self._values.environment_with_values(spot.environment)
+                    if self._needs_statement(item, environment):
                         yield item, spot
                 case c_ast.ExprList() | c_ast.For() | c_ast.Assignment() | c_ast.UnaryOp():
                     yield item, spot
@@ -197,9 +196,8 @@ class StatementExtractor:
             yield from self._leaf_statements([node.iftrue], inner)
         then, self._values.known = self._values.known, before
         if node.iffalse is not None:
-            inner = replace(
-                spot, environment=environment.restricted_to(holds.complement()), label=""
-            )
+            other = environment.restricted_to(holds.complement())
+            inner = replace(spot, environment=other, label="")
             yield from self._leaf_statements([node.iffalse], inner)
         self._values.join(holds, then, self._values.known)
 
@@ -326,9 +324,7 @@ class StatementExtractor:
             value = self._expressions.combine(node, operator[:-1], read, value)
         old: Expression | None = None
         if isinstance(node, c_ast.Decl) or self._bindings.is_introduced(target):
-            old = convert_to_type(
-                IntegerLiteral(0), write.type
-            )  # a variable that begins its life here
+            old = convert_to_type(IntegerLiteral(0), write.type)  # its life begins here
         elif spot.data_conditions or write.subscripts:
             old = Load(self._expressions.record_again(write.source_access), write.type)
         self.drafts.append(

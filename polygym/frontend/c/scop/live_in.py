@@ -1,7 +1,7 @@
 """Values that come into the region from the function around it, by code that polygym does not run.
 
-A region is run by itself: its arguments and globals are given, its constants known
-(:mod:`polygym.frontend.c.scop.live_in`), and its local variables start with nothing. A
+A region is run by itself: its arguments and globals are given, its constants known,
+and its local variables start with nothing. A
 local variable that other code fills, and that the region reads before it writes it, is an input
 like an argument::
 
@@ -83,10 +83,8 @@ def _keeps_initializer(symbol: Symbol, names: ResolvedNames) -> bool:
     """Whether the initialiser's value is still there when the region starts."""
     if names.is_static(symbol):
         return not names.assignments(symbol)  # zeros without one
-    if symbol.initializer is None or symbol.scope in (
-        DeclarationScope.REGION,
-        DeclarationScope.ARGUMENT,
-    ):
+    given = (DeclarationScope.REGION, DeclarationScope.ARGUMENT)
+    if symbol.initializer is None or symbol.scope in given:
         return False
     if symbol.scope is DeclarationScope.FILE:
         return "const" in symbol.declaration.quals
@@ -98,9 +96,8 @@ def _value(
 ) -> InitialValue | None:
     """Return the constant that a variable is initialised with."""
     shape = bindings.shape(symbol, symbol.declaration)
-    found = [constant_size(function) for function in extents.functions]
-    constants = [constant for constant in found if constant is not None]
-    if shape.is_pointer or len(constants) < len(found):
+    constants = [constant_size(function) for function in extents.functions]
+    if shape.is_pointer or any(constant is None for constant in constants):
         return None
     lengths = tuple(map(to_int, constants))
     initialiser = symbol.initializer

@@ -63,15 +63,6 @@ class AffineLoop:
         return self.step > 0
 
 
-@dataclass(frozen=True, slots=True)
-class _LoopStart:
-    """Where a loop starts: the counter, the node of its first value."""
-
-    symbol: Symbol
-    first: Any
-    node: Any
-
-
 class LoopValueProvider(Protocol):
     """The tracker of what variables hold when an iteration of a loop starts."""
 
@@ -91,21 +82,19 @@ def read_loop(
 ) -> AffineLoop:
     """Read the header of a ``for`` statement."""
     source = bindings.source
-    start = _start(node, bindings)
-    symbol = start.symbol
+    symbol, first_node, target = _start(node, bindings)
     if symbol in environment.iterators:
-        raise source.error(start.node, f"{symbol.name} counts a surrounding loop already")
+        raise source.error(target, f"{symbol.name} counts a surrounding loop already")
     if len(environment.iterators) >= _MAX_NEST_DEPTH:
         raise source.error(node, f"more than {_MAX_NEST_DEPTH} loops stand inside each other")
-    shape = bindings.shape(symbol, start.node)
+    shape = bindings.shape(symbol, target)
     if shape.sizes or shape.is_pointer or not shape.type.is_integer:
         raise source.error(
-            start.node, f"a loop's counter must be an integer; {symbol.name} is {shape.type.value}"
+            target, f"a loop's counter must be an integer; {symbol.name} is {shape.type.value}"
         )
     role = environment.with_role("a loop bound")
-    first = affine.converted_on_assignment(
-        affine.expression(start.first, role), start.first, shape.type, environment
-    )
+    value = affine.expression(first_node, role)
+    first = affine.converted_on_assignment(value, first_node, shape.type, environment)
     step = _step(node, symbol, environment, bindings, affine)
     others = tuple(iterator.name for iterator in environment.iterators.values())
     iterator = LoopIterator(bindings.counter_name(symbol.name, others), shape.type)
@@ -131,9 +120,8 @@ def read_loop(
     holds = affine.condition(node.cond, inner)
     counted = inner.domain.intersect(holds)
     asked = map(bindings.names.symbol_of, walk(node.cond, c_ast.ID))
-    cannot_wrap = shape.type in (ScalarType.INT, ScalarType.LONG) or is_representable(
-        counter, shape.type, inner.domain
-    )
+    is_wide = shape.type in (ScalarType.INT, ScalarType.LONG)
+    cannot_wrap = is_wide or is_representable(counter, shape.type, inner.domain)
     is_plain = cannot_wrap and not any(symbol in carried for symbol in asked)
     if not is_plain or not _bounds_counter(node.cond, symbol, step > 0, bindings):
         counted = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
@@ -149,8 +137,8 @@ def read_loop(
     return AffineLoop(iterator, symbol, body, first, step, inner.domain, holds)
 
 
-def _start(node: Any, bindings: Bindings) -> _LoopStart:
-    """Read the first part of a header: ``i = e`` or ``int i = e``."""
+def _start(node: Any, bindings: Bindings) -> tuple[Symbol, Any, Any]:
+    """Read ``i = e`` or ``int i = e``: the counter, e, and the node that names the counter."""
     source = bindings.source
     init = node.init
     match init:
@@ -168,7 +156,7 @@ def _start(node: Any, bindings: Bindings) -> _LoopStart:
     symbol = bindings.names.symbol_of(target)
     if symbol is None:
         raise source.error(target, f"{target.name} is not declared")
-    return _LoopStart(symbol, first, target)
+    return symbol, first, target
 
 
 def _step(
@@ -239,10 +227,8 @@ def _bounds_counter(node: Any, symbol: Symbol, is_increasing: bool, bindings: Bi
     if not isinstance(node, c_ast.BinaryOp):
         return False
     if node.op == "&&":
-        return all(
-            _bounds_counter(part, symbol, is_increasing, bindings)
-            for part in (node.left, node.right)
-        )
+        sides = (node.left, node.right)
+        return all(_bounds_counter(side, symbol, is_increasing, bindings) for side in sides)
 
     def mentions(part: Any) -> bool:
         """Whether the counter stands somewhere in a node."""

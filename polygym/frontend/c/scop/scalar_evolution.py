@@ -32,10 +32,7 @@ class EffectTracker(Protocol):
     """The tracker that follows the values of variables through statements."""
 
     known: Mapping[Symbol, LazyValue]
-
-    @property
-    def bindings(self) -> Bindings:
-        """What names stand for."""
+    bindings: Bindings
 
     def apply_effect(self, node: Any, environment: ExpressionEnvironment) -> None:
         """Follow what a statement does."""
@@ -137,16 +134,14 @@ class ScalarEvolution:
 def exit_value(loop: AffineLoop) -> Any:
     """Return the value of a counter at which its loop stops."""
     name = loop.iterator.name
-    stops = iterators_to_dimensions(
-        loop.candidate_values.subtract(loop.condition_values).coalesce(), (name,)
-    )
+    stops = loop.candidate_values.subtract(loop.condition_values).coalesce()
+    stops = iterators_to_dimensions(stops, (name,))
     if stops.is_empty():
         return None
-    found = stops.dim_min(0) if loop.step > 0 else stops.dim_max(0)
-    value, kind = found.from_range().coalesce(), loop.iterator.type
-    if kind not in (ScalarType.INT, ScalarType.LONG) and not is_representable(
-        value, kind, value.domain()
-    ):
+    stop = stops.dim_min(0) if loop.step > 0 else stops.dim_max(0)
+    value, kind = stop.from_range().coalesce(), loop.iterator.type
+    is_wide = kind in (ScalarType.INT, ScalarType.LONG)
+    if not is_wide and not is_representable(value, kind, value.domain()):
         value = wrapped_value(value, kind)
     return within_piece_limit(value)
 

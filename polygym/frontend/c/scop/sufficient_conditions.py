@@ -60,9 +60,7 @@ def sufficient_condition(
 
 def _all_have_instances(violations: Sequence[ViolationSet], values: Any) -> bool:
     """Whether every access has instances for some of these values."""
-    return not any(
-        violation_set.instances.intersect(values).is_empty() for violation_set in violations
-    )
+    return not any(wrong.instances.intersect(values).is_empty() for wrong in violations)
 
 
 def _excluding_pieces(

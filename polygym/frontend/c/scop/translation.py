@@ -62,17 +62,15 @@ class Translation:
         self.names = resolve_names(tree, region)
         for declaration in self.names.redeclared:
             raise source.error(declaration, f"{declaration.name} is declared twice in one scope")
-        self.bindings = Bindings(
-            self.context, self.names, Declarations(self.names.typedefs, source), source
-        )
+        declarations = Declarations(self.names.typedefs, source)
+        self.bindings = Bindings(self.context, self.names, declarations, source)
         functions = ExpressionInliner(self.bindings)
         self.affine = AffineReader(self.bindings, functions)
         self.expressions = ExpressionReader(self.bindings, self.affine, functions)
         self.values = ValueTracker(self.bindings, self.affine)
         self.started: Mapping[Symbol, LazyValue] = {}  # what is known where the region starts
-        self.extractor = StatementExtractor(
-            self.bindings, self.affine, self.expressions, self.values
-        )
+        readers = (self.bindings, self.affine, self.expressions, self.values)
+        self.extractor = StatementExtractor(*readers)
 
     def run(self) -> Scop:
         """Translate; whatever isl refuses is a limit, at the place that was being read."""
@@ -95,8 +93,7 @@ class Translation:
             node = self.extractor.current or self.region.begin
             raise LimitError(
                 f"{self.source.location(node)}: the integer sets here are too large to be "
-                "computed in "
-                f"{most:,} operations"
+                f"computed in {most:,} operations"
             ) from error
 
     def _read(self) -> tuple[dict[Symbol, Extents], Any, tuple[Assumption, ...]]:
@@ -146,9 +143,8 @@ class Translation:
         accesses = self._accesses_of(drafts)
         for access in accesses:
             sizes.setdefault(access.symbol, Extents((), ()))
-        bounded = check_bounds(
-            accesses, sizes, domain, self.bindings.within_typical_sizes(domain), self.source
-        )
+        usual = self.bindings.within_typical_sizes(domain)
+        bounded = check_bounds(accesses, sizes, domain, usual, self.source)
         domain = bounded.context
         self.expressions.touches = [
             bounded.runtime_checks.get(access, access) for access in self.expressions.touches
@@ -180,9 +176,8 @@ class Translation:
         together = assembly.over_parameters(assumption.condition)
         alone = isl.Set.universe(together.get_space())
         for condition, _ in telling:
-            alone = alone.intersect(
-                assembly.over_parameters(condition).align_params(alone.get_space())
-            )
+            own = assembly.over_parameters(condition)
+            alone = alone.intersect(own.align_params(alone.get_space()))
         if len(telling) < len(assumption.parts) and alone.is_subset(together):
             return [text for _, text in telling]
         return [assumption.text]
@@ -254,10 +249,8 @@ class Translation:
             and symbol not in symbols
             and not self.names.is_used_around(symbol)
         ]
-        scop = live_in.with_live_in(
-            live_in.without_dead_outputs(scop, unseen), list(map(self.bindings.name, symbols))
-        )
-        return verify(scop)
+        scop = live_in.without_dead_outputs(scop, unseen)
+        return verify(live_in.with_live_in(scop, list(map(self.bindings.name, symbols))))
 
     def _assigned_before(self, symbols: Iterable[Symbol]) -> dict[Symbol, InitialValue]:
         """Return the constants that code before the region has assigned to variables in memory."""
@@ -289,15 +282,11 @@ class Translation:
         sizes: dict[Symbol, Extents] = {}
         for symbol, uses in self.names.uses.items():
             inside = [u for u in uses if self.names.begin < u.position < self.names.end]
-            if (
-                symbol.scope is DeclarationScope.REGION
-                or not inside
-                or isinstance(symbol.declaration, tuple)
-            ):
+            is_own = symbol.scope is DeclarationScope.REGION
+            if is_own or not inside or isinstance(symbol.declaration, tuple):
                 continue
-            if not self.bindings.shape(symbol, inside[0].node).sizes:
-                continue
-            sizes[symbol], domain = self._extents(symbol, domain)
+            if self.bindings.shape(symbol, inside[0].node).sizes:
+                sizes[symbol], domain = self._extents(symbol, domain)
         return sizes, domain
 
     def _extents(self, symbol: Symbol, domain: Any) -> tuple[Extents, Any]:

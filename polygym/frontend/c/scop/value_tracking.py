@@ -19,7 +19,7 @@ What is not known is read from memory, so that nothing depends on knowing: assig
 statements, unless nothing reads the variable. Values are computed when they are asked for.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -40,18 +40,13 @@ class ValueTracker:
 
     def __init__(self, bindings: Bindings, affine: AffineReader) -> None:
         """Start where nothing is known."""
-        self._bindings = bindings
+        self.bindings = bindings
         self._affine = affine
         self._names = bindings.names
         self._tracked: dict[Symbol, bool] = {}
         self._changes: dict[int, tuple[Any, list[Symbol]]] = {}
         self._exposed: set[Symbol] = set()
         self.known: Mapping[Symbol, LazyValue] = {}
-
-    @property
-    def bindings(self) -> Bindings:
-        """What names stand for."""
-        return self._bindings
 
     def enter_region(self, items: Sequence[Any]) -> None:
         """Say what the region consists of."""
@@ -91,12 +86,12 @@ class ValueTracker:
         if any(change.kind is UseKind.ADDRESS for change in changes):
             return False
         if not changes:
-            return self._bindings.reads_modified(symbol)
+            return self.bindings.reads_modified(symbol)
         counts = all(change.kind is UseKind.ITERATE for change in changes)
         if counts and symbol not in self._exposed:
             return False
         try:
-            shape = self._bindings.shape(symbol, symbol.declaration)
+            shape = self.bindings.shape(symbol, symbol.declaration)
         except SourceError:
             return False
         return shape.type.is_integer and not shape.sizes and not shape.is_pointer
@@ -105,21 +100,19 @@ class ValueTracker:
 
     def assign(self, symbol: Symbol, node: Any, environment: ExpressionEnvironment) -> None:
         """Follow ``k = e``, ``k += e`` or ``k++``; ``node`` is the statement or declaration."""
-        scalar = self._bindings.shape(symbol, symbol.declaration).type
-        environment = self.environment_with_values(environment).with_role(
-            f"the value of {symbol.name}"
-        )
+        scalar = self.bindings.shape(symbol, symbol.declaration).type
+        role = f"the value of {symbol.name}"
+        environment = self.environment_with_values(environment).with_role(role)
         expression = syntax.assigned_value(node)
         if expression is None:
             self.invalidate([symbol])
             return
-        self._bindings.bind_names(expression, symbol)
+        self.bindings.bind_names(expression, symbol)
 
         def compute() -> Any:
             """Read the value, if it is affine."""
-            result = self._bindings.read_if_possible(
-                self._affine.expression, expression, environment
-            )
+            reader = self._affine.expression
+            result = self.bindings.read_if_possible(reader, expression, environment)
             if result is None or result.n_piece() > scalar_evolution.MAX_PIECES:
                 return None
             return self._affine.converted_on_assignment(result, expression, scalar, environment)
@@ -141,19 +134,14 @@ class ValueTracker:
         if then is otherwise:
             self.known = then
             return
-        joined: dict[Symbol, LazyValue] = {}
-        for symbol in then:
-            if symbol in otherwise:
-                joined[symbol] = _joined(condition, then[symbol], otherwise[symbol])
-        self.known = joined
+        combine = partial(_joined, condition)
+        both = [symbol for symbol in then if symbol in otherwise]
+        self.known = {s: _merged(then[s], otherwise[s], combine) for s in both}
 
     def meet(self, then: Mapping[Symbol, LazyValue], otherwise: Mapping[Symbol, LazyValue]) -> None:
         """Know what both branches of a condition on data leave alike."""
-        self.known = {
-            symbol: _equal_value(then[symbol], otherwise[symbol])
-            for symbol in then
-            if symbol in otherwise
-        }
+        both = [symbol for symbol in then if symbol in otherwise]
+        self.known = {s: _merged(then[s], otherwise[s], _equal_value) for s in both}
 
     def modified_in(self, *nodes: Any) -> list[Symbol]:
         """Return the followed variables that statements change."""
@@ -175,9 +163,8 @@ class ValueTracker:
     def _changed_symbol(self, node: Any) -> Symbol | None:
         """Return the variable that a node changes or declares."""
         target = node if isinstance(node, c_ast.Decl) else None
-        return self._names.symbol_of(
-            syntax.target_of(node) if syntax.is_modification(node) else target
-        )
+        target = syntax.target_of(node) if syntax.is_modification(node) else target
+        return self._names.symbol_of(target)
 
     def loop_carried(self, node: Any) -> Collection[Symbol]:
         """Return the followed variables that a loop's body changes."""
@@ -214,10 +201,8 @@ class ValueTracker:
     def apply_effect(self, node: Any, environment: ExpressionEnvironment) -> None:
         """Follow what a statement does, without making anything of it."""
         match node:
-            case c_ast.Compound() | c_ast.DeclList():
-                for item in (
-                    node.block_items or () if isinstance(node, c_ast.Compound) else (node.decls)
-                ):
+            case c_ast.Compound(block_items=items) | c_ast.DeclList(decls=items):
+                for item in items or ():
                     self.apply_effect(item, environment)
             case c_ast.Label():
                 self.apply_effect(node.stmt, environment)
@@ -242,9 +227,8 @@ class ValueTracker:
         """Follow both branches of an if."""
         if not self.modified_in(node.iftrue, node.iffalse):
             return
-        holds = self._bindings.read_if_possible(
-            self._affine.condition, node.cond, self.environment_with_values(environment)
-        )
+        now = self.environment_with_values(environment)
+        holds = self.bindings.read_if_possible(self._affine.condition, node.cond, now)
         before, first, second = self.known, environment, environment
         if holds is not None:
             first = environment.restricted_to(holds)
@@ -265,11 +249,10 @@ class ValueTracker:
 
         def read(one: Any, where: ExpressionEnvironment) -> AffineLoop:
             """Read a loop's header."""
-            return read_loop(one, where, self._bindings, self._affine, self)
+            return read_loop(one, where, self.bindings, self._affine, self)
 
-        loop = self._bindings.read_if_possible(
-            read, node, self.environment_with_values(environment)
-        )
+        now = self.environment_with_values(environment)
+        loop = self.bindings.read_if_possible(read, node, now)
         if loop is None:
             self.invalidate(changed)
             return
@@ -294,38 +277,28 @@ class ValueTracker:
             return
 
 
-def _joined(condition: Any, then: LazyValue, otherwise: LazyValue) -> LazyValue:
-    """Return what a variable holds after two branches."""
+def _merged(then: LazyValue, otherwise: LazyValue, combine: Callable[[Any, Any], Any]) -> LazyValue:
+    """Return what a variable holds after two branches: what they leave, combined."""
     if then is otherwise:
         return then
 
     def compute() -> Any:
-        """Put the two pieces together."""
         first, second = then.compute(), otherwise.compute()
-        if first is None or second is None:
-            return None
-        one = first.intersect_domain(condition)
-        return scalar_evolution.within_piece_limit(
-            one.union_add(second.intersect_domain(condition.complement()))
-        )
+        return None if first is None or second is None else combine(first, second)
 
     return LazyValue(compute)
 
 
-def _equal_value(then: LazyValue, otherwise: LazyValue) -> LazyValue:
-    """Return what a variable holds if it is the same after two branches."""
-    if then is otherwise:
-        return then
+def _joined(condition: Any, first: Any, second: Any) -> Any:
+    """Return the value that is the first where a condition holds, the second elsewhere."""
+    other = second.intersect_domain(condition.complement())
+    return scalar_evolution.within_piece_limit(first.intersect_domain(condition).union_add(other))
 
-    def compute() -> Any:
-        """Compare the two."""
-        first, second = then.compute(), otherwise.compute()
-        if first is None or second is None:
-            return None
-        domain = first.domain().union(second.domain())
-        return first if domain.is_subset(first.eq_set(second)) else None
 
-    return LazyValue(compute)
+def _equal_value(first: Any, second: Any) -> Any:
+    """Return the value that both are, None where they differ."""
+    domain = first.domain().union(second.domain())
+    return first if domain.is_subset(first.eq_set(second)) else None
 
 
 def _blocks(node: Any) -> list[Any]:

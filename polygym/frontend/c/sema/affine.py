@@ -12,6 +12,7 @@ their own: ``[n, i] -> { [] -> [n - i] }``. isl then aligns spaces by name, and 
 iterators become dimensions only when a domain is complete.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import islpy as isl
@@ -174,26 +175,25 @@ class AffineReader:
             case c_ast.BinaryOp(op="<<" | ">>"):
                 return self.kind(node.left, environment).promoted
             case c_ast.BinaryOp():
-                return common_type(
-                    self.kind(node.left, environment), self.kind(node.right, environment)
-                )
+                return self._common_kind((node.left, node.right), environment)
             case c_ast.TernaryOp():
-                return common_type(
-                    self.kind(node.iftrue, environment), self.kind(node.iffalse, environment)
-                )
+                return self._common_kind((node.iftrue, node.iffalse), environment)
             case c_ast.Cast():
-                return self._bindings.declarations.scalar(
-                    node.to_type, node, "the result of a cast"
-                )
+                return self._bindings.cast_type(node)
             case c_ast.FuncCall():
                 inlined = self._functions.inlined_expression(node, environment)
                 if inlined is not None:
                     return inlined.type
                 operands = list(node.args.exprs) if node.args else []
                 if getattr(node.name, "name", "") in ("min", "max") and len(operands) == 2:
-                    kinds = [self.kind(operand, environment) for operand in operands]
-                    return common_type(kinds[0], kinds[1])
+                    return self._common_kind(operands, environment)
         return ScalarType.INT
+
+    def _common_kind(
+        self, operands: Sequence[Any], environment: ExpressionEnvironment
+    ) -> ScalarType:
+        first, second = (self.kind(operand, environment) for operand in operands)
+        return common_type(first, second)
 
     def _key(self, node: Any) -> int:
         """Return a number that equal subexpressions share."""
@@ -214,18 +214,14 @@ class AffineReader:
                 return self._name(node, environment)
             case c_ast.UnaryOp():
                 return self._unary(node, environment)
-            case c_ast.BinaryOp(op="&&" | "||"):
-                return self._truth(node, environment)
-            case c_ast.BinaryOp() if node.op in COMPARISONS:
+            case c_ast.BinaryOp() if node.op in COMPARISONS or node.op in ("&&", "||"):
                 return self._truth(node, environment)
             case c_ast.BinaryOp():
                 return self._binary(node, environment)
             case c_ast.TernaryOp():
                 return self._choice(node, environment)
             case c_ast.Cast():
-                scalar = self._bindings.declarations.scalar(
-                    node.to_type, node, "the result of a cast"
-                )
+                scalar = self._bindings.cast_type(node)
                 if not scalar.is_integer:
                     raise self._refuse(node, environment, f"is cast to {scalar.value}")
                 value = self.expression(node.expr, environment)
@@ -244,11 +240,8 @@ class AffineReader:
 
     def _refuse(self, node: Any, environment: ExpressionEnvironment, reason: str) -> SourceError:
         """Return the refusal of an expression that is not affine."""
-        return self._source.error(
-            node,
-            f"{environment.role} {reason}",
-            replacement_hint(environment.role, reason),
-        )
+        hint = replacement_hint(environment.role, reason)
+        return self._source.error(node, f"{environment.role} {reason}", hint)
 
     def _constant(self, node: Any, environment: ExpressionEnvironment) -> Any:
         literal = parse_literal(node.value)
@@ -327,9 +320,8 @@ class AffineReader:
                     if (value := integer_arithmetic.constant_of_function(factor)) is not None:
                         return other.scale_val(value)
                 for factor, other in ((right, left), (left, right)):
-                    if (
-                        value := integer_arithmetic.constant_on_domain(factor, environment.domain)
-                    ) is not None:
+                    value = integer_arithmetic.constant_on_domain(factor, environment.domain)
+                    if value is not None:
                         return other.scale_val(value)
                 raise self._refuse(node, environment, "multiplies two values that are not constant")
             case "/" | "%":
@@ -377,9 +369,8 @@ class AffineReader:
                 value = self.expression(arm, environment.restricted_to(where))
             if self.is_narrow:
                 kinds = self.kind(arm, environment), self.kind(node, environment)
-                value = integer_arithmetic.converted_value(
-                    value, *kinds, environment.restricted_to(where).domain
-                )
+                domain = environment.restricted_to(where).domain
+                value = integer_arithmetic.converted_value(value, *kinds, domain)
             value = value.intersect_domain(where)
             result = value if result is None else result.union_add(value)
         return merge_pieces(result.coalesce())

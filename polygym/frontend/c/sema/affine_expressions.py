@@ -243,24 +243,18 @@ def _condition(where: Any, known: dict[str, Expression]) -> Expression | None:
     if len(parts) > _MAX_CONSTRAINTS:
         return None
     result: Expression | None = None
-    for part in parts:
+    for basic_set in parts:
         whole: Expression | None = None
-        for constraint in part.get_constraints():
+        for constraint in basic_set.get_constraints():
             value = _form(constraint.get_aff(), known)
             if value is None:
                 return None
-            operator = (
-                ComparisonOperator.EQUAL
-                if constraint.is_equality()
-                else ComparisonOperator.GREATER_EQUAL
-            )
-            expression = comparison_expression(
-                operator, convert_to_type(value, _LONG), IntegerLiteral(0, _LONG)
-            )
-            no = IntegerLiteral(0)
-            whole = (
-                expression if whole is None else Conditional(whole, expression, no, ScalarType.INT)
-            )
+            operator = ComparisonOperator("==" if constraint.is_equality() else ">=")
+            sides = convert_to_type(value, _LONG), IntegerLiteral(0, _LONG)
+            part = comparison_expression(operator, *sides)
+            if whole is not None:
+                part = Conditional(whole, part, IntegerLiteral(0), ScalarType.INT)
+            whole = part
         if whole is None:
             whole = IntegerLiteral(1)
         yes = IntegerLiteral(1)

@@ -128,11 +128,8 @@ class ExpressionEnvironment:
 
     def under_data_condition(self, *others: ExpressionEnvironment) -> ExpressionEnvironment:
         """Return the same environment, under a condition on data if one of the others is."""
-        return replace(
-            self,
-            is_data_dependent=not others
-            or any(environment.is_data_dependent for environment in others),
-        )
+        is_dependent = not others or any(other.is_data_dependent for other in others)
+        return replace(self, is_data_dependent=is_dependent)
 
     def with_role(self, role: str) -> ExpressionEnvironment:
         """Return the same environment for an expression of another role."""
@@ -202,6 +199,10 @@ class Bindings:
                 raise self.source.error(at, f"{symbol.name} is not a variable")
             self._shapes[symbol] = self.declarations.shape(declaration.type, at, symbol.name)
         return self._shapes[symbol]
+
+    def cast_type(self, node: Any) -> ScalarType:
+        """Return the type that a value is cast to."""
+        return self.declarations.scalar(node.to_type, node, "the result of a cast")
 
     def variable(self, name: str) -> Any:
         """Return the value of an isl parameter, as a function of the parameters alone."""
@@ -300,15 +301,14 @@ class Bindings:
     ) -> bool:
         """Whether a variable only ever has the value of its affine initialiser."""
         if symbol not in self.aliases:
+            is_local = symbol.scope is not DeclarationScope.FILE
             self.aliases[symbol] = False  # an initialiser that mentions itself ends here
             self.aliases[symbol] = (
                 shape.type.is_integer
                 and not shape.sizes
                 and not shape.is_pointer
                 and symbol.initializer is not None
-                and (
-                    symbol.scope is not DeclarationScope.FILE or "const" in symbol.declaration.quals
-                )
+                and (is_local or "const" in symbol.declaration.quals)
                 and not self.names.assignments(symbol)
                 and not self._changes(symbol, environment)
                 and self.read_if_possible(affine, symbol.initializer, environment) is not None

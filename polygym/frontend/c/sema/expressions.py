@@ -178,15 +178,10 @@ class ExpressionReader:
             case c_ast.TernaryOp():
                 condition = self.value(node.cond, environment)
                 reached, otherwise = self.branch_environments(node.cond, environment)
-                return conditional(
-                    condition,
-                    self.value(node.iftrue, reached),
-                    self.value(node.iffalse, otherwise),
-                )
+                then = self.value(node.iftrue, reached)
+                return conditional(condition, then, self.value(node.iffalse, otherwise))
             case c_ast.Cast():
-                scalar = self._bindings.declarations.scalar(
-                    node.to_type, node, "the result of a cast"
-                )
+                scalar = self._bindings.cast_type(node)
                 return convert_to_type(self.value(node.expr, environment), scalar)
             case c_ast.FuncCall():
                 return self._call(node, environment)
@@ -209,11 +204,8 @@ class ExpressionReader:
                         node, f"the operator {spelling} takes integers, not {operand.type.value}"
                     )
         result = binary_expression(operator, left, right)
-        if (
-            operator in (ir.BinaryOperator.DIVIDE, ir.BinaryOperator.REMAINDER)
-            and result.type.is_integer
-            and folded_constant(right, right.type) == 0
-        ):
+        is_division = operator in (ir.BinaryOperator.DIVIDE, ir.BinaryOperator.REMAINDER)
+        if is_division and result.type.is_integer and folded_constant(right, right.type) == 0:
             raise self._source.error(node, f"the operator {spelling} divides an integer by zero")
         return result
 
@@ -227,9 +219,9 @@ class ExpressionReader:
                 if expression is None:
                     return constant
                 value = self.value(expression, environment)
-                return (
-                    binary_expression(ir.BinaryOperator.ADD, value, constant) if offset else value
-                )
+                if not offset:
+                    return value
+                return binary_expression(ir.BinaryOperator.ADD, value, constant)
             case AliasBinding():
                 return convert_to_type(self.value(binding.node, binding.environment), binding.type)
             case KnownValue(symbol=symbol, value=value, type=scalar):
@@ -256,9 +248,8 @@ class ExpressionReader:
             case "-":
                 return ir.Unary(ir.UnaryOperator.NEGATE, operand, operand.type)
             case "!":
-                return ir.Comparison(
-                    ir.ComparisonOperator.EQUAL, operand, zero_of_type(operand.type)
-                )
+                zero = zero_of_type(operand.type)
+                return ir.Comparison(ir.ComparisonOperator.EQUAL, operand, zero)
             case _:
                 if not operand.type.is_integer:
                     raise self._source.error(
@@ -347,9 +338,8 @@ class ExpressionReader:
         if name in _MATH:
             function, scalar = _MATH[name]
             check_count(function.arity)
-            if self._source.is_generic and all(
-                expression.type is ScalarType.FLOAT for expression in operands
-            ):
+            is_float = all(operand.type is ScalarType.FLOAT for operand in operands)
+            if self._source.is_generic and is_float:
                 scalar = ScalarType.FLOAT
             converted = tuple(convert_to_type(operand, scalar) for operand in operands)
             return ir.Call(function, converted, scalar)
@@ -357,9 +347,7 @@ class ExpressionReader:
             return _FLOAT_CLASSIFICATION[name](operands[0])
         if name in ("min", "max") and len(operands) == 2:
             if all(operand.type.is_integer for operand in operands):
-                less = (
-                    ir.ComparisonOperator.LESS if name == "min" else ir.ComparisonOperator.GREATER
-                )
+                less = ir.ComparisonOperator("<" if name == "min" else ">")
                 return conditional(comparison_expression(less, *operands), *operands)
             raise self._source.error(
                 node, f"{name} of floating values is no function of C", f"call f{name}"

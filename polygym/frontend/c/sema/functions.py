@@ -70,13 +70,11 @@ class ExpressionInliner:
             raise source.error(call, argument_count_message(name, len(symbols), len(operands)))
         arguments = dict(environment.arguments)
         for symbol, operand in zip(symbols, operands, strict=True):
-            scalar = declarations.scalar(
-                symbol.declaration.type, call, f"the argument {symbol.name} of {name}"
-            )
+            subject = f"the argument {symbol.name} of {name}"
+            scalar = declarations.scalar(symbol.declaration.type, call, subject)
             arguments[symbol] = AliasBinding(operand, scalar, environment)
-        inner = replace(
-            environment, arguments=arguments, calls=(*environment.calls, name), cache={}
-        )
+        calls = (*environment.calls, name)
+        inner = replace(environment, arguments=arguments, calls=calls, cache={})
         result = declarations.scalar(function.decl.type.type, call, f"the result of {name}")
         return AliasBinding(body, result, inner)
 
@@ -86,12 +84,8 @@ def argument_count_message(name: str, expected: int, found: int) -> str:
     return f"{name} takes {expected} argument{'s' * (expected != 1)} and is given {found}"
 
 
-_INT, _LONG, _FLOAT, _DOUBLE = (
-    ScalarType.INT,
-    ScalarType.LONG,
-    ScalarType.FLOAT,
-    ScalarType.DOUBLE,
-)
+_INT, _LONG = ScalarType.INT, ScalarType.LONG
+_FLOAT, _DOUBLE = ScalarType.FLOAT, ScalarType.DOUBLE
 # Those that are computed with in their own type: calls convert to others and from them.
 _PASSABLE_TYPES = frozenset(
     {_INT, _LONG, _FLOAT, _DOUBLE, ScalarType.UNSIGNED, ScalarType.UNSIGNED_LONG}

@@ -128,15 +128,13 @@ class ResolvedNames:
 
     def is_static(self, symbol: Symbol) -> bool:
         """Whether a variable of the function lives longer than a call: ``static``."""
-        return symbol.scope is DeclarationScope.FUNCTION and "static" in getattr(
-            symbol.declaration, "storage", ()
-        )
+        storage = getattr(symbol.declaration, "storage", ())
+        return symbol.scope is DeclarationScope.FUNCTION and "static" in storage
 
     def precedes_region(self, symbol: Symbol, node: Any) -> bool:
         """Whether a mention of a symbol stands before the region."""
-        return any(
-            use.node is node and use.position < self.begin for use in self.uses.get(symbol, ())
-        )
+        uses = self.uses.get(symbol, ())
+        return any(use.node is node and use.position < self.begin for use in uses)
 
     def iterates_in_region(self, symbol: Symbol) -> bool:
         """Whether a loop of the region counts with a symbol."""

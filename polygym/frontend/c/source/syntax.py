@@ -160,6 +160,11 @@ def read_outside_loops(
                 yield from read_outside_loops(child, meaning, counter_of, counters)
 
 
+def names_read_outside_loops(node: Any) -> set[str]:
+    """Return the names that are read outside of all loops that count with them."""
+    return set(read_outside_loops(node, lambda identifier: str(identifier.name), counter_of))
+
+
 def conjuncts(condition: Any) -> Iterator[Any]:
     """Yield what a conjunction consists of."""
     if isinstance(condition, c_ast.BinaryOp) and condition.op == "&&":

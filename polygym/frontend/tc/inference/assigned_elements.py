@@ -25,6 +25,13 @@ C rounds -1 / 2 towards zero, and -1 % 2 is -1; elsewhere it is downwards, and 1
 taken only if that makes no difference: no dividend is negative where an element is read, and the
 ranges of indices are the same by either rounding. Those of i in ``A((i - 1) / 2)`` are not: it
 would begin at 0 or at 1.
+
+Subscripts: affine ones, and those that are computed when the program runs.
+
+A subscript that reads a tensor, as I(i) + 1 does in X(I(i) + 1, j), is a *gather*. It may be any
+integer; that it names an element is checked when it does. It says nothing of the ranges of indices:
+those of i come from I, where it is a subscript itself. What the access may read is all of X along
+that dimension, { [i, j] -> [g, j] : 0 <= g < M }.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,12 +46,128 @@ from polygym.frontend.tc.inference.ranges import (
     infer_index_ranges,
     instances_outside,
 )
-from polygym.frontend.tc.inference.subscripts import check_quotient_count
-from polygym.frontend.tc.semantics import affine
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, names_of_expression
+from polygym.frontend.tc.semantics.environment import (
+    TRUE_CONDITION,
+    AffineExpression,
+    IslCondition,
+    NameEnvironment,
+    Rounding,
+    TensorInfo,
+    quasi_affine_of,
+)
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
+from polygym.frontend.tc.semantics.types import default_type, type_of, type_text
 from polygym.frontend.tc.syntax.printer import expression_text, target_text
-from polygym.frontend.tc.syntax.tree import AssignKind, Expression, NameUse
+from polygym.frontend.tc.syntax.tree import (
+    AssignKind,
+    ElementOrCall,
+    Expression,
+    NameUse,
+    names_of_expression,
+)
 from polygym.poly.isl_values import coordinates
+
+# Sets with tens of different divisors take isl minutes.
+_MOST_QUOTIENTS = 4
+
+
+def affine_subscripts(
+    element: ElementOrCall, scope: IndexScope, environment: NameEnvironment
+) -> tuple[AffineExpression | None, ...]:
+    """Return the subscripts of an element, None for those that are computed.
+
+    Raises:
+        SourceError: there are too many or too few, one is neither affine nor reads a tensor, or
+            is no integer.
+    """
+    check_rank(element, environment.tensors[element.name])
+    return tuple(
+        _subscript(expression, element, scope, environment) for expression in element.arguments
+    )
+
+
+def check_rank(use: NameUse | ElementOrCall, tensor: TensorInfo) -> None:
+    """Refuse too many or too few subscripts."""
+    count = len(use.arguments) if isinstance(use, ElementOrCall) else 0
+    if tensor.rank != count:
+        raise SourceError(
+            use.location,
+            f"{use.name} has {tensor.rank} dimension(s) and is used with {count} subscript(s)",
+        )
+
+
+def _subscript(
+    argument: Expression, element: ElementOrCall, scope: IndexScope, environment: NameEnvironment
+) -> AffineExpression | None:
+    read = [name for name in names_of_expression(argument) if name.name in environment.tensors]
+    if read:
+        scalar_type = default_type(type_of(argument, environment))
+        if not scalar_type.is_integer:
+            raise SourceError(
+                read[0].location,
+                f"the subscript {expression_text(argument)} of {element.name} is "
+                f"{type_text(scalar_type)}: expected an integer",
+                f"convert it: int({expression_text(argument)})",
+            )
+        return None
+    value = quasi_affine_of(argument, frozenset(scope.isl_names))
+    if value is None:
+        raise SourceError(
+            element.location,
+            f"the subscript {expression_text(argument)} of {element.name} is not affine",
+            "subscripts are sums of indices and sizes with whole coefficients, of quotients and "
+            "remainders of these by positive numbers, or read a tensor",
+        )
+    check_quotient_count(value, expression_text(argument), element.name, element.location)
+    return value
+
+
+def check_quotient_count(
+    value: AffineExpression, text: str, tensor: str, place: SourceLocation
+) -> None:
+    """Refuse a subscript with too many quotients and remainders."""
+    if len(value.quotients) > _MOST_QUOTIENTS:
+        raise SourceError(
+            place,
+            f"the subscript {text} of {tensor}: expected at most {_MOST_QUOTIENTS} quotients and "
+            "remainders in it",
+        )
+
+
+def gathered_dimensions(values: tuple[AffineExpression | None, ...]) -> tuple[int, ...]:
+    """Return the dimensions whose subscripts are computed."""
+    return tuple(place for place, value in enumerate(values) if value is None)
+
+
+def access_map(
+    scope: IndexScope,
+    instances: str,
+    target: str,
+    values: tuple[AffineExpression | None, ...],
+    valid: tuple[isl.Set, ...],
+    condition: IslCondition,
+) -> isl.Map:
+    """Return the elements that instances read, or may read where subscripts are computed.
+
+    ``instances`` and ``target`` are the names of the two tuples and the members of the first,
+    ``S0[i, j]`` and ``X``; ``valid`` holds the values that each subscript may have.
+    """
+    texts = ", ".join("*" if value is None else value.text(scope.isl_names) for value in values)
+    result = scope.sizes.map(f"{{ {instances} -> {target}[{texts}] : {condition.text} }}")
+    for place in gathered_dimensions(values):
+        inside = result.get_space().range().universe_set()
+        inside = inside.intersect(_with_valid_subscript(inside, place, valid[place]))
+        result = result.intersect_range(inside)
+    return result
+
+
+def _with_valid_subscript(universe: isl.Set, place: int, valid: isl.Set) -> isl.Set:
+    """Return the elements with one subscript valid."""
+    rank = universe.dim(isl.dim_type.set)
+    result = valid.insert_dims(isl.dim_type.set, 1, rank - place - 1)
+    result = result.insert_dims(isl.dim_type.set, 0, place)
+    name = universe.get_tuple_name()
+    return result if name is None else result.set_tuple_name(name)
 
 
 def check_no_conflicts(
@@ -66,35 +189,14 @@ def check_no_conflicts(
         met = _two_at_one_element(read, write, len(indices))
         if met is None:
             continue
-        reader, writer = met
+        reader, writer = (_instance_text(indices, instance) for instance in met)
         reads = "is read" if read.is_single_valued() else "may be read"
         raise SourceError(
             place,
-            f"{text} {reads} where {_instance_text(indices, reader)} and written where "
-            f"{_instance_text(indices, writer)}: all is read before anything is assigned, which "
-            "cannot be done in place",
+            f"{text} {reads} where {reader} and written where {writer}: all is read before "
+            "anything is assigned, which cannot be done in place",
             "assign to another tensor",
         )
-
-
-def check_single_assignment(
-    instances: isl.Set, write: isl.Map, text: str, indices: Sequence[str], place: SourceLocation
-) -> None:
-    """Refuse an assignment of which two instances write one element.
-
-    Raises:
-        SourceError: with two instances, as values of ``indices``.
-    """
-    write = write.intersect_domain(instances)
-    met = _two_at_one_element(write, write, len(indices))
-    if met is None:
-        return
-    one, two = met
-    raise SourceError(
-        place,
-        f"{text} is the same element where {_instance_text(indices, one)} and where "
-        f"{_instance_text(indices, two)}: expected a reduction such as +=! or max=!, found =",
-    )
 
 
 def _two_at_one_element(
@@ -141,7 +243,7 @@ def check_quotients(
         other = infer_index_ranges(
             scope,
             given,
-            [replace(constraint, rounding=affine.Rounding.TOWARDS_ZERO) for constraint in said],
+            [replace(constraint, rounding=Rounding.TOWARDS_ZERO) for constraint in said],
         )
     except SourceError:
         raise _refusal(scope, divided[0]) from None
@@ -183,7 +285,7 @@ def _refusal(scope: IndexScope, one: SubscriptConstraint) -> SourceError:
 
 def assigned_subscripts(
     meaning: ResolvedStatement, scope: IndexScope
-) -> tuple[affine.AffineExpression, ...]:
+) -> tuple[AffineExpression, ...]:
     """Return the subscripts of what a statement assigns.
 
     Raises:
@@ -191,7 +293,7 @@ def assigned_subscripts(
     """
     result = []
     for part in meaning.subscripts:
-        value = affine.quasi_affine_of(part, frozenset(scope.isl_names))
+        value = quasi_affine_of(part, frozenset(scope.isl_names))
         tensor, text = meaning.statement.tensor, expression_text(part)
         if value is None:
             raise SourceError(
@@ -212,7 +314,7 @@ def assigned_constraints(
     text = assigned_text(meaning)
     return tuple(
         SubscriptConstraint(
-            value, values, affine.TRUE_CONDITION, expression_text(part), text, location_of(part)
+            value, values, TRUE_CONDITION, expression_text(part), text, location_of(part)
         )
         for part, value, values in zip(
             meaning.subscripts, assigned_subscripts(meaning, scope), valid, strict=True
@@ -261,11 +363,8 @@ def check_new_tensor(
     check_dividends(scope, subscripts, ranges, context)
     for constraint in subscripts:
         indices = [name for name in scope.indices if name in constraint.subscript.names]
-        if (
-            not instances_outside(scope, indices, constraint, ranges)
-            .intersect_params(context)
-            .is_empty()
-        ):
+        outside = instances_outside(scope, indices, constraint, ranges)
+        if not outside.intersect_params(context).is_empty():
             raise SourceError(
                 constraint.location,
                 f"{constraint.text} may be assigned below 0, which is no element",
@@ -275,9 +374,20 @@ def check_new_tensor(
 
 
 def check_assigned_once(meaning: ResolvedStatement, scope: IndexScope, domain: isl.Set) -> None:
-    """Refuse a plain assignment that assigns an element twice."""
-    if meaning.statement.assign is AssignKind.SET and not is_index_only(meaning):
-        indices = tuple(meaning.indices)
-        write = write_map(meaning, scope, indices)
-        text, place = assigned_text(meaning), meaning.statement.location
-        check_single_assignment(domain, write, text, indices, place)
+    """Refuse a plain assignment of which two instances write one element.
+
+    Raises:
+        SourceError: with two instances, as values of the indices.
+    """
+    if meaning.statement.assign is not AssignKind.SET or is_index_only(meaning):
+        return
+    indices = tuple(meaning.indices)
+    write = write_map(meaning, scope, indices).intersect_domain(domain)
+    met = _two_at_one_element(write, write, len(indices))
+    if met is not None:
+        first, second = (_instance_text(indices, instance) for instance in met)
+        raise SourceError(
+            meaning.statement.location,
+            f"{assigned_text(meaning)} is the same element where {first} and where {second}: "
+            "expected a reduction such as +=! or max=!, found =",
+        )

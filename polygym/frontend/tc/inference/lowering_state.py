@@ -20,7 +20,7 @@ with a digit, and those that another one has become.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -29,8 +29,12 @@ import islpy as isl
 from polygym.errors import SourceError
 from polygym.frontend.tc.inference.ranges import IndexScope, SymbolicSizes
 from polygym.frontend.tc.semantics import name_resolution
-from polygym.frontend.tc.semantics.affine import LARGEST_COEFFICIENT
-from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo, TensorRole
+from polygym.frontend.tc.semantics.environment import (
+    LARGEST_COEFFICIENT,
+    NameEnvironment,
+    TensorInfo,
+    TensorRole,
+)
 from polygym.frontend.tc.semantics.types import (
     SCALAR_TYPES,
     UntypedKind,
@@ -103,15 +107,24 @@ def initial_state(
     )
 
 
-def scope_of(
-    draft: LoweringState, meaning: name_resolution.ResolvedStatement
-) -> tuple[IndexScope, NameEnvironment]:
-    """Return what the names in a statement stand for: for isl, and for expressions."""
-    names = draft.identifiers.copy()
-    indices = {**meaning.indices, **meaning.helper_indices}
-    iterators = {name: names.take(name) for name in indices}
-    scope = IndexScope(draft.sizes, indices, {**draft.size_names, **iterators})
-    return scope, NameEnvironment(dict(draft.tensors), iterators, draft.size_names)
+@dataclass(frozen=True, slots=True)
+class StatementContext:
+    """A statement of a definition, and what its names stand for: for isl, and for expressions."""
+
+    draft: LoweringState
+    meaning: name_resolution.ResolvedStatement
+    scope: IndexScope
+    environment: NameEnvironment
+
+    @staticmethod
+    def of(draft: LoweringState, meaning: name_resolution.ResolvedStatement) -> StatementContext:
+        """Return the context of the statement that comes next."""
+        names = draft.identifiers.copy()
+        indices = {**meaning.indices, **meaning.helper_indices}
+        iterators = {name: names.take(name) for name in indices}
+        scope = IndexScope(draft.sizes, indices, {**draft.size_names, **iterators})
+        environment = NameEnvironment(dict(draft.tensors), iterators, draft.size_names)
+        return StatementContext(draft, meaning, scope, environment)
 
 
 def declared_output(draft: LoweringState, name: str) -> tree.TcOutput | None:
@@ -274,15 +287,8 @@ def hint_for_value(
     single = tensor_types(definition, values, ScalarType.FLOAT)
     if is_narrowing(type_of_value(single, value), target):
         return ""
-    return _literal_hint(
-        definition,
-        values,
-        [
-            expression.name
-            for expression in _subexpressions(value)
-            if isinstance(expression, tree.ElementOrCall)
-        ],
-    )
+    names = [part.name for part in tree.parts_of(value) if isinstance(part, tree.ElementOrCall)]
+    return _literal_hint(definition, values, names)
 
 
 def _literal_hint(definition: tree.TcDefinition, values: TensorValues, names: Sequence[str]) -> str:
@@ -292,35 +298,18 @@ def _literal_hint(definition: tree.TcDefinition, values: TensorValues, names: Se
     seen = set(waiting)
     for name in waiting:  # which grows
         assigned = [value for tensor, value in values if tensor == name]
-        parts = [part for value in assigned for part in _subexpressions(value)]
+        parts = [part for value in assigned for part in tree.parts_of(value)]
         if all(isinstance(type_of_value(double, value), UntypedKind) for value in assigned):
-            if text := _bare_literal(parts):
-                return f"{name} is float64 by the literal {text} alone; {text}f makes it float32"
-        further = {
-            expression.name for expression in parts if isinstance(expression, tree.ElementOrCall)
-        }
+            for part in parts:
+                if isinstance(part, tree.NumberLiteral) and isinstance(part.value, float):
+                    if part.text[-1] not in "fF":
+                        why = f"by the literal {part.text} alone"
+                        return f"{name} is float64 {why}; {part.text}f makes it float32"
+        further = {part.name for part in parts if isinstance(part, tree.ElementOrCall)}
         further = {one for one in further if double.get(one) is not single.get(one)} - seen
         seen |= further
         waiting += sorted(further)
     return ""
-
-
-def _bare_literal(parts: Sequence[tree.Expression]) -> str:
-    """Return the text of the first literal with a point and without a suffix; nothing if none."""
-    for part in parts:
-        if (
-            isinstance(part, tree.NumberLiteral)
-            and isinstance(part.value, float)
-            and part.text[-1] not in "fF"
-        ):
-            return part.text
-    return ""
-
-
-def _subexpressions(expression: tree.Expression) -> Iterator[tree.Expression]:
-    yield expression
-    for child in tree.operands_of(expression):
-        yield from _subexpressions(child)
 
 
 _C_KEYWORDS = frozenset(

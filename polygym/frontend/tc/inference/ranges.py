@@ -30,7 +30,12 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygym.errors import SourceError, SourceLocation
-from polygym.frontend.tc.semantics import affine
+from polygym.frontend.tc.semantics.environment import (
+    TRUE_CONDITION,
+    AffineExpression,
+    IslCondition,
+    Rounding,
+)
 from polygym.poly.isl_values import isl_c_text
 
 
@@ -42,13 +47,13 @@ class SubscriptConstraint:
     it, ``i + x``, and ``text`` the access, ``I(i + x)``. ``rounding`` is that of quotients.
     """
 
-    subscript: affine.AffineExpression
+    subscript: AffineExpression
     valid_values: isl.Set
-    condition: affine.IslCondition
+    condition: IslCondition
     required_text: str
     text: str
     location: SourceLocation
-    rounding: affine.Rounding = affine.Rounding.DOWN
+    rounding: Rounding = Rounding.DOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,7 @@ def _unconditional_range(
     For sizes for which it would not, or something is read behind, all of the values are left.
     """
     others = _other_indices(scope, one, ranges)
-    plain = _valid_values(scope, name, replace(one, condition=affine.TRUE_CONDITION), ranges)
+    plain = _valid_values(scope, name, replace(one, condition=TRUE_CONDITION), ranges)
     before = plain.apply(scope.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }"))
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     reading = instances_reading(scope, [name, *others], one, {**ranges, name: from_zero})

@@ -19,19 +19,27 @@ import islpy as isl
 
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.inference import assigned_elements
-from polygym.frontend.tc.inference.lowering_state import LoweringState, expected_sizes, scope_of
+from polygym.frontend.tc.inference.assigned_elements import affine_subscripts
+from polygym.frontend.tc.inference.lowering_state import (
+    LoweringState,
+    StatementContext,
+    expected_sizes,
+)
 from polygym.frontend.tc.inference.ranges import (
     IndexScope,
     SubscriptConstraint,
     infer_index_ranges,
     instances_outside,
 )
-from polygym.frontend.tc.inference.subscripts import affine_subscripts
-from polygym.frontend.tc.semantics.affine import LARGEST_COEFFICIENT, affine_of
-from polygym.frontend.tc.semantics.environment import NameEnvironment, elements_read
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, names_of_expression
+from polygym.frontend.tc.semantics.environment import (
+    LARGEST_COEFFICIENT,
+    affine_of,
+    elements_read,
+)
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.tree import names_of_expression
 
 # Sets with tens of different divisors take isl minutes.
 _MOST_QUOTIENTS = 4
@@ -66,7 +74,7 @@ class _RangeEnd:
 
     def checked(self) -> str:
         """Return the isl text, if there are not too many quotients for isl."""
-        if sum(_is_quotient(part) for part in _parts(self.whole)) > _MOST_QUOTIENTS:
+        if sum(_is_quotient(part) for part in tree.parts_of(self.whole)) > _MOST_QUOTIENTS:
             raise SourceError(
                 self.given.location,
                 f"the range of {self.given.name}: expected at most {_MOST_QUOTIENTS} quotients in "
@@ -106,7 +114,7 @@ class _RangeEnd:
         said = f"the range of {name}: expected a sum of sizes and numbers"
         if any(
             isinstance(part, tree.NumberLiteral) and part.value >= LARGEST_COEFFICIENT
-            for part in _parts(self.whole)
+            for part in tree.parts_of(self.whole)
         ):
             said += f" below {LARGEST_COEFFICIENT:,}"
         index = next(
@@ -122,50 +130,33 @@ def _is_quotient(part: tree.Expression) -> bool:
     return isinstance(part, tree.InfixExpression) and part.operator is tree.InfixOperator.DIVIDE
 
 
-def _parts(expression: tree.Expression) -> list[tree.Expression]:
-    """Return an expression and all that it consists of."""
-    expressions = [expression]
-    for part in expressions:
-        expressions += tree.operands_of(part)
-    return expressions
-
-
 # Of how many convex cases the condition on sizes may consist.
 _MOST_CASES = 8
 
 
-def infer_ranges(
-    draft: LoweringState,
-    place: int,
-    meaning: ResolvedStatement,
-    scope: IndexScope,
-    environment: NameEnvironment,
-) -> dict[str, isl.Set]:
+def infer_ranges(here: StatementContext, place: int) -> dict[str, isl.Set]:
     """Return the range of every index of the statement at a place, and restrict the sizes."""
-    said = _subscripts(draft, meaning, scope, environment)
+    draft, meaning, scope = here.draft, here.meaning, here.scope
+    said = _subscripts(here)
     given = {entry.name: where_range(draft, entry, scope) for entry in meaning.ranges}
     try:
         ranges = infer_index_ranges(scope, given, said)
     except SourceError:
-        borrowed = _ranges_from_next(draft, place, meaning, given)
+        borrowed = _ranges_from_next(here, place, given)
         if not borrowed:
             raise
         given |= borrowed
         ranges = infer_index_ranges(scope, given, said)
-    _restrict(draft, meaning, scope, said, ranges)
+    _restrict(here, said, ranges)
     assigned_elements.check_quotients(scope, given, said, ranges, draft.context)
     if expected_sizes(draft, meaning.statement.tensor) is None:
         assigned_elements.check_new_tensor(meaning, scope, ranges, draft.context)
     return ranges
 
 
-def _subscripts(
-    draft: LoweringState,
-    meaning: ResolvedStatement,
-    scope: IndexScope,
-    environment: NameEnvironment,
-) -> list[SubscriptConstraint]:
+def _subscripts(here: StatementContext) -> list[SubscriptConstraint]:
     """Return what ranges follow from: all subscripts of what is read, and of what is there."""
+    draft, meaning, scope, environment = here.draft, here.meaning, here.scope, here.environment
     statement = meaning.statement
     constraints: list[SubscriptConstraint] = []
     for whole in (meaning.value, *meaning.witnesses):
@@ -191,13 +182,14 @@ def _subscripts(
 
 
 def _ranges_from_next(
-    draft: LoweringState, place: int, meaning: ResolvedStatement, given: Mapping[str, isl.Set]
+    here: StatementContext, place: int, given: Mapping[str, isl.Set]
 ) -> dict[str, isl.Set]:
     """Return ranges for ``C(i) = 0`` from the statement that goes on with C, if one does.
 
     ``C(i) = 0`` alone does not say how far i runs; ``C(i) += A(i, k) * x(k)`` below does. It
     counts if nothing in between reads C.
     """
+    draft, meaning = here.draft, here.meaning
     statement = meaning.statement
     if statement.tensor in draft.tensors or expected_sizes(draft, statement.tensor) is not None:
         return {}
@@ -206,12 +198,11 @@ def _ranges_from_next(
         return {}
     if not assigned_elements.is_index_only(meaning) or not assigned_elements.is_index_only(later):
         return {}
-    scope, environment = scope_of(draft, later)
-    said = _subscripts(draft, later, scope, environment)
+    context = StatementContext.of(draft, later)
+    said = _subscripts(context)
     try:
-        ranges = infer_index_ranges(
-            scope, {entry.name: where_range(draft, entry, scope) for entry in later.ranges}, said
-        )
+        given_later = {e.name: where_range(draft, e, context.scope) for e in later.ranges}
+        ranges = infer_index_ranges(context.scope, given_later, said)
     except SourceError:
         return {}
     return {
@@ -233,22 +224,20 @@ def _next_assignment(draft: LoweringState, place: int, tensor: str) -> ResolvedS
 
 
 def _restrict(
-    draft: LoweringState,
-    meaning: ResolvedStatement,
-    scope: IndexScope,
-    said: list[SubscriptConstraint],
-    ranges: Mapping[str, isl.Set],
+    here: StatementContext, said: list[SubscriptConstraint], ranges: Mapping[str, isl.Set]
 ) -> None:
     """Add to the context what the sizes must satisfy, or refuse an access that leaves."""
-    for name, found in ranges.items():
-        _restrict_sizes(draft, found.params(), scope.indices[name], f"the range of {name} is empty")
-    inferred = scope.indices.keys() - {entry.name for entry in meaning.ranges}
+    draft, scope = here.draft, here.scope
+    for name, values in ranges.items():
+        _restrict_sizes(
+            draft, values.params(), scope.indices[name], f"the range of {name} is empty"
+        )
+    inferred = scope.indices.keys() - {entry.name for entry in here.meaning.ranges}
     for constraint in said:
         mentioned = constraint.subscript.names | constraint.condition.names
         indices = [name for name in scope.indices if name in mentioned]
-        leaving = (
-            instances_outside(scope, indices, constraint, ranges).params().intersect(draft.context)
-        )
+        outside = instances_outside(scope, indices, constraint, ranges)
+        leaving = outside.params().intersect(draft.context)
         if leaving.is_empty():
             continue
         free = sorted(constraint.subscript.names & inferred)

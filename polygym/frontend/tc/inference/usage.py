@@ -6,21 +6,23 @@ import islpy as isl
 
 from polygym.errors import SourceError
 from polygym.frontend.tc.inference import assigned_elements
-from polygym.frontend.tc.inference.lowering_state import LoweringState
-from polygym.frontend.tc.inference.ranges import IndexScope
-from polygym.frontend.tc.inference.subscripts import access_map, affine_subscripts, check_rank
-from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorRole, elements_read
+from polygym.frontend.tc.inference.assigned_elements import (
+    access_map,
+    affine_subscripts,
+    check_rank,
+)
+from polygym.frontend.tc.inference.lowering_state import StatementContext
+from polygym.frontend.tc.semantics.environment import TensorRole, elements_read
 from polygym.frontend.tc.semantics.functions import name_suggestion
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, names_of_expression
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
 from polygym.frontend.tc.semantics.types import callee_of
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall
+from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall, names_of_expression
 
 
-def check_reads(
-    draft: LoweringState, meaning: ResolvedStatement, environment: NameEnvironment
-) -> None:
+def check_reads(here: StatementContext) -> None:
     """Refuse what there is not or has no value yet, and too many or too few subscripts."""
+    draft, meaning = here.draft, here.meaning
     later = {resolved.statement.tensor for resolved in draft.resolved_statements}
     later |= {output.name for output in draft.definition.outputs}
     for part in (meaning.value, *meaning.witnesses, *meaning.unused_values):
@@ -38,11 +40,12 @@ def check_reads(
             if tensor is not None:
                 check_rank(statement, tensor)
             elif isinstance(statement, ElementOrCall):
-                callee_of(statement, environment)
+                callee_of(statement, here.environment)
 
 
-def check_assignment(draft: LoweringState, meaning: ResolvedStatement) -> None:
+def check_assignment(here: StatementContext) -> None:
     """Refuse what may not be assigned, or not so."""
+    draft, meaning = here.draft, here.meaning
     statement = meaning.statement
     name, assign = statement.tensor, statement.assign
     tensor = draft.tensors.get(name)
@@ -84,14 +87,9 @@ def _in_subscripts(meaning: ResolvedStatement) -> set[str]:
     return result
 
 
-def check_writes(
-    draft: LoweringState,
-    meaning: ResolvedStatement,
-    scope: IndexScope,
-    environment: NameEnvironment,
-    ranges: Mapping[str, isl.Set],
-) -> None:
+def check_writes(here: StatementContext, ranges: Mapping[str, isl.Set]) -> None:
     """Refuse in-place updates that depend on their order, and values that nobody reads."""
+    draft, meaning, scope, environment = here.draft, here.meaning, here.scope, here.environment
     statement, loops = meaning.statement, tuple(meaning.indices)
     domain = scope.box(loops, ranges).intersect_params(draft.context).coalesce()
     assigned_elements.check_assigned_once(meaning, scope, domain)

@@ -1,7 +1,7 @@
 """Lowering of comprehensions to a :class:`~polygym.ir.scop.Scop`.
 
-``definitions`` drives the steps, ``statements`` and ``expressions`` emit statements and their
-bodies, ``assembly`` puts the program together.
+``definitions`` drives the steps and puts the program together, ``statements`` and ``expressions``
+emit statements and their bodies.
 """
 
 __all__: list[str] = []

@@ -29,33 +29,22 @@ from polygym.frontend.tc.semantics import name_resolution
 from polygym.frontend.tc.semantics.environment import TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.types import is_narrowing, type_of, type_text
 from polygym.frontend.tc.syntax.tree import TcDefinition
-from polygym.frontend.tc.syntax.tree import TcParameter as Declaration
 from polygym.ir.scop import Array, Parameter, Scop, StorageClass
 from polygym.ir.verifier import verify
 from polygym.poly.isl_budget import is_exhausted
 from polygym.poly.isl_values import isl_text
 
 
-def assemble(draft: lowering_state.LoweringState) -> Scop:
+def _assemble(draft: lowering_state.LoweringState) -> Scop:
     """Put the program together."""
     definition = draft.definition
     used = {statement.write.array for statement in draft.statements}
     used |= {access.array for statement in draft.statements for access in statement.reads}
     arrays = [_array(draft, tensor) for tensor in draft.tensors.values() if tensor.name in used]
-    unused = [
-        (draft.tensors[parameter.name].name, _declaration(parameter, draft))
-        for parameter in definition.parameters
-        if draft.tensors[parameter.name].name not in used and parameter.name not in draft.constants
-    ]
-    outputs = [output.name for output in definition.outputs]
-    order = dict.fromkeys(
-        [
-            parameter.name
-            for parameter in definition.parameters
-            if parameter.name not in draft.constants
-        ]
-        + outputs
-    )
+    inputs = [parameter.name for parameter in definition.parameters]
+    inputs = [name for name in inputs if name not in draft.constants]
+    unused = [draft.tensors[name] for name in inputs if draft.tensors[name].name not in used]
+    order = dict.fromkeys([*inputs, *(output.name for output in definition.outputs)])
     gisted = draft.context.gist(draft.sizes.unrestricted)
     plain = gisted.plain_is_universe()
     return Scop(
@@ -68,7 +57,7 @@ def assemble(draft: lowering_state.LoweringState) -> Scop:
         arrays=tuple(arrays),
         statements=tuple(draft.statements),
         schedule=_schedule(draft),
-        unused_arguments=tuple(unused),
+        unused_arguments=tuple((tensor.name, _declaration(draft, tensor)) for tensor in unused),
     )
 
 
@@ -102,13 +91,10 @@ def _schedule(draft: lowering_state.LoweringState) -> str:
     return f"[{', '.join(draft.sizes.names)}] -> {{ {'; '.join(maps)} }}"
 
 
-def _declaration(parameter: Declaration, draft: lowering_state.LoweringState) -> str:
+def _declaration(draft: lowering_state.LoweringState, tensor: TensorInfo) -> str:
     """Return the C declaration of a parameter that nothing uses."""
-    tensor = draft.tensors[parameter.name]
-    sizes = "".join(
-        f"[{c_text_of(extent_of(valid, draft.context), draft.context)}]" for valid in tensor.valid
-    )
-    return f"{tensor.type.value} {tensor.name}{sizes}"
+    sizes = [c_text_of(extent_of(valid, draft.context), draft.context) for valid in tensor.valid]
+    return f"{tensor.type.value} {tensor.name}{''.join(f'[{size}]' for size in sizes)}"
 
 
 def _conditions(gisted: isl.Set) -> str:
@@ -169,36 +155,33 @@ def _lower(
     ]
     draft.types = lowering_state.tensor_types(definition, draft.assigned_values)
     for place, meaning in enumerate(draft.resolved_statements):
-        _lower_statement(draft, place, meaning)
+        _lower_statement(lowering_state.StatementContext.of(draft, meaning), place)
     for output in definition.outputs:
         if output.name not in draft.tensors:
             raise SourceError(output.location, f"the output {output.name} is never assigned")
-    return verify(assemble(draft))
+    return verify(_assemble(draft))
 
 
-def _lower_statement(
-    draft: lowering_state.LoweringState, place: int, meaning: name_resolution.ResolvedStatement
-) -> None:
+def _lower_statement(here: lowering_state.StatementContext, place: int) -> None:
     """Lower one statement."""
+    draft, meaning, environment = here.draft, here.meaning, here.environment
     statement = meaning.statement
-    scope, environment = lowering_state.scope_of(draft, meaning)
-    check_reads(draft, meaning, environment)
-    check_assignment(draft, meaning)
+    check_reads(here)
+    check_assignment(here)
     for expression in (*meaning.witnesses, *meaning.unused_values):
         type_of(expression, environment)
     value_type = type_of(meaning.value, environment)
     target = draft.types[statement.tensor]
     if is_narrowing(value_type, target):
+        values = draft.assigned_values
+        hint = lowering_state.hint_for_value(draft.definition, values, meaning.value, target)
         raise SourceError(
             statement.location,
             f"{statement.tensor} is {type_text(target)} and the value {type_text(value_type)}: "
             "that would narrow it",
-            lowering_state.hint_for_value(
-                draft.definition, draft.assigned_values, meaning.value, target
-            )
-            or f"convert it: {type_text(target)}(...)",
+            hint or f"convert it: {type_text(target)}(...)",
         )
-    ranges = infer_ranges(draft, place, meaning, scope, environment)
-    tensor = new_tensor(draft, meaning, scope, ranges, target)
-    check_writes(draft, meaning, scope, environment, ranges)
-    emit_statements(draft, meaning, scope, environment, ranges, tensor)
+    ranges = infer_ranges(here, place)
+    tensor = new_tensor(here, ranges, target)
+    check_writes(here, ranges)
+    emit_statements(here, ranges, tensor)

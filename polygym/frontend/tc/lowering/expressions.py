@@ -5,6 +5,7 @@ once, and sums of them are summed up, so that one which does not fit is refused.
 unless a conversion says so.
 """
 
+import operator as integer_operator
 from typing import assert_never
 
 from polygym.errors import SourceError, SourceLocation
@@ -26,22 +27,13 @@ from polygym.ir import expressions as ir
 from polygym.ir.rounding import round_to_type
 from polygym.ir.types import ScalarType
 
-_COMPARISONS = {
-    tree.InfixOperator.LESS: ir.ComparisonOperator.LESS,
-    tree.InfixOperator.LESS_EQUAL: ir.ComparisonOperator.LESS_EQUAL,
-    tree.InfixOperator.GREATER: ir.ComparisonOperator.GREATER,
-    tree.InfixOperator.GREATER_EQUAL: ir.ComparisonOperator.GREATER_EQUAL,
-    tree.InfixOperator.EQUAL: ir.ComparisonOperator.EQUAL,
-    tree.InfixOperator.NOT_EQUAL: ir.ComparisonOperator.NOT_EQUAL,
+# Operations on literals, which are summed up as integers of any size.
+_EXACT = {
+    tree.InfixOperator.ADD: integer_operator.add,
+    tree.InfixOperator.SUBTRACT: integer_operator.sub,
+    tree.InfixOperator.MULTIPLY: integer_operator.mul,
 }
 _DIVISIONS = (tree.InfixOperator.DIVIDE, tree.InfixOperator.REMAINDER)
-_ARITHMETIC = {
-    tree.InfixOperator.ADD: ir.BinaryOperator.ADD,
-    tree.InfixOperator.SUBTRACT: ir.BinaryOperator.SUBTRACT,
-    tree.InfixOperator.MULTIPLY: ir.BinaryOperator.MULTIPLY,
-    tree.InfixOperator.DIVIDE: ir.BinaryOperator.DIVIDE,
-    tree.InfixOperator.REMAINDER: ir.BinaryOperator.REMAINDER,
-}
 
 
 def translate_expression(
@@ -77,21 +69,9 @@ def _integer_value(expression: tree.Expression) -> int | None:
         case tree.PrefixExpression(tree.PrefixOperator.NEGATE, operand):
             inner = _integer_value(operand)
             return None if inner is None else -inner
-        case tree.InfixExpression(
-            tree.InfixOperator.ADD
-            | tree.InfixOperator.SUBTRACT
-            | tree.InfixOperator.MULTIPLY as operator,
-            left,
-            right,
-        ):
+        case tree.InfixExpression(operator, left, right) if operator in _EXACT:
             first, second = _integer_value(left), _integer_value(right)
-            if first is None or second is None:
-                return None
-            return {
-                tree.InfixOperator.ADD: first + second,
-                tree.InfixOperator.SUBTRACT: first - second,
-                tree.InfixOperator.MULTIPLY: first * second,
-            }[operator]
+            return None if first is None or second is None else _EXACT[operator](first, second)
         case _:
             return None
 
@@ -165,27 +145,23 @@ def _translate(
         case tree.InfixExpression(tree.InfixOperator.OR, left, right):
             second = truth(tree.InfixOperator.OR, left, right)
             return ir.Conditional(condition_of(left), ir.IntegerLiteral(1), second, ScalarType.INT)
-        case tree.InfixExpression(operator, left, right) if operator in _COMPARISONS:
+        case tree.InfixExpression(operator, left, right) if operator in tree.COMPARISONS:
             types = (type_of(left, environment), type_of(right, environment))
             both = default_type(promoted_type(unified_type(*types)))
-            return ir.Comparison(_COMPARISONS[operator], part(left, both), part(right, both))
+            comparison = ir.ComparisonOperator(operator.value)
+            return ir.Comparison(comparison, part(left, both), part(right, both))
         case tree.InfixExpression(operator, left, right):
-            first, second = part(left, own), part(right, own)
-            binary = ir.Binary(_ARITHMETIC[operator], first, second, own)
-            return (
-                _zero_safe_division(binary) if operator in _DIVISIONS and own.is_integer else binary
+            sides = part(left, own), part(right, own)
+            binary = ir.Binary(ir.BinaryOperator(operator.value), *sides, own)
+            is_checked = operator in _DIVISIONS and own.is_integer
+            return _zero_safe_division(binary) if is_checked else binary
+        case tree.ConditionalExpression(condition):
+            asked = condition_of(condition)
+            then, otherwise = (
+                translate_expression(arm, own, environment.under_condition(condition, is_true=true))
+                for arm, true in ((expression.then, True), (expression.otherwise, False))
             )
-        case tree.ConditionalExpression(condition, then, otherwise):
-            return ir.Conditional(
-                condition_of(condition),
-                translate_expression(
-                    then, own, environment.under_condition(condition, is_true=True)
-                ),
-                translate_expression(
-                    otherwise, own, environment.under_condition(condition, is_true=False)
-                ),
-                own,
-            )
+            return ir.Conditional(asked, then, otherwise, own)
         case _:
             assert_never(expression)
 
@@ -248,16 +224,11 @@ def _rounded(number: tree.NumberLiteral, scalar: ScalarType) -> float:
 
 def _call(call: tree.ElementOrCall, own: ScalarType, environment: NameEnvironment) -> ir.Expression:
     callee = callee_of(call, environment)
+    within = own.promoted if own.is_storage_only else own
+    arguments = tuple(translate_expression(part, within, environment) for part in call.arguments)
     if own.is_storage_only:
-        within = own.promoted
-        operands = [
-            translate_expression(argument, within, environment) for argument in call.arguments
-        ]
         assert isinstance(callee.function, ir.MathFunction)
-        return _converted(ir.Call(callee.function, tuple(operands), within), own)
-    arguments = tuple(
-        translate_expression(argument, own, environment) for argument in call.arguments
-    )
+        return _converted(ir.Call(callee.function, arguments, within), own)
     if isinstance(callee.function, FunctionComposition):
         return callee.function.expand(arguments, own)
     if own.is_floating:
@@ -271,16 +242,12 @@ def min_or_max(
     function: ir.MathFunction, first: ir.Expression, second: ir.Expression
 ) -> ir.Expression:
     """Return the larger of two values (FMAX) or the smaller (FMIN), of any type."""
-    if first.type.is_floating:
-        within = first.type.promoted
-        both = (_converted(first, within), _converted(second, within))
-        return _converted(ir.Call(function, both, within), first.type)
-    greater = ir.ComparisonOperator.GREATER
-    less = ir.ComparisonOperator.LESS
-    operator = greater if function is ir.MathFunction.FMAX else less
     within = first.type.promoted
-    larger = ir.Comparison(operator, _converted(first, within), _converted(second, within))
-    return ir.Conditional(larger, first, second, first.type)
+    both = (_converted(first, within), _converted(second, within))
+    if first.type.is_floating:
+        return _converted(ir.Call(function, both, within), first.type)
+    operator = ir.ComparisonOperator(">" if function is ir.MathFunction.FMAX else "<")
+    return ir.Conditional(ir.Comparison(operator, *both), first, second, first.type)
 
 
 def sum_or_product(

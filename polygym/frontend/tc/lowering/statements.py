@@ -1,5 +1,6 @@
 """A statement whose ranges are known → one or two statements of the program."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -8,24 +9,28 @@ import islpy as isl
 
 from polygym.errors import SourceLocation
 from polygym.frontend.tc.inference.assigned_elements import (
+    access_map,
+    affine_subscripts,
     assigned_elements,
     assigned_subscripts,
+    gathered_dimensions,
     is_index_only,
 )
 from polygym.frontend.tc.inference.lowering_state import (
     LoweringState,
+    StatementContext,
     declared_output,
     expected_sizes,
 )
 from polygym.frontend.tc.inference.ranges import IndexScope
-from polygym.frontend.tc.inference.subscripts import (
-    access_map,
-    affine_subscripts,
-    gathered_dimensions,
-)
 from polygym.frontend.tc.lowering import expressions
-from polygym.frontend.tc.semantics.affine import TRUE_CONDITION, AffineExpression, IslCondition
-from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo, TensorRole
+from polygym.frontend.tc.semantics.environment import (
+    TRUE_CONDITION,
+    AffineExpression,
+    IslCondition,
+    TensorInfo,
+    TensorRole,
+)
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
 from polygym.frontend.tc.syntax.printer import expression_text, statement_text, target_text
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall, NameUse
@@ -36,13 +41,10 @@ from polygym.poly.isl_values import isl_text
 
 
 def new_tensor(
-    draft: LoweringState,
-    meaning: ResolvedStatement,
-    scope: IndexScope,
-    ranges: Mapping[str, isl.Set],
-    target: ScalarType,
+    here: StatementContext, ranges: Mapping[str, isl.Set], target: ScalarType
 ) -> TensorInfo:
     """Return the tensor that is assigned; one that is new is as large as its subscripts run."""
+    draft, meaning, scope = here.draft, here.meaning, here.scope
     statement = meaning.statement
     name = statement.tensor
     if name in draft.tensors:
@@ -74,14 +76,10 @@ def _subscripts_of(
 
 
 def emit_statements(
-    draft: LoweringState,
-    meaning: ResolvedStatement,
-    scope: IndexScope,
-    environment: NameEnvironment,
-    ranges: Mapping[str, isl.Set],
-    tensor: TensorInfo,
+    here: StatementContext, ranges: Mapping[str, isl.Set], tensor: TensorInfo
 ) -> None:
     """Add the one or two statements of the program."""
+    draft, meaning, scope, environment = here.draft, here.meaning, here.scope, here.environment
     statement = meaning.statement
     if statement.initializes:
         neutral = _identity(statement.assign, tensor.type)
@@ -145,14 +143,10 @@ def _reduced(assign: AssignKind, before: ir.Expression, value: ir.Expression) ->
     match assign:
         case AssignKind.SET:
             return value
-        case AssignKind.ADD:
-            return expressions.sum_or_product(ir.BinaryOperator.ADD, before, value)
-        case AssignKind.MULTIPLY:
-            return expressions.sum_or_product(ir.BinaryOperator.MULTIPLY, before, value)
-        case AssignKind.MINIMUM:
-            return expressions.min_or_max(ir.MathFunction.FMIN, before, value)
-        case AssignKind.MAXIMUM:
-            return expressions.min_or_max(ir.MathFunction.FMAX, before, value)
+        case AssignKind.ADD | AssignKind.MULTIPLY:
+            return expressions.sum_or_product(ir.BinaryOperator(assign.value[0]), before, value)
+        case AssignKind.MINIMUM | AssignKind.MAXIMUM:
+            return expressions.min_or_max(ir.MathFunction(f"f{assign.value[:3]}"), before, value)
         case _:
             assert_never(assign)
 
@@ -204,31 +198,18 @@ def _access(
 
 
 def _identity_text(assign: AssignKind) -> str:
-    return {
-        AssignKind.ADD: "0",
-        AssignKind.MULTIPLY: "1",
-        AssignKind.MINIMUM: "the largest value",
-        AssignKind.MAXIMUM: "the smallest value",
-    }[assign]
+    texts = {"+=": "0", "*=": "1", "min=": "the largest value", "max=": "the smallest value"}
+    return texts[assign.value]
 
 
 def _identity(assign: AssignKind, scalar: ScalarType) -> ir.Expression:
-    """Return what a reduction begins with."""
-    match assign:
-        case AssignKind.ADD | AssignKind.MULTIPLY:
-            number = int(assign is AssignKind.MULTIPLY)
-            if scalar.is_integer:
-                return ir.IntegerLiteral(number, scalar)
-            return ir.FloatLiteral(float(number), scalar)
-        case AssignKind.MINIMUM:
-            if scalar.is_integer:
-                return ir.IntegerLiteral(scalar.highest, scalar)
-            return ir.FloatLiteral(float("inf"), scalar)
-        case AssignKind.MAXIMUM:
-            if scalar.is_integer:
-                return ir.IntegerLiteral(scalar.lowest, scalar)
-            return ir.FloatLiteral(float("-inf"), scalar)
-        case AssignKind.SET:
-            raise AssertionError("an assignment begins with nothing")
-        case _:
-            assert_never(assign)
+    """Return what a reduction begins with: the neutral element."""
+    integer, real = {
+        AssignKind.ADD: (0, 0.0),
+        AssignKind.MULTIPLY: (1, 1.0),
+        AssignKind.MINIMUM: (scalar.is_integer and scalar.highest, math.inf),
+        AssignKind.MAXIMUM: (scalar.is_integer and scalar.lowest, -math.inf),
+    }[assign]
+    return (
+        ir.IntegerLiteral(integer, scalar) if scalar.is_integer else ir.FloatLiteral(real, scalar)
+    )

@@ -1,7 +1,7 @@
 """Parser of comprehensions: text to syntax trees, with calls replaced by statements.
 
-``definitions`` parses definitions and statements, ``expressions`` expressions from a stream of
-tokens; ``inlining`` replaces a call of another definition by its statements.
+``definitions`` parses definitions and statements, ``expressions`` tokens and expressions;
+``inlining`` replaces a call of another definition by its statements.
 """
 
 __all__: list[str] = []

@@ -31,22 +31,19 @@ name of the next statement's tensor.
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from polygym.errors import SourceError
 from polygym.frontend.tc.parsing.expressions import ExpressionParser, TcToken, TokenKind, tokenize
 from polygym.frontend.tc.parsing.inlining import DefinitionCall, inline_calls
 from polygym.frontend.tc.semantics.functions import function_named, name_suggestion
-from polygym.frontend.tc.semantics.name_resolution import names_of_expression
 from polygym.frontend.tc.syntax import tree
+from polygym.frontend.tc.syntax.tree import names_of_expression
 
 _ASSIGNMENTS = {
     **{assign.value: (assign, False) for assign in tree.AssignKind},
-    **{
-        f"{assign.value}!": (assign, True)
-        for assign in tree.AssignKind
-        if assign is not tree.AssignKind.SET
-    },
+    **{f"{assign.value}!": (assign, True) for assign in list(tree.AssignKind)[1:]},
 }
 
 # What other languages write, and is a name here, as a rule of a statement's tensor.
@@ -68,7 +65,8 @@ def parse_definitions(text: str, file: str = "<text>") -> tuple[tree.TcDefinitio
         SourceError: it is not one; with the place, what was expected, and what was found.
     """
     words = tokenize(text, file)
-    reader = _DefinitionParser(words, names=_definitions_in(words))
+    names = frozenset(name.text for word, name in pairwise(words) if word.text == "def")
+    reader = _DefinitionParser(words, names=names)
     definitions: dict[str, tree.TcDefinition] = {}
     while reader.next_token.kind is not TokenKind.END:
         definition = reader.definition(definitions)
@@ -80,11 +78,6 @@ def parse_definitions(text: str, file: str = "<text>") -> tuple[tree.TcDefinitio
         place = replace(place, text=place.text or " ")  # there is a caret even if there is no line
         raise SourceError(place, "expected a definition, found an empty text")
     return tuple(definitions.values())
-
-
-def _definitions_in(words: tuple[TcToken, ...]) -> frozenset[str]:
-    """Return the names of all definitions of a text."""
-    return frozenset(name.text for word, name in pairwise(words) if word.text == "def")
 
 
 @dataclass
@@ -104,29 +97,16 @@ class _DefinitionParser(ExpressionParser):
         self.expect("def", "to begin a definition")
         name = self.name("the name of the definition")
         self.expect("(", "and the parameters")
-        parameters: list[tree.TcParameter] = []
-        while not self.is_next(")"):
-            if parameters:
-                self.expect(",", "or ')' after a parameter")
-            parameters.append(self.parameter())
-        self.take()
+        parameters = self.sequence(self.parameter, "a parameter")
         self.expect("->", "and the outputs")
         self.expect("(", "and the outputs")
-        outputs: list[tree.TcOutput] = []
-        while not self.is_next(")"):
-            if outputs:
-                self.expect(",", "or ')' after an output")
-            outputs.append(self.output())
-        closing = self.take()
+        outputs = self.sequence(self.output, "an output")
         if not outputs:
-            raise SourceError(closing.location, "expected at least one output, found none")
+            raise SourceError(self.peek(-1).location, "expected at least one output, found none")
         self.expect("{", "and the statements")
-        self.tensor_sizes = {
-            output.name: output.sizes for output in outputs if output.sizes is not None
-        }
-        self.tensor_sizes |= {parameter.name: parameter.sizes for parameter in parameters}
-        own = {*(parameter.name for parameter in parameters), *(output.name for output in outputs)}
-        self.tensors = own
+        declared: list[tree.Declaration] = [*outputs, *parameters]
+        self.tensor_sizes = {one.name: one.sizes for one in declared if one.sizes is not None}
+        self.tensors = own = {one.name for one in declared}
         callees = {one: definition for one, definition in known.items() if one not in own}
         self.definitions = set(self.names - own)
         statements: list[tree.TcStatement | DefinitionCall] = []
@@ -175,22 +155,16 @@ class _DefinitionParser(ExpressionParser):
     def sizes(self) -> tuple[tree.NameUse | tree.NumberLiteral, ...]:
         """Read ``(M, 4)``."""
         self.expect("(", "and the sizes")
-        names: list[tree.NameUse | tree.NumberLiteral] = []
-        while not self.is_next(")"):
-            if names:
-                self.expect(",", "or ')' after a size")
-            if self.next_token.kind is TokenKind.NUMBER:
-                number = self.number()
-                if not isinstance(number.value, int):
-                    raise SourceError(
-                        number.location, f"expected a whole size, found {number.text}"
-                    )
-                names.append(number)
-            else:
-                name = self.name("a size: a name or a number")
-                names.append(tree.NameUse(name.text, name.location))
-        self.take()
-        return tuple(names)
+        return tuple(self.sequence(self.size, "a size"))
+
+    def size(self) -> tree.NameUse | tree.NumberLiteral:
+        """Read ``M`` or ``4``."""
+        if self.next_token.kind is not TokenKind.NUMBER:
+            return self.name_use("a size: a name or a number")
+        number = self.number()
+        if not isinstance(number.value, int):
+            raise SourceError(number.location, f"expected a whole size, found {number.text}")
+        return number
 
     # Statements
 
@@ -224,17 +198,8 @@ class _DefinitionParser(ExpressionParser):
             return None
         if not several and callee.text not in known and function_named(callee.text) is not None:
             return None
-        outputs: list[tree.NameUse] = []
-        if self.skip("("):
-            while not self.is_next(")"):
-                if outputs:
-                    self.expect(",", "or ')' after a result")
-                word = self.name("a result, a name")
-                outputs.append(tree.NameUse(word.text, word.location))
-            self.take()
-        else:
-            word = self.name("a result, a name")
-            outputs.append(tree.NameUse(word.text, word.location))
+        result = partial(self.name_use, "a result, a name")
+        outputs = self.sequence(result, "a result") if self.skip("(") else [result()]
         self.expect("=", "and a call")
         if self.next_token.text == caller.text and caller.text not in known:
             raise SourceError(
@@ -246,12 +211,7 @@ class _DefinitionParser(ExpressionParser):
             raise self.error("a definition that stands before", f"those are: {there}")
         callee = self.take()
         self.expect("(", "and the arguments")
-        arguments: list[tree.NameUse | tree.NumberLiteral] = []
-        while not self.is_next(")"):
-            if arguments:
-                self.expect(",", "or ')' after an argument")
-            arguments.append(self.argument())
-        self.take()
+        arguments = self.sequence(self.argument, "an argument")
         return DefinitionCall(tuple(outputs), known[callee.text], tuple(arguments), callee.location)
 
     def argument(self) -> tree.NameUse | tree.NumberLiteral:
@@ -259,23 +219,18 @@ class _DefinitionParser(ExpressionParser):
         is_negative = self.is_next("-") and self.peek(1).kind is TokenKind.NUMBER
         sign = self.take().location if is_negative else None
         if self.next_token.kind is not TokenKind.NUMBER:
-            word = self.name("an argument: a tensor or a number")
-            return tree.NameUse(word.text, word.location)
+            return self.name_use("an argument: a tensor or a number")
         number = self.number()
-        return (
-            number if sign is None else tree.NumberLiteral(-number.value, f"-{number.text}", sign)
-        )
+        if sign is None:
+            return number
+        return tree.NumberLiteral(-number.value, f"-{number.text}", sign)
 
     def statement(self) -> tree.TcStatement:
         """Read a statement with its ``where``."""
         tensor = self.name("a statement, such as C(i) = ..., or '}'")
         left: list[tree.Expression] = []
         if self.skip("("):
-            while not self.is_next(")"):
-                if left:
-                    self.expect(",", "or ')' after an index")
-                left.append(self.subscript_on_the_left())
-            self.take()
+            left = self.sequence(self.subscript_on_the_left, "an index")
         if self.next_token.text not in _ASSIGNMENTS or self.next_token.kind is not TokenKind.SYMBOL:
             raise self.error(f"one of {', '.join(_ASSIGNMENTS)}")
         assign, initialises = _ASSIGNMENTS[self.take().text]
@@ -351,15 +306,10 @@ def _check_callee(
 ) -> None:
     """Refuse ``C = g(A, 2)`` where g is nothing at all: it was to be a definition."""
     value = statement.value
-    if (
-        statement.subscripts
-        or statement.assign is not tree.AssignKind.SET
-        or not isinstance(value, tree.ElementOrCall)
-    ):
+    is_plain = statement.assign is tree.AssignKind.SET and not statement.subscripts
+    if not is_plain or not isinstance(value, tree.ElementOrCall):
         return
-    is_call = all(
-        isinstance(expression, tree.NameUse | tree.NumberLiteral) for expression in value.arguments
-    )
+    is_call = all(isinstance(part, tree.NameUse | tree.NumberLiteral) for part in value.arguments)
     if is_call and value.name not in own and function_named(value.name) is None:
         raise SourceError(
             value.location,

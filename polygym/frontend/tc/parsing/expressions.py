@@ -13,8 +13,10 @@ alone stays a function.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TypeVar
 
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.semantics.functions import function_named
@@ -30,6 +32,9 @@ class TokenKind(Enum):
     END = "the end of the text"
 
 
+_Item = TypeVar("_Item")
+
+
 @dataclass(frozen=True, slots=True)
 class TcToken:
     """A word and where it stands."""
@@ -42,11 +47,11 @@ class TcToken:
 _TOKEN_PATTERN = re.compile(
     r"""
     (?P<skip>    [ \t\r\f\v\n]+ | \#[^\n]* )
-  | (?P<reduce>  (?: min | max ) =!? (?!=) )
-  | (?P<number>  (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? [fFlL]?
+  | (?P<REDUCE>  (?: min | max ) =!? (?!=) )
+  | (?P<NUMBER>  (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? [fFlL]?
                  (?! [A-Za-z0-9_] ) )
-  | (?P<name>    [0-9]* [A-Za-z_] [A-Za-z0-9_]* )
-  | (?P<symbol>  \+=!? | \*=!? | -> | <=> | == | != | <= | >= | && | \|\|
+  | (?P<NAME>    [0-9]* [A-Za-z_] [A-Za-z0-9_]* )
+  | (?P<SYMBOL>  \+=!? | \*=!? | -> | <=> | == | != | <= | >= | && | \|\|
                | [-+*/%<>=!?:.,(){}] )
     """,
     re.VERBOSE,
@@ -96,7 +101,8 @@ def tokenize(text: str, file: str) -> tuple[TcToken, ...]:
                     line, start = line + 1, position + offset + 1
         else:
             _check_number(word, place(position))
-            tc_tokens.append(TcToken(_KIND_OF_GROUP[str(match.lastgroup)], word, place(position)))
+            kind = "SYMBOL" if match.lastgroup == "REDUCE" else str(match.lastgroup)
+            tc_tokens.append(TcToken(TokenKind[kind], word, place(position)))
         position = match.end()
     last = tc_tokens[-1].location if tc_tokens else place(position)
     behind = replace(last, column=last.column + len(tc_tokens[-1].text)) if tc_tokens else last
@@ -135,14 +141,6 @@ def _number_hint(digits: str, suffix: str) -> str:
         return f"say {decimal}"
     type_name = ("u" if "u" in suffix else "") + ("int64" if "l" in suffix else "int32")
     return f"say {decimal}, or {type_name}({decimal}) for that type"
-
-
-_KIND_OF_GROUP = {
-    "name": TokenKind.NAME,
-    "number": TokenKind.NUMBER,
-    "symbol": TokenKind.SYMBOL,
-    "reduce": TokenKind.SYMBOL,
-}
 
 
 # No word may be called so; "in" may, since it is one only behind the name of a range.
@@ -214,9 +212,21 @@ class TokenStream:
             raise self.error(what)
         return self.take()
 
+    def name_use(self, what: str) -> tree.NameUse:
+        """Take a name without subscripts."""
+        word = self.name(what)
+        return tree.NameUse(word.text, word.location)
 
-# From the loosest to the tightest; operators of one row associate to the left.
-_PRECEDENCE = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
+    def sequence(self, read: Callable[[], _Item], what: str) -> list[_Item]:
+        """Read items with commas between them, up to the closing parenthesis, and take that."""
+        items: list[_Item] = []
+        while not self.is_next(")"):
+            if items:
+                self.expect(",", f"or ')' after {what}")
+            items.append(read())
+        self.take()
+        return items
+
 
 _DIMENSION = re.compile(r"\.[0-9]{1,9}")
 
@@ -256,16 +266,13 @@ class ExpressionParser(TokenStream):
 
     def infix(self, level: int) -> tree.Expression:
         """Read operators of one precedence and tighter ones."""
-        if level == len(_PRECEDENCE):
+        if level == len(tree.PRECEDENCE):
             return self.prefix()
-        left = self.infix(level + 1)
-        while (
-            self.next_token.kind is TokenKind.SYMBOL and self.next_token.text in _PRECEDENCE[level]
-        ):
+        left, row = self.infix(level + 1), tree.PRECEDENCE[level]
+        while self.next_token.kind is TokenKind.SYMBOL and self.next_token.text in row:
             word = self.take()
-            left = tree.InfixExpression(
-                tree.InfixOperator(word.text), left, self.infix(level + 1), word.location
-            )
+            operator, right = tree.InfixOperator(word.text), self.infix(level + 1)
+            left = tree.InfixExpression(operator, left, right, word.location)
         return left
 
     def prefix(self) -> tree.Expression:
@@ -301,12 +308,7 @@ class ExpressionParser(TokenStream):
                 f"a call of it is a statement of its own, without indices: C = {word.text}(...)",
             )
         self.take()
-        arguments: list[tree.Expression] = []
-        while not self.is_next(")"):
-            if arguments:
-                self.expect(",", "or ')' after an argument")
-            arguments.append(self.expression())
-        self.take()
+        arguments = self.sequence(self.expression, "an argument")
         if word.text in tree.TYPE_NAMES:
             if len(arguments) != 1:
                 raise SourceError(
@@ -342,6 +344,5 @@ class ExpressionParser(TokenStream):
         is_whole = digits.isdigit() and not word.text.lower().endswith("f")
         if is_whole and (len(digits) > _LONGEST_NUMBER or int(digits) >= 1 << 63):
             raise SourceError(word.location, "expected a number that fits 64 bits")
-        return tree.NumberLiteral(
-            int(digits) if is_whole else float(digits), word.text, word.location
-        )
+        value = int(digits) if is_whole else float(digits)
+        return tree.NumberLiteral(value, word.text, word.location)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.semantics.functions import function_named
@@ -32,7 +33,7 @@ from polygym.frontend.tc.semantics.known_shapes import (
     is_same_size,
     size_text,
 )
-from polygym.frontend.tc.semantics.name_resolution import names_of_expression, required_constants
+from polygym.frontend.tc.semantics.name_resolution import required_constants
 from polygym.frontend.tc.semantics.types import SCALAR_TYPES, check_fits
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
@@ -56,14 +57,28 @@ _COMPUTED_AS_INT = (
 )
 
 
+Argument: TypeAlias = tree.NameUse | tree.NumberLiteral
+
+
 @dataclass(frozen=True, slots=True)
 class DefinitionCall:
     """``(C, D) = f(A, B)``, with the definition that is called."""
 
     outputs: tuple[tree.NameUse, ...]
     callee: tree.TcDefinition
-    arguments: tuple[tree.NameUse | tree.NumberLiteral, ...]
+    arguments: tuple[Argument, ...]
     location: SourceLocation
+
+    @property
+    def argument_of(self) -> dict[str, Argument]:
+        """The arguments by the names of the callee's parameters."""
+        names = (parameter.name for parameter in self.callee.parameters)
+        return dict(zip(names, self.arguments, strict=True))
+
+    @property
+    def result_of(self) -> dict[str, tree.NameUse]:
+        """What is assigned, by the names of the callee's outputs."""
+        return dict(zip((out.name for out in self.callee.outputs), self.outputs, strict=True))
 
 
 def inline_calls(
@@ -76,9 +91,20 @@ def inline_calls(
     Raises:
         SourceError: a call does not fit what it calls.
     """
-    if not any(isinstance(one, DefinitionCall) for one in body):
-        return tuple(statement for statement in body if isinstance(statement, tree.TcStatement))
-    return _CallInliner.of(parameters, outputs, body).statements(body)
+    shapes = KnownShapes.of(parameters, outputs)
+    if not any(isinstance(part, DefinitionCall) for part in body):
+        return tuple(part for part in body if isinstance(part, tree.TcStatement))
+    names: set[str] = set()
+    declared: list[tree.Declaration] = [*parameters, *outputs]
+    for tensor in declared:
+        sizes = [size.name for size in tensor.sizes or () if isinstance(size, tree.NameUse)]
+        names |= {tensor.name, *sizes}
+    for part in body:
+        if isinstance(part, DefinitionCall):
+            names |= {name.name for name in part.outputs}
+        else:
+            names |= {part.tensor, *part.local_names}
+    return _CallInliner(names, shapes).statements(body)
 
 
 @dataclass(slots=True)
@@ -88,66 +114,40 @@ class _CallInliner:
     used_names: set[str]
     known_shapes: KnownShapes
 
-    @staticmethod
-    def of(
-        parameters: Sequence[tree.TcParameter],
-        outputs: Sequence[tree.TcOutput],
-        body: Sequence[tree.TcStatement | DefinitionCall],
-    ) -> _CallInliner:
-        names: set[str] = set()
-        for name, sizes in [
-            *((parameter.name, parameter.sizes) for parameter in parameters),
-            *((output.name, output.sizes or ()) for output in outputs),
-        ]:
-            names |= {name, *(size.name for size in sizes if isinstance(size, tree.NameUse))}
-        for tc_output in body:
-            if isinstance(tc_output, DefinitionCall):
-                names |= {name.name for name in tc_output.outputs}
-            else:
-                names |= {tc_output.tensor, *_local_names(tc_output)}
-        return _CallInliner(names, KnownShapes.of(parameters, outputs))
-
     def statements(
         self, body: Sequence[tree.TcStatement | DefinitionCall]
     ) -> tuple[tree.TcStatement, ...]:
         """Return the statements, one call after the other put in its place."""
-        tc_statements: list[tree.TcStatement] = []
-        for call in body:
-            made = self._called(call) if isinstance(call, DefinitionCall) else [call]
-            if (
-                isinstance(call, DefinitionCall)
-                and len(tc_statements) + len(made) > _MOST_STATEMENTS
-            ):
+        statements: list[tree.TcStatement] = []
+        for part in body:
+            made = self._called(part) if isinstance(part, DefinitionCall) else [part]
+            statements += made
+            if isinstance(part, DefinitionCall) and len(statements) > _MOST_STATEMENTS:
                 raise SourceError(
-                    call.location,
-                    f"{call.callee.name}: with the statements of what is called in its place there "
+                    part.location,
+                    f"{part.callee.name}: with the statements of what is called in its place there "
                     f"are more than {_MOST_STATEMENTS:,} here",
                 )
             for statement in made:
-                tc_statements.append(statement)
                 self.known_shapes.add_statement(statement)
-        return tuple(tc_statements)
+        return tuple(statements)
 
     def _called(self, call: DefinitionCall) -> list[tree.TcStatement]:
         """Return the statements of a call."""
-        callee = call.callee
         self._check_counts(call)
-        arguments = dict(
-            zip((parameter.name for parameter in callee.parameters), call.arguments, strict=True)
-        )
-        results = dict(zip((output.name for output in callee.outputs), call.outputs, strict=True))
-        statements = self._copies(call, arguments, results)
-        bound = self._bound_sizes(call, arguments)
-        names, values = self._names(call, arguments, results)
+        statements = self._copies(call)
+        bound = self._bound_sizes(call)
+        names, values = self._names(call)
         for size, value in bound.items():
             if isinstance(value, tree.NameUse):
                 names[size] = value.name
             elif value is not None:
                 values[size] = value
         self._check_open(call, bound)
-        for statement in callee.statements:
-            statement = _with_declared_sizes(statement, callee, bound, call.location)
-            statements.append(rename_statement(_with_values(statement, values), names))
+        for statement in call.callee.statements:
+            statement = _with_declared_sizes(statement, call, bound)
+            statement = statement.with_expressions(lambda whole: substitute_values(whole, values))
+            statements.append(rename_statement(statement, names))
         return statements
 
     def _check_counts(self, call: DefinitionCall) -> None:
@@ -171,10 +171,7 @@ class _CallInliner:
             self._check_argument(callee, parameter, argument)
 
     def _check_argument(
-        self,
-        callee: tree.TcDefinition,
-        parameter: tree.TcParameter,
-        argument: tree.NameUse | tree.NumberLiteral,
+        self, callee: tree.TcDefinition, parameter: tree.TcParameter, argument: Argument
     ) -> None:
         here = f"{callee.name}: {parameter.name}"
         if isinstance(argument, tree.NumberLiteral):
@@ -196,10 +193,8 @@ class _CallInliner:
                 f"{here}: expected a parameter or a tensor that has been assigned, found "
                 f"{argument.name}",
             )
-        shape, kind = (
-            self.known_shapes.shapes[argument.name],
-            self.known_shapes.types.get(argument.name),
-        )
+        shape = self.known_shapes.shapes[argument.name]
+        kind = self.known_shapes.types.get(argument.name)
         if len(shape) != len(parameter.sizes):
             raise SourceError(
                 argument.location,
@@ -213,16 +208,12 @@ class _CallInliner:
                 f"{kind.value}",
             )
 
-    def _copies(
-        self,
-        call: DefinitionCall,
-        arguments: Mapping[str, tree.NameUse | tree.NumberLiteral],
-        results: Mapping[str, tree.NameUse],
-    ) -> list[tree.TcStatement]:
+    def _copies(self, call: DefinitionCall) -> list[tree.TcStatement]:
         """Return copies of arguments that the callee updates; refuse results that are in use."""
-        found = []
+        copies = []
+        arguments = call.argument_of
         given = [use.name for use in arguments.values() if isinstance(use, tree.NameUse)]
-        for output, result in results.items():
+        for output, result in call.result_of.items():
             updated = arguments.get(output)
             if isinstance(updated, tree.NameUse) and updated.name == result.name:
                 if given.count(result.name) > 1:
@@ -238,127 +229,100 @@ class _CallInliner:
                     f"{call.callee.name} returns",
                 )
             if isinstance(updated, tree.NameUse):
-                parameter = next(
-                    parameter for parameter in call.callee.parameters if parameter.name == output
-                )
-                indices = tuple(
-                    tree.NameUse(self._fresh(f"i{place}"), call.location)
-                    for place in range(len(parameter.sizes))
-                )
-                value: tree.Expression = (
-                    tree.ElementOrCall(updated.name, indices, call.location) if indices else updated
-                )
-                found.append(
-                    tree.TcStatement(
-                        result.name, indices, tree.AssignKind.SET, False, value, (), call.location
-                    )
-                )
-        return found
+                rank = next(len(p.sizes) for p in call.callee.parameters if p.name == output)
+                names = [self._fresh(f"i{place}") for place in range(rank)]
+                indices = tuple(tree.NameUse(name, call.location) for name in names)
+                value: tree.Expression = updated
+                if indices:
+                    value = tree.ElementOrCall(updated.name, indices, call.location)
+                copied = (result.name, indices, tree.AssignKind.SET, False, value, ())
+                copies.append(tree.TcStatement(*copied, call.location))
+        return copies
 
-    def _bound_sizes(
-        self, call: DefinitionCall, arguments: Mapping[str, tree.NameUse | tree.NumberLiteral]
-    ) -> dict[str, KnownSize]:
+    def _bound_sizes(self, call: DefinitionCall) -> dict[str, KnownSize]:
         """Return what the callee's sizes are here; None is not known."""
         callee = call.callee
         bound: dict[str, KnownSize] = {}
         places: dict[str, str] = {}
-        for parameter in callee.parameters:
-            argument = arguments[parameter.name]
-            shape = (
-                self.known_shapes.shapes[argument.name]
-                if isinstance(argument, tree.NameUse)
-                else ()
-            )
-            for place, size in enumerate(parameter.sizes):
-                known_size = shape[place]
-                name = argument.name if isinstance(argument, tree.NameUse) else ""
-                here = f"dimension {place} of {name}"
+        for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
+            if isinstance(argument, tree.NumberLiteral):
+                continue  # which has no sizes
+            shape = self.known_shapes.shapes[argument.name]
+            for place, (size, known) in enumerate(zip(parameter.sizes, shape, strict=True)):
+                here = f"dimension {place} of {argument.name}"
                 wanted: KnownSize = size
                 because = "as declared"
                 if isinstance(size, tree.NameUse):
                     if size.name not in bound:
-                        bound[size.name], places[size.name] = known_size, here
+                        bound[size.name], places[size.name] = known, here
                         continue
                     wanted, because = bound[size.name], f"as {places[size.name]} is"
-                if wanted is None or known_size is None:
-                    text = size.text if isinstance(size, tree.NumberLiteral) else size.name
-                    unknown = here if known_size is None else because.removeprefix("as ")
+                if wanted is None or known is None:
+                    unknown = here if known is None else because.removeprefix("as ")
                     raise SourceError(
                         call.location,
-                        f"{callee.name}: {text}: the size of {unknown} is not known here",
+                        f"{callee.name}: {size_text(size)}: the size of {unknown} is not known "
+                        "here",
                         _UNKNOWN_SIZE_HINT,
                     )
-                if not is_same_size(wanted, known_size):
+                if not is_same_size(wanted, known):
                     raise SourceError(
                         call.location,
                         f"{callee.name}: {here}: expected {size_text(wanted)}, {because}, found "
-                        f"{size_text(known_size)}",
+                        f"{size_text(known)}",
                     )
         return bound
 
     @staticmethod
     def _check_open(call: DefinitionCall, bound: Mapping[str, KnownSize]) -> None:
         """Refuse a size that is not known and stands in a statement."""
+        unknown = {name for name, size in bound.items() if size is None}
         for statement in call.callee.statements:
-            for expression in _expressions_of(statement):
-                for name in names_of_expression(expression):
-                    if name.name in bound and bound[name.name] is None:
-                        raise SourceError(
-                            call.location,
-                            f"{call.callee.name}: its size {name.name} is not known here",
-                            _UNKNOWN_SIZE_HINT,
-                        )
+            for part in tree.parts_of(*statement.expressions):
+                if isinstance(part, tree.NameUse | tree.ElementOrCall) and part.name in unknown:
+                    raise SourceError(
+                        call.location,
+                        f"{call.callee.name}: its size {part.name} is not known here",
+                        _UNKNOWN_SIZE_HINT,
+                    )
 
-    def _names(
-        self,
-        call: DefinitionCall,
-        arguments: Mapping[str, tree.NameUse | tree.NumberLiteral],
-        results: Mapping[str, tree.NameUse],
-    ) -> tuple[dict[str, str], dict[str, tree.Expression]]:
+    def _names(self, call: DefinitionCall) -> tuple[dict[str, str], dict[str, tree.Expression]]:
         """Return what the callee's names are here, and the values of those that are numbers."""
         callee = call.callee
         names: dict[str, str] = {}
         values: dict[str, tree.Expression] = {}
-        types = {parameter.name: parameter.type for parameter in callee.parameters}
         needed = required_constants(callee)
-        for name, argument in arguments.items():
-            if isinstance(argument, tree.NumberLiteral):
-                is_plain = name in needed or types[name] in _COMPUTED_AS_INT
-                values[name] = (
-                    argument
-                    if is_plain
-                    else tree.ConvertExpression(types[name], argument, argument.location)
-                )
-            else:
+        for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
+            name, kind = parameter.name, parameter.type
+            if isinstance(argument, tree.NameUse):
                 names[name] = argument.name
-        names |= {name: result.name for name, result in results.items()}
+            elif name in needed or kind in _COMPUTED_AS_INT:
+                values[name] = argument
+            else:
+                values[name] = tree.ConvertExpression(kind, argument, argument.location)
+        names |= {name: result.name for name, result in call.result_of.items()}
         for statement in callee.statements:
             if statement.tensor not in names:
                 names[statement.tensor] = self._fresh(f"{callee.name}_{statement.tensor}")
         sizes = {
-            s.name
+            size.name
             for parameter in callee.parameters
-            for s in parameter.sizes
-            if isinstance(s, tree.NameUse)
+            for size in parameter.sizes
+            if isinstance(size, tree.NameUse)
         }
         for statement in callee.statements:
-            for name in _local_names(statement):
-                if name in names or name in sizes or name in values:
+            for name in statement.local_names:
+                if name not in names and name not in sizes and name not in values:
+                    names[name] = self._fresh(name) if name in self.used_names else name
+            for part in tree.parts_of(*statement.expressions):
+                if not isinstance(part, tree.ElementOrCall) or part.name not in self.used_names:
                     continue
-                names[name] = self._fresh(name) if name in self.used_names else name
-            for part in _expressions_of(statement):
-                for or_call in names_of_expression(part):
-                    is_tensor = or_call.name in names or or_call.name in values
-                    if (
-                        isinstance(or_call, tree.ElementOrCall)
-                        and not is_tensor
-                        and or_call.name in self.used_names
-                    ):
-                        what = "function" if function_named(or_call.name) else "name"
-                        raise SourceError(
-                            call.location,
-                            f"{or_call.name} is a tensor here, and a {what} in {callee.name}",
-                        )
+                if part.name not in names and part.name not in values:
+                    what = "function" if function_named(part.name) else "name"
+                    raise SourceError(
+                        call.location,
+                        f"{part.name} is a tensor here, and a {what} in {callee.name}",
+                    )
         return names, values
 
     def _fresh(self, name: str) -> str:
@@ -372,13 +336,12 @@ class _CallInliner:
 
 
 def _with_declared_sizes(
-    statement: tree.TcStatement,
-    callee: tree.TcDefinition,
-    bound: Mapping[str, KnownSize],
-    place: SourceLocation,
+    statement: tree.TcStatement, call: DefinitionCall, bound: Mapping[str, KnownSize]
 ) -> tree.TcStatement:
     """Return a statement that says itself what the callee declares about an output it assigns."""
-    declared = next((output for output in callee.outputs if output.name == statement.tensor), None)
+    declared = next(
+        (output for output in call.callee.outputs if output.name == statement.tensor), None
+    )
     if declared is None:
         return statement
     if declared.type is not None:
@@ -390,8 +353,8 @@ def _with_declared_sizes(
         known = isinstance(size, tree.NumberLiteral) or bound.get(size.name) is not None
         if not isinstance(index, tree.NameUse):
             raise SourceError(
-                place,
-                f"{callee.name}: {declared.name} is declared with its sizes and assigned at "
+                call.location,
+                f"{call.callee.name}: {declared.name} is declared with its sizes and assigned at "
                 f"{expression_text(index)}, which a call cannot say",
                 f"declare {declared.name} without sizes",
             )
@@ -399,52 +362,3 @@ def _with_declared_sizes(
             zero = tree.NumberLiteral(0, "0", index.location)
             more.append(tree.WhereRange(index.name, zero, size, index.location))
     return replace(statement, where=(*statement.where, *more))
-
-
-def _with_values(
-    statement: tree.TcStatement, values: Mapping[str, tree.Expression]
-) -> tree.TcStatement:
-    """Return a statement with numbers in the place of some names."""
-    if not values:
-        return statement
-
-    def new(expression: tree.Expression) -> tree.Expression:
-        return substitute_values(expression, values)
-
-    where = tuple(
-        replace(one, lower=new(one.lower), upper=new(one.upper))
-        if isinstance(one, tree.WhereRange)
-        else replace(one, value=new(one.value))
-        if isinstance(one, tree.WhereValue)
-        else replace(one, expression=new(one.expression))
-        for one in statement.where
-    )
-    left = tuple(map(new, statement.subscripts))
-    return replace(statement, subscripts=left, value=new(statement.value), where=where)
-
-
-def _expressions_of(statement: tree.TcStatement) -> list[tree.Expression]:
-    """Return every expression of a statement."""
-    expressions = [*statement.subscripts, statement.value]
-    for entry in statement.where:
-        match entry:
-            case tree.WhereRange(_, lower, upper):
-                expressions += [lower, upper]
-            case tree.WhereValue(_, value):
-                expressions.append(value)
-            case tree.WhereExists(expression):
-                expressions.append(expression)
-    return expressions
-
-
-def _local_names(statement: tree.TcStatement) -> list[str]:
-    """Return the names without subscripts: indices, values, sizes, scalars."""
-    result = [index.name for index in statement.indices]
-    result += [
-        entry.name
-        for entry in statement.where
-        if isinstance(entry, tree.WhereRange | tree.WhereValue)
-    ]
-    for part in _expressions_of(statement):
-        result += [use.name for use in names_of_expression(part) if isinstance(use, tree.NameUse)]
-    return list(dict.fromkeys(result))

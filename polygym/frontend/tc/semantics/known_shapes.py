@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polygym.frontend.tc.semantics.name_resolution import names_of_expression
 from polygym.frontend.tc.syntax import tree
+from polygym.frontend.tc.syntax.tree import names_of_expression
 
 KnownSize: TypeAlias = tree.NameUse | tree.NumberLiteral | None
 """A name or a number; None is not known."""
@@ -49,8 +49,9 @@ class KnownShapes:
         name = statement.tensor
         declared = self.declared.get(name)
         if name not in self.types:
-            kind = None if declared is None else declared.type
-            kind = kind or self._type(statement)
+            kind, value = None if declared is None else declared.type, statement.value
+            if kind is None and isinstance(value, tree.ElementOrCall | tree.NameUse):
+                kind = self.types.get(value.name)  # of an element as it stands
             if kind is not None:
                 self.types[name] = kind
         if name in self.parameters:
@@ -67,35 +68,21 @@ class KnownShapes:
             sizes = tuple(old or new for old, new in zip(before, sizes, strict=True))
         self.shapes[name] = sizes
 
-    def _type(self, statement: tree.TcStatement) -> tree.ElementType | None:
-        """Return the type of a value that is an element as it stands."""
-        value = statement.value
-        return (
-            self.types.get(value.name)
-            if isinstance(value, tree.ElementOrCall | tree.NameUse)
-            else None
-        )
-
     def _extent_of_index(self, index: str, statement: tree.TcStatement) -> KnownSize:
         """Return how far an index runs, None where that is not plain."""
         for entry in statement.where:
             if isinstance(entry, tree.WhereRange) and entry.name == index:
-                starts_at_0 = isinstance(entry.lower, tree.NumberLiteral) and entry.lower.value == 0
-                upper = entry.upper
-                return (
-                    upper
-                    if starts_at_0 and isinstance(upper, tree.NameUse | tree.NumberLiteral)
-                    else None
-                )
+                lower, upper = entry.lower, entry.upper
+                starts_at_0 = isinstance(lower, tree.NumberLiteral) and lower.value == 0
+                if starts_at_0 and isinstance(upper, tree.NameUse | tree.NumberLiteral):
+                    return upper
+                return None
         sizes: list[KnownSize] = []
-        for known_size in names_of_expression(statement.value):
-            if (
-                not isinstance(known_size, tree.ElementOrCall)
-                or known_size.name == statement.tensor
-            ):
+        for element in names_of_expression(statement.value):
+            if not isinstance(element, tree.ElementOrCall) or element.name == statement.tensor:
                 continue
-            shape = self.shapes.get(known_size.name, ())
-            for place, argument in enumerate(known_size.arguments):
+            shape = self.shapes.get(element.name, ())
+            for place, argument in enumerate(element.arguments):
                 if index in {name.name for name in names_of_expression(argument)}:
                     alone = isinstance(argument, tree.NameUse) and place < len(shape)
                     sizes.append(shape[place] if alone else None)
@@ -106,21 +93,13 @@ class KnownShapes:
 
 def is_same_size(one: KnownSize, other: KnownSize) -> bool:
     """Whether two sizes are known to be equal."""
-    match one, other:
-        case tree.NameUse(name), tree.NameUse(another):
-            return name == another
-        case tree.NumberLiteral(value), tree.NumberLiteral(another_value):
-            return value == another_value
-        case _:
-            return False
+    if isinstance(one, tree.NameUse) and isinstance(other, tree.NameUse):
+        return one.name == other.name
+    if isinstance(one, tree.NumberLiteral) and isinstance(other, tree.NumberLiteral):
+        return one.value == other.value
+    return False
 
 
 def size_text(size: KnownSize) -> str:
     """Return a size for a message."""
-    match size:
-        case tree.NameUse(name):
-            return name
-        case tree.NumberLiteral(text=text):
-            return text
-        case _:
-            return "?"
+    return "?" if size is None else size.name if isinstance(size, tree.NameUse) else size.text

@@ -5,7 +5,7 @@ parameters whose value is known. (A stride has to be known, since ``s * i`` is a
 What is left of a statement are indices, sizes, tensors and functions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -13,6 +13,7 @@ from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.semantics.functions import INDEX_NAMES, function_named
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.tree import names_of_expression
 from polygym.frontend.tc.syntax.where_values import ValueBindings
 
 _NON_INTEGERS = {
@@ -51,16 +52,6 @@ class ResolvedStatement:
         return tuple(name for name in self.indices if name not in left)
 
 
-def names_of_expression(expression: tree.Expression) -> Iterator[tree.NameUse | tree.ElementOrCall]:
-    """Yield every name that stands in an expression, from left to right."""
-    left = [expression]
-    while left:
-        one = left.pop()
-        if isinstance(one, tree.NameUse | tree.ElementOrCall):
-            yield one
-        left += reversed(tuple(tree.operands_of(one)))
-
-
 def size_locations(definition: tree.TcDefinition) -> dict[str, SourceLocation]:
     """Return the names of sizes, in the order in which they occur."""
     locations: dict[str, SourceLocation] = {}
@@ -78,9 +69,7 @@ def required_constants(definition: tree.TcDefinition) -> tuple[str, ...]:
 
     They are those in subscripts and in the ends of ranges, or in the values of names in these.
     """
-    scalars = {
-        parameter.name: parameter for parameter in definition.parameters if not parameter.sizes
-    }
+    scalars = scalar_parameters(definition)
     tensors = {parameter.name for parameter in definition.parameters} | {
         statement.tensor for statement in definition.statements
     }
@@ -107,14 +96,11 @@ def required_constants(definition: tree.TcDefinition) -> tuple[str, ...]:
             if not isinstance(subscript, tree.NameUse):
                 see(subscript)
         for entry in statement.where:
-            match entry:
-                case tree.WhereRange(lower=lower, upper=upper):
-                    see(lower)
-                    see(upper)
-                case tree.WhereValue(value=value) | tree.WhereExists(expression=value):
-                    parts.append(value)
-                case _:
-                    assert_never(entry)
+            if isinstance(entry, tree.WhereRange):
+                see(entry.lower)
+                see(entry.upper)
+            else:
+                parts += tree.operands_of(entry)
         for part in parts:
             for element in names_of_expression(part):
                 if isinstance(element, tree.ElementOrCall) and element.name in tensors:

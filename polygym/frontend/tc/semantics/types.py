@@ -57,17 +57,6 @@ class UntypedKind(Enum):
 ValueType: TypeAlias = ScalarType | UntypedKind
 
 
-_ARITHMETIC = frozenset(
-    {
-        tree.InfixOperator.ADD,
-        tree.InfixOperator.SUBTRACT,
-        tree.InfixOperator.MULTIPLY,
-        tree.InfixOperator.DIVIDE,
-        tree.InfixOperator.REMAINDER,
-    }
-)
-
-
 def type_of(expression: tree.Expression, environment: NameEnvironment) -> ValueType:
     """Return the type of an expression.
 
@@ -90,14 +79,11 @@ def type_of(expression: tree.Expression, environment: NameEnvironment) -> ValueT
             return SCALAR_TYPES[scalar]
         case tree.PrefixExpression(prefix, operand):
             value_type = type_of(operand, environment)
-            return (
-                promoted_type(value_type)
-                if prefix is tree.PrefixOperator.NEGATE
-                else UntypedKind.TRUTH
-            )
+            is_negated = prefix is tree.PrefixOperator.NEGATE
+            return promoted_type(value_type) if is_negated else UntypedKind.TRUTH
         case tree.InfixExpression(operator, left, right, place):
             first, second = type_of(left, environment), type_of(right, environment)
-            if operator not in _ARITHMETIC:
+            if operator not in tree.ARITHMETIC:
                 return UntypedKind.TRUTH
             value_type = promoted_type(unified_type(first, second))
             if operator is tree.InfixOperator.REMAINDER and not _is_integer(value_type):

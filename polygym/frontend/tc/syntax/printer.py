@@ -5,22 +5,10 @@ from typing import assert_never
 
 from polygym.frontend.tc.syntax import tree
 
-_CHOICE, _PREFIX, _PRIMARY = 0, 7, 8
 _STRENGTH = {
-    tree.InfixOperator.OR: 1,
-    tree.InfixOperator.AND: 2,
-    tree.InfixOperator.EQUAL: 3,
-    tree.InfixOperator.NOT_EQUAL: 3,
-    tree.InfixOperator.LESS: 4,
-    tree.InfixOperator.LESS_EQUAL: 4,
-    tree.InfixOperator.GREATER: 4,
-    tree.InfixOperator.GREATER_EQUAL: 4,
-    tree.InfixOperator.ADD: 5,
-    tree.InfixOperator.SUBTRACT: 5,
-    tree.InfixOperator.MULTIPLY: 6,
-    tree.InfixOperator.DIVIDE: 6,
-    tree.InfixOperator.REMAINDER: 6,
+    tree.InfixOperator(text): n for n, row in enumerate(tree.PRECEDENCE, 1) for text in row
 }
+_CHOICE, _PREFIX = 0, len(tree.PRECEDENCE) + 1
 
 
 def expression_text(expression: tree.Expression) -> str:

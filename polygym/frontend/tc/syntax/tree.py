@@ -7,13 +7,12 @@ that a message may be about has its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, TypeVar
 
 from polygym.errors import SourceLocation
-from polygym.frontend.tc.syntax import tree
 from polygym.pickling import pickle_by_name
 
 
@@ -70,6 +69,13 @@ class InfixOperator(Enum):
     NOT_EQUAL = "!="
     AND = "&&"
     OR = "||"
+
+
+ARITHMETIC = frozenset(map(InfixOperator, "+-*/%"))
+COMPARISONS = frozenset(map(InfixOperator, ("<", "<=", ">", ">=", "==", "!=")))
+
+# From the loosest to the tightest; operators of one row associate to the left.
+PRECEDENCE = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
 
 
 class PrefixOperator(Enum):
@@ -154,42 +160,6 @@ Expression: TypeAlias = (
 )
 
 
-def operands_of(expression: Expression) -> tuple[Expression, ...]:
-    """Return the direct operands, from left to right."""
-    match expression:
-        case NumberLiteral() | NameUse():
-            return ()
-        case ElementOrCall(arguments=arguments):
-            return arguments
-        case ConvertExpression(operand=operand) | PrefixExpression(operand=operand):
-            return (operand,)
-        case InfixExpression(_, left, right):
-            return (left, right)
-        case ConditionalExpression(condition, then, otherwise):
-            return (condition, then, otherwise)
-        case _:
-            assert_never(expression)
-
-
-def with_operands(expression: Expression, new: Callable[[Expression], Expression]) -> Expression:
-    """Return an expression with something made of each direct operand in its place."""
-    match expression:
-        case NumberLiteral() | NameUse():
-            return expression
-        case ElementOrCall(arguments=arguments):
-            return replace(expression, arguments=tuple(map(new, arguments)))
-        case ConvertExpression(operand=operand) | PrefixExpression(operand=operand):
-            return replace(expression, operand=new(operand))
-        case InfixExpression(_, left, right):
-            return replace(expression, left=new(left), right=new(right))
-        case ConditionalExpression(condition, then, otherwise):
-            return replace(
-                expression, condition=new(condition), then=new(then), otherwise=new(otherwise)
-            )
-        case _:
-            assert_never(expression)
-
-
 @dataclass(frozen=True, slots=True)
 class WhereRange:
     """``i in lower:upper``: the half-open range of an index."""
@@ -219,6 +189,50 @@ class WhereExists:
 
 Where: TypeAlias = WhereRange | WhereValue | WhereExists
 
+_Node = TypeVar("_Node", bound=Expression | Where)
+
+# Where a node keeps its operands, from left to right; those of an element are its arguments.
+_OPERANDS: dict[type, tuple[str, ...]] = {
+    ConvertExpression: ("operand",),
+    PrefixExpression: ("operand",),
+    InfixExpression: ("left", "right"),
+    ConditionalExpression: ("condition", "then", "otherwise"),
+    WhereRange: ("lower", "upper"),
+    WhereValue: ("value",),
+    WhereExists: ("expression",),
+}
+
+
+def operands_of(node: Expression | Where) -> tuple[Expression, ...]:
+    """Return the direct operands, from left to right."""
+    if isinstance(node, ElementOrCall):
+        return node.arguments
+    return tuple(getattr(node, name) for name in _OPERANDS.get(type(node), ()))
+
+
+def with_operands(node: _Node, new: Callable[[Expression], Expression]) -> _Node:
+    """Return a node with something made of each direct operand in its place."""
+    parts: dict[str, Any] = {
+        name: new(getattr(node, name)) for name in _OPERANDS.get(type(node), ())
+    }
+    if isinstance(node, ElementOrCall):
+        parts = {"arguments": tuple(map(new, node.arguments))}
+    return replace(node, **parts) if parts else node
+
+
+def parts_of(*expressions: Expression) -> Iterator[Expression]:
+    """Yield expressions and all that they consist of, the whole first, from left to right."""
+    left = list(reversed(expressions))
+    while left:
+        part = left.pop()
+        yield part
+        left += reversed(operands_of(part))
+
+
+def names_of_expression(expression: Expression) -> Iterator[NameUse | ElementOrCall]:
+    """Yield every name that stands in an expression, from left to right."""
+    return (part for part in parts_of(expression) if isinstance(part, NameUse | ElementOrCall))
+
 
 @dataclass(frozen=True, slots=True)
 class TcStatement:
@@ -239,13 +253,30 @@ class TcStatement:
     def indices(self) -> tuple[NameUse, ...]:
         """The names on the left in their order, each once, with their places."""
         names: dict[str, NameUse] = {}
-        parts = list(reversed(self.subscripts))
-        while parts:
-            expression = parts.pop()
-            if isinstance(expression, NameUse):
-                names.setdefault(expression.name, expression)
-            parts += reversed(operands_of(expression))
+        for part in parts_of(*self.subscripts):
+            if isinstance(part, NameUse):
+                names.setdefault(part.name, part)
         return tuple(names.values())
+
+    @property
+    def expressions(self) -> list[Expression]:
+        """Every expression of the statement."""
+        parts = [*self.subscripts, self.value]
+        return parts + [part for entry in self.where for part in operands_of(entry)]
+
+    @property
+    def local_names(self) -> list[str]:
+        """The names without subscripts, each once: indices, values, sizes, scalars."""
+        names = [index.name for index in self.indices]
+        names += [entry.name for entry in self.where if not isinstance(entry, WhereExists)]
+        names += [part.name for part in parts_of(*self.expressions) if isinstance(part, NameUse)]
+        return list(dict.fromkeys(names))
+
+    def with_expressions(self, new: Callable[[Expression], Expression]) -> TcStatement:
+        """Return the statement with something made of each expression in its place."""
+        subscripts = tuple(map(new, self.subscripts))
+        where = tuple(with_operands(entry, new) for entry in self.where)
+        return replace(self, subscripts=subscripts, value=new(self.value), where=where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +299,9 @@ class TcOutput:
     location: SourceLocation
 
 
+Declaration: TypeAlias = TcParameter | TcOutput
+
+
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class TcDefinition:
@@ -280,37 +314,22 @@ class TcDefinition:
     location: SourceLocation
 
 
-def rename_statement(statement: tree.TcStatement, names: Mapping[str, str]) -> tree.TcStatement:
+def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStatement:
     """Return a statement with other names for tensors, sizes, indices and values.
 
     Names that are not listed stay, functions among them.
     """
 
-    def new(expression: tree.Expression) -> tree.Expression:
-        return _rename_expression(expression, names)
+    def new(expression: Expression) -> Expression:
+        if isinstance(expression, NameUse | ElementOrCall):
+            expression = replace(expression, name=names.get(expression.name, expression.name))
+        return with_operands(expression, new)
 
-    def entry_of(entry: tree.Where) -> tree.Where:
-        match entry:
-            case tree.WhereRange(name, lower, upper):
-                result = names.get(name, name)
-                return replace(entry, name=result, lower=new(lower), upper=new(upper))
-            case tree.WhereValue(name, value):
-                return replace(entry, name=names.get(name, name), value=new(value))
-            case tree.WhereExists(expression):
-                return replace(entry, expression=new(expression))
-            case _:
-                assert_never(entry)
-
-    return replace(
-        statement,
-        tensor=names.get(statement.tensor, statement.tensor),
-        subscripts=tuple(map(new, statement.subscripts)),
-        value=new(statement.value),
-        where=tuple(map(entry_of, statement.where)),
+    where = tuple(
+        entry
+        if isinstance(entry, WhereExists)
+        else replace(entry, name=names.get(entry.name, entry.name))
+        for entry in statement.where
     )
-
-
-def _rename_expression(expression: tree.Expression, names: Mapping[str, str]) -> tree.Expression:
-    if isinstance(expression, tree.NameUse | tree.ElementOrCall):
-        expression = replace(expression, name=names.get(expression.name, expression.name))
-    return tree.with_operands(expression, lambda part: _rename_expression(part, names))
+    tensor = names.get(statement.tensor, statement.tensor)
+    return replace(statement, tensor=tensor, where=where).with_expressions(new)

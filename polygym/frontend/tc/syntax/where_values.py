@@ -68,15 +68,12 @@ class ValueBindings:
 
     def _node_count(self, expression: tree.Expression, place: SourceLocation, what: str) -> int:
         """Return the number of parts once values are put in; refuse too many."""
-        left, count, has_values = [expression], 0, False
-        while left:
-            one = left.pop()
-            if isinstance(one, tree.NameUse):
-                count += self._parts.get(one.name, 1)
-                has_values |= one.name in self._parts
-            else:
-                count += 1
-                left += tree.operands_of(one)
+        used = [
+            part.name if isinstance(part, tree.NameUse) else ""
+            for part in tree.parts_of(expression)
+        ]
+        count = sum(self._parts.get(name, 1) for name in used)
+        has_values = not self._parts.keys().isdisjoint(used)
         if has_values and count > _MOST_NODES:
             raise SourceError(
                 place,
@@ -113,13 +110,7 @@ class ValueBindings:
 
 def _names(expression: tree.Expression) -> list[tree.NameUse]:
     """Return the names without subscripts, from left to right."""
-    result, left = [], [expression]
-    while left:
-        one = left.pop()
-        if isinstance(one, tree.NameUse):
-            result.append(one)
-        left += reversed(tree.operands_of(one))
-    return result
+    return [part for part in tree.parts_of(expression) if isinstance(part, tree.NameUse)]
 
 
 def _names_needed(name: str, values: Mapping[str, tree.Expression]) -> set[str]:

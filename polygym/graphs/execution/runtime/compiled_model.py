@@ -39,7 +39,7 @@ from polygym.graphs.execution.planning.step_description import describe_step, pl
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.model import Model
 from polygym.graphs.operators.types import TensorType
-from polygym.tc.array_addresses import address_of
+from polygym.tc.arguments import address_of
 from polygym.tc.kernel import CompiledKernel
 
 _HUGE_PAGE = 1 << 21

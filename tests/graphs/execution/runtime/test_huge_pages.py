@@ -8,7 +8,7 @@ import numpy as np
 
 from polygym.graphs.execution.planning.arena import ALIGNMENT
 from polygym.graphs.execution.runtime.compiled_model import pack_arrays, zeroed_buffer
-from polygym.tc.array_addresses import address_of
+from polygym.tc.arguments import address_of
 
 
 def test_small_arrays_stay_where_they_are() -> None:
