@@ -17,14 +17,14 @@ from graph_study.plan import StudyMethod, Trial
 from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
 from polygym.graphs.costs import MeasuredCosts, NodeCosts
 from polygym.graphs.ir.text import graph_text
-from polygym.graphs.model_source import open_source
-from polygym.graphs.optimization.backtracking import optimize_by_backtracking
-from polygym.graphs.optimization.optimizer import (
+from polygym.graphs.optimization import (
     OptimizationOptions,
     OptimizationResult,
+    optimize_by_backtracking,
     optimize_graph,
     result_summary,
 )
+from polygym.graphs.saved_model import open_source
 from polygym.rewrite.egraph import CycleFilter, SaturationLimits
 from polygym.rewrite.extraction import CycleConstraints
 from polygym.rewrite.rule import Rule

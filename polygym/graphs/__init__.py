@@ -8,8 +8,8 @@
     (1, 10)
 
 Values: ``ir`` has the graphs, ``operators`` the definitions of operators, ``drawing`` pictures.
-Sources: the ``library`` of networks, ``onnx`` files, and folders of ``saved_model``;
-``model_source`` tells them apart. Rewriting: ``rules`` are the tables, ``costs`` the costs of
+Sources: the ``library`` of networks, ``onnx`` files, and folders of ``saved_model``, which tells
+them apart. Rewriting: ``rules`` are the tables, ``costs`` the costs of
 nodes, ``optimization`` saturates and extracts, or backtracks; ``envs`` has both as environments.
 Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``.
 """
@@ -20,10 +20,8 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.graphs.execution import compile_model
-    from polygym.graphs.ir.graph import Graph
-    from polygym.graphs.ir.model import Model
-    from polygym.graphs.model_source import open_source
-    from polygym.graphs.saved_model import load, save
+    from polygym.graphs.ir.graph import Graph, Model
+    from polygym.graphs.saved_model import load, open_source, save
 else:
     __getattr__ = lazy_attributes(__name__)
 

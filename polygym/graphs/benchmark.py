@@ -188,9 +188,9 @@ def run_benchmark(request: ModelBenchmark, limit: float = 3600.0) -> dict[str, B
 
 def _run_request(request: dict[str, Any]) -> dict[str, Any]:
     """Do what is asked, in this process."""
-    from polygym.graphs.ir.model import Model, random_inputs
+    from polygym.graphs.ir.graph import Model, random_inputs
     from polygym.graphs.ir.text import parse_graph
-    from polygym.graphs.model_source import open_source
+    from polygym.graphs.saved_model import open_source
 
     source = open_source(request["target"], request["shapes"], request["seed"])
     arrays = random_inputs(source.graph, request["seed"] + 1)
@@ -236,7 +236,7 @@ def _prepared(
         case Backend.TORCH | Backend.TORCH_COMPILE:
             import torch
 
-            from polygym.graphs.backends.pytorch import as_torch
+            from polygym.graphs.backends import as_torch
 
             torch.set_num_threads(threads)
             tensors = [torch.from_numpy(array) for array in arrays]
@@ -251,7 +251,7 @@ def _prepared(
 
             return run_torch
         case Backend.ONNXRUNTIME:
-            from polygym.graphs.backends.onnx_runtime import as_onnxruntime
+            from polygym.graphs.backends import as_onnxruntime
 
             session = as_onnxruntime(model, threads)
             return lambda: session(arrays)

@@ -10,8 +10,7 @@ import pytest
 from polygym.errors import InputError
 from polygym.graphs import library, onnx
 from polygym.graphs.ir.text import graph_text
-from polygym.graphs.model_source import open_source
-from polygym.graphs.saved_model import save
+from polygym.graphs.saved_model import open_source, save
 
 
 def test_networks_by_name_and_size() -> None:

@@ -13,8 +13,7 @@ import torch
 import polygym
 from polygym.errors import InputError
 from polygym.graphs.ir import build
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model, random_weights
+from polygym.graphs.ir.graph import Graph, Model, random_weights
 from polygym.graphs.saved_model import load, save
 
 

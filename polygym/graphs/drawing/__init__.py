@@ -1,7 +1,4 @@
 """Pictures of tensor graphs.
 
-``picture`` draws one, or two with what is different in colour (``difference`` says what), by a
-``layout`` in ``layers``.
+``svg`` draws one, or two with the different nodes in colour, by a ``layout`` in layers.
 """
-
-__all__ = ["difference", "layers", "layout", "svg"]

@@ -1,12 +1,9 @@
 """Environments of tensor graphs: ``polygym/Saturate-v0`` and ``polygym/Substitute-v0``.
 
-``saturate`` and ``substitute`` are the environments: thin shells, whose common part is ``base``,
-around the processes ``saturation`` and ``substitution``, which are values. A ``task`` is what an
-episode is about, ``groups`` divide its rules, ``extracting`` takes a graph out of an e-graph, and
-``candidates`` are the substitutions that a graph allows. ``shown`` puts graphs into flat arrays,
-``render`` into text and pictures, ``records`` episodes into JSON, and ``replaying`` plays them
-again. ``policies`` are those that an agent has to beat. ``numbers`` checks arguments,
-``documentation`` is what docstrings share.
+The environments are thin shells, whose common part is ``base``, around the episodes, which are
+values. A ``task`` is what an episode is about, ``rule_groups`` divide its rules.
+``observation_tables`` have graphs in flat arrays, ``rendering`` texts and pictures, ``records``
+episodes as JSON, which ``record_replay`` plays again, ``policies`` those that agents have to beat.
 """
 
 from typing import TYPE_CHECKING

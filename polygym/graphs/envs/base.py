@@ -7,8 +7,9 @@ costs 0.1, changes nothing, and the hundredth one ends the episode.
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import inf, isfinite
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import gymnasium
 import numpy as np
@@ -19,7 +20,6 @@ from polygym.envs.episode_end import INVALID_STATUS
 from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.envs import numeric_arguments
 from polygym.graphs.envs.task import (
     DEFAULT_RULES,
     GraphTask,
@@ -32,6 +32,95 @@ from polygym.graphs.ir.graph import Graph
 from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 from polygym.mdp.problems import arguments
 from polygym.rewrite.rule import Rule
+
+
+def integer_argument(name: str, value: object, minimum: int, maximum: int) -> int:
+    """Return an integer argument.
+
+    >>> integer_argument("max_nodes", 100, 1, 1000)
+    100
+
+    Raises:
+        InputError: it is none, or out of bounds.
+    """
+    result = arguments.check_integer(name, value)
+    if not minimum <= result <= maximum:
+        raise InputError(
+            f"{name}: expected an integer from {minimum} to {maximum:,}, found {value!r}"
+        )
+    return result
+
+
+def real_argument(name: str, value: object, maximum: float = inf) -> float:
+    """Return a number from 0 on.
+
+    Raises:
+        InputError: it is none, negative, or too large.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not isfinite(value) or not 0 <= value <= maximum:  # type: ignore[operator, arg-type]
+        raise InputError(f"{name}: expected a number from 0 on, found {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
+Class = TypeVar("Class", bound=type)
+
+_SHARED = """
+
+    ## Forbidden Actions
+
+    `action_masks()` (bool), `info["action_mask"]` and the array `action_mask` (int8) say which
+    actions are allowed. At least one always is. An action outside of the mask costs 0.1 and changes
+    nothing, `info["refused"]` says why, and the hundredth ends the episode with -1 and the start's
+    graph (`status` "invalid"). After the end all are allowed: a vector of environments that resets
+    itself in the next step takes an action for that step, which has no effect.
+
+    ## Starting State
+
+    A graph is chosen with the environment's generator among those that `graph` names;
+    `reset(options={"graph": "bert"})` chooses for one episode.
+
+    ## Information
+
+    Every `info` has the same keys: `action_mask`, `graph` (the name), `status` ("running", or how
+    the episode ended), `cost` of the graph that would be the result now, `initial_cost`, `gain`,
+    which is (initial_cost - cost) / initial_cost, `refused` (why the last action was not taken, ""
+    if it was), and `is_success` (bool: the episode has ended with a graph).
+
+    ## Arguments
+
+    | argument | default | meaning |
+    |---|---|---|
+    | `graph` | "nasrnn" | models of the library, paths, "all"; a Graph or Model |
+    | `size` | "small" | of the library's models: "small" or "paper" |
+    | `costs` | "static" | "static", "measured", or an object with `cost` |
+    | `rules` | "default" | polygym's, the path of a table, or a sequence of rules |
+    | `threads` | 1 | threads of measured costs |
+    | `seed` | None | the seed of the first reset that has none |
+    | `render_mode` | None | "ansi": a text; "svg": the graph; "rgb_array": a page of text |
+
+    Paths are those of a graph as text, of an ONNX file, or of a folder with an optimised model;
+    with several graphs, commas between them, each reset draws one. Static costs are a roofline, the
+    same everywhere; measured ones are times on this machine, each taken when it is first needed.
+
+    ## Further
+
+    `graph` is the current graph as a value, `text()` its text, `action_meanings` what every action
+    would do. `fork()` and `copy.deepcopy` give an independent environment in the same state.
+    `export()` gives the episode as JSON, which `polygym.graphs.envs.replay` plays again. `episode`
+    is the state as an immutable value.
+
+    ## Version History
+
+    - v0: initial version
+    """
+
+
+def with_shared_sections(environment: Class) -> Class:
+    """Append the shared sections to the docstring of an environment."""
+    environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED
+    return environment
+
 
 Info = dict[str, Any]
 
@@ -69,7 +158,7 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
         self._size = size
         self._given_costs = costs
         self._costs = costs_from_argument(
-            costs, numeric_arguments.integer_argument("threads", threads, 1, _MAX_THREADS)
+            costs, integer_argument("threads", threads, 1, _MAX_THREADS)
         )
         self._rules = rules
         is_default = isinstance(rules, str) and rules == DEFAULT_RULES
@@ -225,7 +314,7 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: the graph, the actions by their names, what they came to.
 
-        :func:`polygym.graphs.envs.record_replay.replay` plays it again.
+        :func:`polygym.graphs.envs.records.replay` plays it again.
         """
         from polygym.graphs.envs import records
 

@@ -18,8 +18,7 @@ from polygym.graphs.envs.rule_groups import RuleGroup
 from polygym.graphs.envs.task import operator_name
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.operators.registry import OPERATORS
-from polygym.graphs.operators.type_checks import ACTIVATIONS
-from polygym.graphs.operators.types import TensorPair, TensorType
+from polygym.graphs.operators.types import ACTIVATIONS, TensorPair, TensorType
 from polygym.mdp.observation.arrays import Array, ArraySpec
 from polygym.rewrite.term import Head, Term
 

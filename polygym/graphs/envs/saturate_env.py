@@ -5,8 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from polygym.graphs.envs import numeric_arguments
-from polygym.graphs.envs.base import GraphEnv, Info
+from polygym.graphs.envs.base import (
+    GraphEnv,
+    Info,
+    integer_argument,
+    real_argument,
+    with_shared_sections,
+)
 from polygym.graphs.envs.observation_tables import OPERATOR_NAMES, signed_log
 from polygym.graphs.envs.saturation_episode import (
     ACTIONS,
@@ -14,7 +19,6 @@ from polygym.graphs.envs.saturation_episode import (
     SaturationOptions,
     start_saturation,
 )
-from polygym.graphs.envs.shared_docstrings import with_shared_sections
 from polygym.graphs.envs.task import GraphTask
 from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 
@@ -159,11 +163,11 @@ class SaturateEnv(GraphEnv):
     ) -> None:
         super().__init__(graph, **others)
         self._options = SaturationOptions(
-            numeric_arguments.integer_argument("max_nodes", max_nodes, 1, _MAX_NODES),
-            numeric_arguments.integer_argument("max_steps", max_steps, 1, _MAX_NODES),
-            numeric_arguments.real_argument("node_price", node_price),
-            numeric_arguments.real_argument("second_price", second_price),
-            numeric_arguments.real_argument("extraction_seconds", extraction_seconds),
+            integer_argument("max_nodes", max_nodes, 1, _MAX_NODES),
+            integer_argument("max_steps", max_steps, 1, _MAX_NODES),
+            real_argument("node_price", node_price),
+            real_argument("second_price", second_price),
+            real_argument("extraction_seconds", extraction_seconds),
         )
         self._add_arguments(self._options)
         self._define_spaces(saturation_tables())

@@ -36,18 +36,6 @@ from polygym.rewrite.extraction import ExtractionStatus, extract_greedily, extra
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term
 
-__all__ = [
-    "ACTIONS",
-    "ALL_MULTI_SOURCE",
-    "ALL_SINGLE_SOURCE",
-    "EXTRACT_GREEDY",
-    "EXTRACT_OPTIMAL",
-    "ActionStatistics",
-    "SaturationEpisode",
-    "SaturationOptions",
-    "start_saturation",
-]
-
 
 class ExtractionAction(Enum):
     """How a graph is extracted."""

@@ -5,11 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from polygym.graphs.envs import numeric_arguments, observation_tables
-from polygym.graphs.envs.base import GraphEnv, Info
+from polygym.graphs.envs import observation_tables
+from polygym.graphs.envs.base import (
+    GraphEnv,
+    Info,
+    integer_argument,
+    with_shared_sections,
+)
 from polygym.graphs.envs.observation_tables import MAX_VALUE, signed_log
 from polygym.graphs.envs.rule_groups import RuleGroup, rule_group
-from polygym.graphs.envs.shared_docstrings import with_shared_sections
 from polygym.graphs.envs.substitution_episode import (
     SubstitutionEpisode,
     SubstitutionOptions,
@@ -136,10 +140,10 @@ class SubstituteEnv(GraphEnv):
     ) -> None:
         super().__init__(graph, **others)
         self._options = SubstitutionOptions(
-            numeric_arguments.integer_argument("max_actions", max_actions, 1, _MAX_ROWS),
-            numeric_arguments.integer_argument("max_steps", max_steps, 1, _MAX_ROWS),
-            numeric_arguments.integer_argument("max_nodes", max_nodes, 1, _MAX_ROWS),
-            numeric_arguments.integer_argument("max_edges", max_edges, 1, _MAX_ROWS),
+            integer_argument("max_actions", max_actions, 1, _MAX_ROWS),
+            integer_argument("max_steps", max_steps, 1, _MAX_ROWS),
+            integer_argument("max_nodes", max_nodes, 1, _MAX_ROWS),
+            integer_argument("max_edges", max_edges, 1, _MAX_ROWS),
         )
         self._add_arguments(self._options)
         self._define_spaces(substitution_table_specs(self._options))

@@ -22,10 +22,9 @@ from polygym.graphs import library
 from polygym.graphs.costs import MeasuredCosts, NodeCosts, RooflineCosts
 from polygym.graphs.envs.rule_groups import RuleGroup, rules_by_group
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model
-from polygym.graphs.model_source import open_source
+from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.rules import load_rule_file, standard_rules
+from polygym.graphs.saved_model import open_source
 from polygym.lru_cache import LruCache
 from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
 from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY

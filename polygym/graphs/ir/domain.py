@@ -4,14 +4,144 @@ Inference is asked for the same node again and again, by every rule that would m
 are kept.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from polygym.graphs.ir import rule_functions
 from polygym.graphs.operators.registry import clear_with_registry, infer_node
-from polygym.graphs.operators.types import Data, TensorType
+from polygym.graphs.operators.types import (
+    Data,
+    TensorType,
+    expect_axis,
+    expect_integer,
+    expect_number,
+    expect_numbers,
+    expect_tensor,
+    reject_node,
+    shape_text,
+)
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
+
+
+def _extent(x: Any, axis: Any) -> Head:
+    image = expect_tensor(x)
+    return image.shape[expect_axis(axis, len(image.shape))]
+
+
+def _numbers_literal(numbers_: tuple[int, ...]) -> Head:
+    """Return numbers as a literal; one alone is a number."""
+    return numbers_[0] if len(numbers_) == 1 else shape_text(numbers_)
+
+
+def _shape(x: Any) -> Head:
+    return _numbers_literal(expect_tensor(x).shape)
+
+
+def _compose(first: Any, second: Any) -> Head:
+    """Return the permutation that does what one does after another: r[i] = first[second[i]]."""
+    one, other = expect_numbers(first), expect_numbers(second)
+    if len(one) != len(other):
+        reject_node(f"expected permutations of one length, found {one} and {other}")
+    return _numbers_literal(tuple(one[axis] for axis in other))
+
+
+def _groups(x: Any, w: Any) -> Head:
+    image, kernel = expect_tensor(x, 4), expect_tensor(w, 4)
+    if image.shape[1] % kernel.shape[1]:
+        reject_node(f"expected channels in groups that fit, found {image} and {kernel}")
+    return image.shape[1] // kernel.shape[1]
+
+
+def _ascending(permutation: Any) -> bool:
+    order = expect_numbers(permutation)
+    return order == tuple(range(len(order)))
+
+
+def _per_channel(c: Any) -> bool:
+    """Whether a tensor, broadcast with an image, has one value for every channel."""
+    shape = expect_tensor(c).shape
+    return len(shape) in (3, 4) and shape[-2:] == (1, 1) and (len(shape) == 3 or shape[0] == 1)
+
+
+def _broadcasts_into(c: Any, x: Any) -> bool:
+    narrow, wide = expect_tensor(c).shape, expect_tensor(x).shape
+    beside = wide[len(wide) - len(narrow) :]
+    return len(narrow) <= len(wide) and all(
+        one in (1, other) for one, other in zip(narrow, beside, strict=True)
+    )
+
+
+_FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
+    "extent": (_extent, "x axis: the extent of x along an axis"),
+    "rank": (lambda x: len(expect_tensor(x).shape), "x: how many axes x has"),
+    "shape": (_shape, "x: the shape of x as a word"),
+    "compose": (_compose, "p q: the permutation of transposing by p, then by q"),
+    "groups": (_groups, "x w: in how many groups w is convolved with x"),
+    "row-axis": (lambda x: len(expect_tensor(x).shape) - 2, "x: the last axis but one of x"),
+    "column-axis": (lambda x: len(expect_tensor(x).shape) - 1, "x: the last axis of x"),
+    "entry": (
+        lambda p, i: expect_numbers(p)[expect_axis(i, len(expect_numbers(p)))],
+        "p i: entry i of a permutation",
+    ),
+    "place": (
+        lambda p, axis: expect_numbers(p).index(expect_axis(axis, len(expect_numbers(p)))),
+        "p axis: where transposing by p puts an axis",
+    ),
+    "per-filter": (
+        lambda w: f"{expect_tensor(w, 4).shape[0]}-1-1-1",
+        "w: the shape of one value for every filter of a kernel",
+    ),
+    "plus": (lambda a, b: expect_number(a) + expect_number(b), "a b: a + b"),
+    "minus": (lambda a, b: expect_number(a) - expect_number(b), "a b: a - b"),
+    "times": (lambda a, b: expect_number(a) * expect_number(b), "a b: a * b"),
+}
+
+_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
+    "same-shape": (
+        lambda x, y: expect_tensor(x).shape == expect_tensor(y).shape,
+        "x y: equal shapes",
+    ),
+    "equal": (lambda a, b: bool(a == b), "a b: equal literals"),
+    "different": (lambda a, b: bool(a != b), "a b: different literals"),
+    "rank": (lambda x, n: len(expect_tensor(x).shape) == expect_integer(n), "x n: x has n axes"),
+    "constant": (lambda x: expect_tensor(x).constant, "x: known from weights alone"),
+    "ascending": (_ascending, "p: a permutation that changes nothing"),
+    "per-channel": (_per_channel, "c: one value for every channel of an image"),
+    "one-element": (lambda c: expect_tensor(c).elements == 1, "c: one element, whatever the rank"),
+    "fits": (_broadcasts_into, "c x: broadcast with c, x keeps its shape"),
+    "below": (lambda a, b: expect_number(a) < expect_number(b), "a b: a < b"),
+    "multiple": (lambda a, b: expect_integer(a) % expect_integer(b, 1) == 0, "a b: b divides a"),
+    "odd": (lambda a: expect_integer(a) % 2 == 1, "a: an odd number"),
+}
+
+FUNCTION_DOCS = {name: sentence for name, (_, sentence) in _FUNCTIONS.items()}
+CONDITION_DOCS = {name: sentence for name, (_, sentence) in _CONDITIONS.items()}
+
+
+def compute_literal(function: str, arguments: tuple[Any, ...]) -> Head:
+    """Return the literal of a function.
+
+    Raises:
+        Inadmissible: there is none for such arguments.
+    """
+    if function not in _FUNCTIONS:
+        raise Inadmissible(f"expected one of {', '.join(_FUNCTIONS)}, found {function}")
+    try:
+        return _FUNCTIONS[function][0](*arguments)
+    # Too many arguments, or numbers that are no permutation.
+    except (TypeError, ValueError, IndexError) as error:
+        raise Inadmissible(f"{function}: {error}") from None
+
+
+def condition_holds(condition: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether a condition holds; of arguments that it says nothing of it does not."""
+    if condition not in _CONDITIONS:
+        raise Inadmissible(f"expected one of {', '.join(_CONDITIONS)}, found {condition}")
+    try:
+        return _CONDITIONS[condition][0](*arguments)
+    except (Inadmissible, TypeError, ValueError, IndexError):
+        return False
 
 
 class TensorDomain:
@@ -43,19 +173,19 @@ class TensorDomain:
 
     def compute(self, function: str, arguments: tuple[Any, ...]) -> Head:
         """Return the literal of a ``(=function …)``."""
-        return rule_functions.compute_literal(function, arguments)
+        return compute_literal(function, arguments)
 
     def holds(self, condition: str, arguments: tuple[Any, ...]) -> bool:
         """Whether a condition holds."""
-        return rule_functions.condition_holds(condition, arguments)
+        return condition_holds(condition, arguments)
 
     def functions(self) -> dict[str, str]:
         """Return the functions and what they are."""
-        return rule_functions.FUNCTION_DOCS
+        return FUNCTION_DOCS
 
     def conditions(self) -> dict[str, str]:
         """Return the conditions and what they say."""
-        return rule_functions.CONDITION_DOCS
+        return CONDITION_DOCS
 
 
 TENSOR_DOMAIN = TensorDomain()

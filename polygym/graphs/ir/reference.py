@@ -23,8 +23,6 @@ from polygym.graphs.operators.registry import operator_named
 from polygym.graphs.operators.shape_functions import named_tensor
 from polygym.rewrite.term import Head, Term, postorder
 
-__all__ = ["Array", "Value", "evaluate", "evaluate_node"]
-
 
 def evaluate(roots: Sequence[Term], values: Mapping[str, Array]) -> list[Array]:
     """Return the arrays of terms, given those of inputs and weights by name.

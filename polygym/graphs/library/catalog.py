@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.ir.graph import Graph, signature_of
-from polygym.graphs.ir.model import Model, random_weights
+from polygym.graphs.ir.graph import Graph, Model, random_weights, signature_of
 from polygym.graphs.library import bert, inception, nasnet, nasrnn, resnext, squeezenet, vgg
 from polygym.rewrite.term import Term
 

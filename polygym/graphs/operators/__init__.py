@@ -4,5 +4,3 @@
 reference, work, element text, ONNX, PyTorch. Four families define the operators: elementwise,
 products, images, movement. :mod:`~polygym.graphs.operators.registry` collects them.
 """
-
-__all__: list[str] = []

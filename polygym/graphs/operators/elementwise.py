@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.operators import shape_functions as shapes
-from polygym.graphs.operators.definition import Array, GraphOperator, OnnxMapping, OnnxWriter
-from polygym.graphs.operators.element_text import NumberText, tc_type
+from polygym.graphs.operators.definition import (
+    Array,
+    GraphOperator,
+    NumberText,
+    OnnxMapping,
+    OnnxWriter,
+    tc_type,
+)
 from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 

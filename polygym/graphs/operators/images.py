@@ -9,8 +9,7 @@ import numpy as np
 from polygym.graphs.operators import shape_functions as shapes
 from polygym.graphs.operators.definition import Array, GraphOperator, OnnxWriter
 from polygym.graphs.operators.elementwise import activate, torch_activation, write_activation
-from polygym.graphs.operators.type_checks import pads_of
-from polygym.graphs.operators.types import NumberData, TensorType, TextData
+from polygym.graphs.operators.types import NumberData, TensorType, TextData, pads_of
 from polygym.rewrite.term import Head, Term
 
 

@@ -11,8 +11,13 @@ from typing import Any
 
 from polygym.graphs.operators import elementwise, images, movement, products
 from polygym.graphs.operators.definition import GraphOperator
-from polygym.graphs.operators.type_checks import expect_floating, expect_tensor
-from polygym.graphs.operators.types import Data, NumberData, TextData
+from polygym.graphs.operators.types import (
+    Data,
+    NumberData,
+    TextData,
+    expect_floating,
+    expect_tensor,
+)
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 

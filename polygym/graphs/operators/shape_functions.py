@@ -4,7 +4,11 @@ The definitions of operators share them. An invalid node is refused by an :class
 with a sentence; :mod:`polygym.graphs.operators.registry` puts the operator's name before it.
 """
 
-from polygym.graphs.operators.type_checks import (
+from polygym.graphs.operators.types import (
+    Data,
+    TensorBundle,
+    TensorPair,
+    TensorType,
     all_constant,
     check_activation,
     expect_axis,
@@ -16,14 +20,8 @@ from polygym.graphs.operators.type_checks import (
     expect_tensor,
     expect_text,
     pads_of,
-    reject_node,
-)
-from polygym.graphs.operators.types import (
-    Data,
-    TensorBundle,
-    TensorPair,
-    TensorType,
     parse_numbers,
+    reject_node,
     shape_text,
 )
 

@@ -14,13 +14,27 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TypeAlias
 
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.rules.canonical_rule import canonical_key
 from polygym.rewrite.rule import Rule, check_rule_terms, parse_rules
+from polygym.rewrite.term import Term, substitute, term, variable_names
 
-__all__ = ["load_rule_file", "load_rules", "standard_rules"]
+__all__ = ["RuleKey", "canonical_key", "load_rule_file", "load_rules", "standard_rules"]
+
+RuleKey: TypeAlias = tuple[tuple[Term, ...], tuple[Term, ...], frozenset[Term]]
+
+
+def canonical_key(rule: Rule) -> RuleKey:
+    """Return a rule's sides and conditions, variables numbered in the order in which they stand."""
+    names = {name: term(f"?{place}") for place, name in enumerate(variable_names(rule.sources))}
+    sources, targets, conditions = (
+        tuple(substitute(one, names) for one in side)
+        for side in (rule.sources, rule.targets, rule.conditions)
+    )
+    return sources, targets, frozenset(conditions)
+
 
 _FILE_CASES = 400
 """How many instances a rule of a user is tried on, literals apart."""

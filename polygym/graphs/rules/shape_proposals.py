@@ -16,8 +16,14 @@ from math import prod
 
 from polygym.graphs.operators import shape_functions as shapes
 from polygym.graphs.operators.registry import operator_named
-from polygym.graphs.operators.type_checks import pads_of
-from polygym.graphs.operators.types import Data, TensorPair, TensorType, parse_numbers, shape_text
+from polygym.graphs.operators.types import (
+    Data,
+    TensorPair,
+    TensorType,
+    pads_of,
+    parse_numbers,
+    shape_text,
+)
 from polygym.graphs.rules.variable_binding import (
     LITERAL_CHOICES,
     OperandBinder,

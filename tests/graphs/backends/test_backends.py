@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from polygym.graphs import library
-from polygym.graphs.backends.onnx_runtime import as_onnxruntime
-from polygym.graphs.backends.pytorch import as_torch
-from polygym.graphs.ir.model import Model, random_inputs, random_weights
+from polygym.graphs.backends import as_onnxruntime, as_torch
+from polygym.graphs.ir.graph import Model, random_inputs, random_weights
 from polygym.graphs.ir.reference import evaluate
 from tests.graphs.random_graphs import random_graph
 

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.costs import MeasuredCosts, RooflineCosts
-from polygym.graphs.costs.measured import operator_key
+from polygym.graphs.costs import MeasuredCosts, RooflineCosts, operator_key
 from polygym.graphs.execution.timing import operator_timing
 from polygym.graphs.ir import build
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.optimization.optimizer import (
+from polygym.graphs.optimization import (
     OptimizationOptions,
     graph_cost,
     optimize_graph,

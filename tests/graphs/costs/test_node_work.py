@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polygym.graphs.costs.node_work import NodeWork, node_work
+from polygym.graphs.costs import NodeWork, node_work
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polygym.graphs import library
-from polygym.graphs.drawing.difference import changed_nodes
+from polygym.graphs.drawing.svg import changed_nodes
 from polygym.graphs.ir.build import (
     binary,
     concat,

@@ -7,8 +7,14 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.drawing.layers import LayerGrid, closest_positions, order_layers, x_positions
-from polygym.graphs.drawing.layout import GraphLayout, layered_layout
+from polygym.graphs.drawing.layout import (
+    GraphLayout,
+    LayerGrid,
+    closest_positions,
+    layered_layout,
+    order_layers,
+    x_positions,
+)
 
 Sizes = list[tuple[float, float]]
 Edges = list[tuple[int, int]]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.execution import CompiledModel, compile_model
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.graph import Graph, Model, random_inputs, random_weights
 from polygym.rewrite.term import Term
 from tests.graphs.torch_oracle import outputs_in_torch
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from polygym.graphs.ir.build import graph_input, matmul, relu, weight
-from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
-from polygym.graphs.ir.rule_functions import CONDITION_DOCS, FUNCTION_DOCS
+from polygym.graphs.ir.domain import CONDITION_DOCS, FUNCTION_DOCS, TENSOR_DOMAIN, infer_all
 from polygym.graphs.operators.types import NumberData, TensorPair, TensorType, TextData
 from polygym.rewrite.domain import Domain, Inadmissible
 

@@ -7,8 +7,7 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.graphs.ir.build import binary, concat, conv, graph_input, make_node, matmul, weight
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.graph import Graph, Model, random_inputs, random_weights
 
 
 def _graph() -> Graph:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.graphs.ir.rule_functions import (
+from polygym.graphs.ir.domain import (
     CONDITION_DOCS,
     FUNCTION_DOCS,
     compute_literal,

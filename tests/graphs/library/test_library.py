@@ -10,7 +10,7 @@ import torch
 
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.ir.model import Model, random_inputs
+from polygym.graphs.ir.graph import Model, random_inputs
 from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.operators.types import TensorType
 from tests.graphs.library.networks import NETWORKS

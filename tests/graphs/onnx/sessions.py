@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.graph import Model
 from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.onnx import read, write
 

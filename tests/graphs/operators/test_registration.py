@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import polygym.graphs
-from polygym.graphs.backends.pytorch import as_torch
-from polygym.graphs.costs.node_work import NodeWork, node_work
+from polygym.graphs.backends import as_torch
+from polygym.graphs.costs import NodeWork, node_work
 from polygym.graphs.execution import compile_model
 from polygym.graphs.ir.build import graph_input, unary
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.ir.text import graph_text, parse_graph
 from polygym.graphs.onnx import read, write

@@ -8,20 +8,19 @@ import pytest
 from polygym.graphs import library
 from polygym.graphs.costs import RooflineCosts
 from polygym.graphs.ir import build
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import random_inputs, random_weights
+from polygym.graphs.ir.graph import Graph, random_inputs, random_weights
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.model_source import open_source
-from polygym.graphs.optimization.backtracking import optimize_by_backtracking
-from polygym.graphs.optimization.optimizer import (
+from polygym.graphs.optimization import (
     ExtractionMethod,
     OptimizationOptions,
     OptimizationResult,
     graph_cost,
+    optimize_by_backtracking,
     optimize_graph,
     result_summary,
 )
 from polygym.graphs.rules import standard_rules
+from polygym.graphs.saved_model import open_source
 from polygym.rewrite.egraph import CycleFilter, SaturationLimits
 from polygym.rewrite.extraction import CycleConstraints
 

@@ -8,8 +8,7 @@ from polygym.graphs.costs import RooflineCosts
 from polygym.graphs.ir import build
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.optimization.optimizer import graph_cost
-from polygym.graphs.optimization.planning_system import GraphRewriteSystem
+from polygym.graphs.optimization import GraphRewriteSystem, graph_cost
 from polygym.graphs.rules import standard_rules
 from polygym.rewrite.backtracking import backtrack
 from polygym.search.planning import PlanningLimits, explore, search

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.ir import rule_functions
 from polygym.graphs.ir.build import make_node
+from polygym.graphs.ir.domain import compute_literal
 from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.operators.registry import infer_node
 from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData, shape_text
@@ -26,7 +26,7 @@ def concrete(pattern: Term, binding: dict[str, Data]) -> tuple[Term, Any]:
     made = [concrete(child, binding) for child in pattern.children]
     children, datas = tuple(one for one, _ in made), tuple(data for _, data in made)
     if children and str(pattern.head).startswith("="):
-        value = rule_functions.compute_literal(str(pattern.head)[1:], datas)
+        value = compute_literal(str(pattern.head)[1:], datas)
         return term(value), infer_node(value, ())
     return term(pattern.head, *children), infer_node(pattern.head, datas)
 

@@ -10,8 +10,8 @@ from polygym.graphs import rules
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.library import NAMES, model
 from polygym.graphs.operators.types import Data
-from polygym.graphs.rules.canonical_rule import canonical_key
-from polygym.graphs.rules.generate.derivability import are_underivable, instantiate
+from polygym.graphs.rules import canonical_key
+from polygym.graphs.rules.generate.rule_table import are_underivable, instantiate
 from polygym.graphs.rules.instances import instances
 from polygym.graphs.rules.verification import VerifiedRule, verify_rule
 from polygym.rewrite.domain import Inadmissible

@@ -23,8 +23,8 @@ from polygym.files import write_atomically
 
 if TYPE_CHECKING:
     from polygym.graphs.benchmark import BenchmarkResult
-    from polygym.graphs.model_source import ModelSource
-    from polygym.graphs.optimization.optimizer import OptimizationResult
+    from polygym.graphs.optimization import OptimizationResult
+    from polygym.graphs.saved_model import ModelSource
 
 
 _ITERATIONS, _STEPS = 15, 100
@@ -126,9 +126,8 @@ def command(
     The result is never slower than MODEL beyond noise: where the cheaper graph is not the faster
     one end to end, MODEL's own is kept, and said so.
     """
-    from polygym.graphs.model_source import open_source
-    from polygym.graphs.optimization import optimizer
-    from polygym.graphs.optimization.backtracking import optimize_by_backtracking
+    from polygym.graphs import optimization
+    from polygym.graphs.saved_model import open_source
     from polygym.rewrite.egraph import SaturationLimits
 
     source = open_source(model, shapes, seed)
@@ -141,7 +140,7 @@ def command(
     deep: dict[str, int] = {}
     if strategy == "backtracking":
         steps = _STEPS if iterations is None else iterations
-        result = optimize_by_backtracking(
+        result = optimization.optimize_by_backtracking(
             source.graph, costs, rules, alpha, steps, time_limit, tell
         )
     else:
@@ -149,14 +148,14 @@ def command(
         deep["k_multi"] = usual if k_multi is None else k_multi
         most = _ITERATIONS if iterations is None else iterations
         limits = SaturationLimits(max_nodes, most, time_limit, deep["k_multi"])
-        options = optimizer.OptimizationOptions(
+        options = optimization.OptimizationOptions(
             limits,
-            extraction=optimizer.ExtractionMethod(extraction),
+            extraction=optimization.ExtractionMethod(extraction),
             extraction_seconds=extract_time_limit,
         )
-        result = optimizer.optimize_graph(source.graph, costs, options, rules, tell)
+        result = optimization.optimize_graph(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed}
-    report |= {"strategy": strategy, **deep, **optimizer.result_summary(result, costs)}
+    report |= {"strategy": strategy, **deep, **optimization.result_summary(result, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")
@@ -231,7 +230,7 @@ def _write(
     out: Path, source: ModelSource, found: OptimizationResult, report: dict[str, Any]
 ) -> None:
     from polygym.graphs.drawing.svg import comparison_svg
-    from polygym.graphs.ir.model import Model
+    from polygym.graphs.ir.graph import Model
     from polygym.graphs.saved_model import save
 
     save(out, Model(found.after, source.model.weights), report)

@@ -45,8 +45,8 @@ def command(
     """
     from polygym.graphs.execution import compile_model
     from polygym.graphs.execution.timing.step_profile import profile_steps, totals_by_operator
-    from polygym.graphs.ir.model import random_inputs
-    from polygym.graphs.model_source import open_source
+    from polygym.graphs.ir.graph import random_inputs
+    from polygym.graphs.saved_model import open_source
     from polygym.runtime.peaks import cached_peaks
 
     source = open_source(model, shapes, seed)

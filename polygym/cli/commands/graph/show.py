@@ -29,8 +29,8 @@ def command(
     from polygym.graphs.costs import RooflineCosts
     from polygym.graphs.drawing.svg import graph_svg
     from polygym.graphs.ir.text import graph_text
-    from polygym.graphs.model_source import open_source
-    from polygym.graphs.optimization.optimizer import graph_cost, typed_nodes
+    from polygym.graphs.optimization import graph_cost, typed_nodes
+    from polygym.graphs.saved_model import open_source
 
     graph = open_source(model, shapes).graph
     if figure is not None:

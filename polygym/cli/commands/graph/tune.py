@@ -40,7 +40,7 @@ def command(
     """Tune the models, one by one."""
     from polygym.graphs.execution.planning.kernel_variants import user_variants
     from polygym.graphs.execution.timing.kernel_tuning import tune_model, tuned_fusions
-    from polygym.graphs.model_source import open_source
+    from polygym.graphs.saved_model import open_source
 
     forms = user_variants(threads)
     documents: list[dict[str, Any]] = []

@@ -1,3 +1,1 @@
 """Operations on arrays, views, loop nests, and their text."""
-
-__all__: list[str] = []

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.execution.ir.operations import ArrayOperation, ArrayOperations
 from polygym.graphs.execution.ir.views import (
+    ArrayOperation,
+    ArrayOperations,
     ArraySource,
     ArrayView,
     broadcast_view,
@@ -25,8 +26,7 @@ from polygym.graphs.execution.ir.views import (
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.operators.type_checks import pads_of
-from polygym.graphs.operators.types import NumberData, TensorType, TextData, parse_numbers
+from polygym.graphs.operators.types import NumberData, TensorType, TextData, pads_of, parse_numbers
 from polygym.rewrite.term import Head, Term
 
 _SMALL_IMAGE = 64

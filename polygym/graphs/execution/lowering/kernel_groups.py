@@ -24,12 +24,11 @@ from polygym.graphs.execution.ir.nests import (
     index_named,
     map_expression,
 )
-from polygym.graphs.execution.ir.operations import ACTIVATION, ArrayOperation
 from polygym.graphs.execution.ir.simplification import simplify
-from polygym.graphs.execution.ir.views import ArraySource, ArrayView
+from polygym.graphs.execution.ir.views import ACTIVATION, ArrayOperation, ArraySource, ArrayView
 from polygym.graphs.execution.operators.bodies import MAIN_STATEMENT, NestBuilder, broadcast_indices
-from polygym.graphs.execution.operators.body_table import BODIES, operator_body
-from polygym.graphs.operators.element_text import NumberText
+from polygym.graphs.execution.operators.products import BODIES, operator_body
+from polygym.graphs.operators.definition import NumberText
 from polygym.graphs.operators.registry import operator_named
 
 _RESULT = "result"

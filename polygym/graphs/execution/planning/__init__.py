@@ -1,3 +1,1 @@
 """Plans of execution: kernels and their variants, fusion, memory."""
-
-__all__: list[str] = []

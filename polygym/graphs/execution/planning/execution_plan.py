@@ -13,10 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.execution.ir.comprehension_text import nest_text
-from polygym.graphs.execution.ir.nests import TensorNest
-from polygym.graphs.execution.ir.operations import ArrayOperation
-from polygym.graphs.execution.ir.views import ArraySource, ArrayView, slice_axis, whole_array
+from polygym.graphs.execution.ir.nests import TensorNest, nest_text
+from polygym.graphs.execution.ir.views import (
+    ArrayOperation,
+    ArraySource,
+    ArrayView,
+    slice_axis,
+    whole_array,
+)
 from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph
 from polygym.graphs.execution.lowering.kernel_groups import (
     KernelGroup,
@@ -25,9 +29,9 @@ from polygym.graphs.execution.lowering.kernel_groups import (
 )
 from polygym.graphs.execution.planning.arena import ArenaBlock
 from polygym.graphs.execution.planning.fusion import FusionDecisions, is_fusion_expected
-from polygym.graphs.execution.planning.kernel_source import KernelSource
 from polygym.graphs.execution.planning.kernel_variants import (
     DEFAULT_VARIANT,
+    KernelSource,
     KernelVariant,
     KernelVariants,
     WeightBlocking,

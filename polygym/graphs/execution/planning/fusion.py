@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from polygym.graphs.execution.ir.comprehension_text import nest_text
-from polygym.graphs.execution.ir.operations import ArrayOperation
-from polygym.graphs.execution.ir.views import ArraySource
+from polygym.graphs.execution.ir.nests import nest_text
+from polygym.graphs.execution.ir.views import ArrayOperation, ArraySource
 from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph
 from polygym.graphs.execution.lowering.kernel_groups import (
     KernelGroup,

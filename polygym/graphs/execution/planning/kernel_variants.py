@@ -13,17 +13,57 @@ No form changes the order of a sum: results are the same, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+import collections.abc
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from polygym.graphs.execution.ir.operations import ArrayOperation
-from polygym.graphs.execution.ir.views import ArraySource, ArrayView, whole_array
+from polygym.frontend.tc import parse_definitions
+from polygym.graphs.execution.ir.views import ArrayOperation, ArraySource, ArrayView, whole_array
 from polygym.graphs.execution.lowering.kernel_groups import KernelGroup
 from polygym.graphs.execution.operators.products import BLOCKED
+from polygym.lru_cache import LruCache
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
+from polygym.tc.builder import BuildOptions, KernelBuilder
+from polygym.tc.kernel import CompiledKernel
 from polygym.tc.measured_times import MeasuredTimes, user_measured_times
+
+_CACHED_KERNELS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """The text of a comprehension, and how it is mapped to the machine.
+
+    ``mapping_options`` are those of a mapping (``separate=on``) that are not as usual.
+    """
+
+    text: str
+    threads: int = 1
+    reassociate: bool = False
+    mapping_options: str = ""
+
+    @property
+    def mapping(self) -> Mapping:
+        """What is done for the machine's sake."""
+        chosen = parse_mapping(self.mapping_options) if self.mapping_options else DEFAULT_MAPPING
+        return replace(chosen, threads=self.threads, reassociate=self.reassociate)
+
+
+_KERNEL_CACHE: LruCache[KernelSource, CompiledKernel] = LruCache(_CACHED_KERNELS)
+
+
+def kernel_builder(recipe: KernelSource) -> KernelBuilder:
+    """Return what compiles a recipe; there are no sizes left to choose."""
+    (definition,) = parse_definitions(recipe.text)
+    return KernelBuilder(definition, BuildOptions(mapping=recipe.mapping))
+
+
+def compiled_kernel(recipe: KernelSource) -> CompiledKernel:
+    """Return the machine code of a recipe, compiled where it is new."""
+    return _KERNEL_CACHE.get(recipe, lambda: kernel_builder(recipe).kernel({}))
+
 
 _REQUIRED_RATIO = 0.97
 """Which part of the usual form's time another one takes at most, to be preferred."""
@@ -105,11 +145,13 @@ def has_variants(group: KernelGroup) -> bool:
 class WeightBlocking:
     """Puts weights that are known into blocks, each once; ``constants`` are theirs and others."""
 
-    constants: MutableMapping[ArraySource, np.ndarray[Any, Any]]
+    constants: collections.abc.MutableMapping[ArraySource, np.ndarray[Any, Any]]
     _blocked_views: dict[tuple[ArrayView, int], ArrayView] = field(default_factory=dict)
 
     @staticmethod
-    def over(constants: Mapping[ArraySource, np.ndarray[Any, Any]]) -> WeightBlocking:
+    def over(
+        constants: collections.abc.Mapping[ArraySource, np.ndarray[Any, Any]],
+    ) -> WeightBlocking:
         """Return one that adds to a copy of what is known."""
         return WeightBlocking(dict(constants))
 

@@ -1,3 +1,1 @@
 """Compiled models: code, memory, calls."""
-
-__all__: list[str] = []

@@ -33,11 +33,13 @@ from polygym.graphs.execution.planning.execution_plan import (
     StorageLocation,
     plan_execution,
 )
-from polygym.graphs.execution.planning.kernel_source import compiled_kernel
-from polygym.graphs.execution.planning.kernel_variants import KernelVariants, user_variants
-from polygym.graphs.execution.planning.step_description import describe_step, plan_temporaries
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model
+from polygym.graphs.execution.planning.kernel_variants import (
+    KernelVariants,
+    compiled_kernel,
+    user_variants,
+)
+from polygym.graphs.execution.timing.step_profile import describe_step, plan_temporaries
+from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.types import TensorType
 from polygym.tc.arguments import address_of
 from polygym.tc.kernel import CompiledKernel

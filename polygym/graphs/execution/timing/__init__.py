@@ -1,3 +1,1 @@
 """Times of operators, kernels and steps, measured by the worker."""
-
-__all__: list[str] = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from polygym.errors import PolygymError
-from polygym.graphs.execution.ir.comprehension_text import nest_text
+from polygym.graphs.execution.ir.nests import nest_text
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.lowering.kernel_groups import KernelGroup, group_nest
 from polygym.graphs.execution.planning.execution_plan import (
@@ -22,18 +22,18 @@ from polygym.graphs.execution.planning.execution_plan import (
     plan_execution,
 )
 from polygym.graphs.execution.planning.fusion import FusionTimes, fusion_choices, fusion_times
-from polygym.graphs.execution.planning.kernel_source import KernelSource
 from polygym.graphs.execution.planning.kernel_variants import (
     DEFAULT_VARIANT,
     VARIANTS,
+    KernelSource,
     KernelVariant,
     KernelVariants,
     WeightBlocking,
     has_variants,
 )
-from polygym.graphs.execution.planning.step_description import StepDescription, describe_kernel
 from polygym.graphs.execution.timing.operator_timing import kernel_seconds, process_worker
-from polygym.graphs.ir.model import Model
+from polygym.graphs.execution.timing.step_profile import StepDescription, describe_kernel
+from polygym.graphs.ir.graph import Model
 from polygym.pickling import pickle_by_name
 from polygym.runtime.worker.worker import Worker
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import PolygymError
-from polygym.graphs.execution.ir.comprehension_text import nest_text
-from polygym.graphs.execution.ir.operations import ArrayOperation
-from polygym.graphs.execution.ir.views import ArraySource
+from polygym.graphs.execution.ir.nests import nest_text
+from polygym.graphs.execution.ir.views import ArrayOperation, ArraySource
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.lowering.kernel_groups import KernelGroup, group_nest
 from polygym.graphs.execution.planning.execution_plan import (
@@ -26,7 +25,7 @@ from polygym.graphs.execution.planning.execution_plan import (
     KernelLaunch,
     plan_execution,
 )
-from polygym.graphs.execution.planning.kernel_source import (
+from polygym.graphs.execution.planning.kernel_variants import (
     KernelSource,
     compiled_kernel,
     kernel_builder,

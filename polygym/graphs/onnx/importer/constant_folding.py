@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.onnx.format.onnx_package import onnx_module
-from polygym.graphs.onnx.format.tensors import Array, array_of, widen_half
-from polygym.graphs.onnx.nodes.onnx_node import MAX_ELEMENTS, OnnxNode
+from polygym.graphs.onnx.format import Array, array_of, onnx_module, widen_half
+from polygym.graphs.onnx.nodes import MAX_ELEMENTS, OnnxNode
 from polygym.rewrite.term import Term
 
 _FOLDABLE = frozenset(

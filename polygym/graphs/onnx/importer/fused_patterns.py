@@ -13,8 +13,7 @@ from math import isclose, pi, sqrt
 
 import numpy as np
 
-from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
-from polygym.graphs.onnx.nodes.onnx_node import shortest_float
+from polygym.graphs.onnx.nodes import OnnxGraphBuilder, shortest_float
 from polygym.rewrite.term import Term, postorder
 
 _SUMS = ("add", "ewadd")

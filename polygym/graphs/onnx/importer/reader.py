@@ -16,18 +16,24 @@ from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError, printable
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model
-from polygym.graphs.onnx.format.files import OnnxFile, open_onnx
-from polygym.graphs.onnx.format.onnx_package import onnx_module
-from polygym.graphs.onnx.format.safe_names import SafeNames
-from polygym.graphs.onnx.format.tensors import array_of, dtype_of
+from polygym.graphs.ir.graph import Graph, Model
+from polygym.graphs.onnx.format import (
+    OnnxFile,
+    SafeNames,
+    array_of,
+    dtype_of,
+    onnx_module,
+    open_onnx,
+)
 from polygym.graphs.onnx.importer.constant_folding import fold_constants
 from polygym.graphs.onnx.importer.fused_patterns import recognize_patterns
-from polygym.graphs.onnx.importer.import_table import import_node, unsupported_message
-from polygym.graphs.onnx.importer.node_order import OrderedNode, order_nodes
-from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode, OnnxValue
+from polygym.graphs.onnx.importer.node_order import (
+    OrderedNode,
+    import_node,
+    order_nodes,
+    unsupported_message,
+)
+from polygym.graphs.onnx.nodes import OnnxGraphBuilder, OnnxNode, OnnxValue
 from polygym.graphs.operators.types import DTYPES
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term

@@ -1,3 +1,1 @@
 """Import of ONNX operators, one module a family; each has its rows."""
-
-__all__: list[str] = []

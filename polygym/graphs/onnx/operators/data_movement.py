@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.onnx.format.tensors import Array, dtype_of
-from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
-from polygym.graphs.onnx.operators.comparisons import nonzero
-from polygym.graphs.onnx.operators.elementwise import expand_to
+from polygym.graphs.onnx.format import Array, dtype_of
+from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
+from polygym.graphs.onnx.operators.elementwise import expand_to, nonzero
 from polygym.graphs.onnx.operators.gather_scatter import nonnegative_indices
 from polygym.graphs.operators.types import DTYPES, shape_text
 from polygym.rewrite.term import Term

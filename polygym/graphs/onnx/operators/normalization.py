@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.onnx.format.tensors import Array
-from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode, shortest_float
+from polygym.graphs.onnx.format import Array
+from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode, shortest_float
 from polygym.graphs.operators.types import parse_numbers
 from polygym.rewrite.term import Term
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
+from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators.matrix_products import broadcast_matmul
 from polygym.rewrite.term import Term
 

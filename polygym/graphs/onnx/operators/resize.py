@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
+from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
 from polygym.rewrite.term import Term
 
 _Array = np.ndarray[Any, Any]

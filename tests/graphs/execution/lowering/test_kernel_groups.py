@@ -21,7 +21,7 @@ from polygym.graphs.ir.build import (
     unary,
     weight,
 )
-from polygym.graphs.ir.model import random_inputs
+from polygym.graphs.ir.graph import random_inputs
 from polygym.rewrite.term import Term
 from tests.graphs.execution.cases import check, model_of
 

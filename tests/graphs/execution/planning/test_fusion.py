@@ -13,15 +13,15 @@ from polygym.graphs.execution.planning.fusion import (
     fusion_choices,
     fusion_times,
 )
-from polygym.graphs.execution.planning.kernel_source import KernelSource
 from polygym.graphs.execution.planning.kernel_variants import (
     DEFAULT_VARIANT,
     VARIANTS,
+    KernelSource,
     KernelVariants,
 )
 from polygym.graphs.execution.timing.kernel_tuning import tune_model, tuned_fusions
 from polygym.graphs.ir.build import binary, conv, graph_input, make_node, matmul, relu, tanh, weight
-from polygym.graphs.ir.model import Model, random_inputs
+from polygym.graphs.ir.graph import Model, random_inputs
 from polygym.rewrite.term import Term
 from polygym.tc.measured_times import MeasuredTimes
 from tests.graphs.execution.cases import model_of

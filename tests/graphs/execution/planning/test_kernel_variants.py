@@ -16,7 +16,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
 )
 from polygym.graphs.execution.timing.kernel_tuning import TunedKernel, tune_model
 from polygym.graphs.ir.build import conv, graph_input, matmul, relu, weight
-from polygym.graphs.ir.model import random_inputs
+from polygym.graphs.ir.graph import random_inputs
 from polygym.rewrite.term import Term
 from polygym.tc.measured_times import MeasuredTimes
 from tests.graphs.execution.cases import model_of

@@ -117,7 +117,7 @@ def test_padding_of_integers_is_less_than_all() -> None:
 def test_code_that_writes_other_elements_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     # A literal that is too wide makes the result so, too.
     monkeypatch.setattr(
-        "polygym.graphs.execution.operators.body_table.literal_text", lambda *_: "4294967296"
+        "polygym.graphs.execution.operators.products.literal_text", lambda *_: "4294967296"
     )
     padded = make_node("pad", 3, "1-1", graph_input("counts", 4, dtype="int32"))
     with pytest.raises(InternalError, match=r"pad: expected \(6, 'int32'\), the code writes"):

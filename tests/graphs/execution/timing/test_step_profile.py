@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from math import isclose
 
-from polygym.graphs.execution.planning.step_description import StepDescription
-from polygym.graphs.execution.timing.step_profile import profile_steps, totals_by_operator
+from polygym.graphs.execution.timing.step_profile import (
+    StepDescription,
+    profile_steps,
+    totals_by_operator,
+)
 from polygym.ir.types import ScalarType
 from polygym.runtime.peaks import LevelPeak, OperationRates, Peaks
 

@@ -27,8 +27,7 @@ from polygym.graphs.ir.build import (
     split,
     weight,
 )
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.graph import Graph, Model, random_inputs, random_weights
 from polygym.graphs.onnx import read, write
 from polygym.rewrite.term import Term
 from tests.graphs.onnx.sessions import assert_close, evaluated, run

@@ -15,9 +15,9 @@ import onnx
 from onnx import TensorProto, helper
 
 from polygym.errors import InputError
-from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.graph import Model
 from polygym.graphs.onnx import read
-from polygym.graphs.onnx.format.tensors import array_of
+from polygym.graphs.onnx.format import array_of
 from tests.graphs.onnx.sessions import evaluated, numbers, save
 
 NODE = helper.make_node("Add", ["x", "w"], ["y"])

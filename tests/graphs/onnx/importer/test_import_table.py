@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from polygym.graphs.onnx.importer.import_table import import_rows
+from polygym.graphs.onnx.importer.node_order import import_rows
 from polygym.graphs.operators.registry import OPERATORS
 
 

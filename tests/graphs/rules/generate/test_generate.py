@@ -10,9 +10,13 @@ import pytest
 from polygym.graphs import rules
 from polygym.graphs.operators.types import Data, NumberData, TensorType
 from polygym.graphs.rules.generate import generate_rules
-from polygym.graphs.rules.generate.derivability import instantiate, is_derivable
 from polygym.graphs.rules.generate.enumeration import enumerate_terms, fingerprint
-from polygym.graphs.rules.generate.rule_table import prune_rules, rules_table
+from polygym.graphs.rules.generate.rule_table import (
+    instantiate,
+    is_derivable,
+    prune_rules,
+    rules_table,
+)
 from polygym.graphs.rules.generate.side_conditions import add_conditions
 from polygym.graphs.rules.generate.vocabularies import VOCABULARIES, Vocabulary
 from polygym.graphs.rules.verification import VerifiedRule, verify_rule

@@ -5,13 +5,14 @@ Nodes of weights alone are computed when the function is made, as :mod:`polygym.
 does. ``torch.compile`` takes the function of :func:`as_torch`.
 """
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.registry import operator_named
 from polygym.graphs.operators.types import NumberData, TextData
 from polygym.rewrite.term import Term
@@ -75,3 +76,36 @@ def _call(torch: Any, graph: Graph, one: Term) -> Callable[..., Any]:
     return function(
         torch, *(part.value if isinstance(part, NumberData | TextData) else part for part in data)
     )
+
+
+def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a function of a list of arrays that returns the list of results.
+
+    Raises:
+        InputError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise InputError("expected onnxruntime, found none: pip install onnxruntime") from None
+    from polygym.graphs.onnx import write
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads that wait for the next call would take the processor from who is timed in between.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        write(model, path)
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+    names = [input_.name for input_ in session.get_inputs()]
+
+    def run(arguments: Sequence[Any]) -> list[Any]:
+        result: list[Any] = session.run(None, dict(zip(names, arguments, strict=True)))
+        return result
+
+    return run

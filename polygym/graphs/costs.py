@@ -1,28 +1,134 @@
-"""Costs that are measured: the time of every operator on this machine, by the measuring worker.
+"""Work of a node: operations on numbers, and the bytes that move at least.
 
-An e-graph has hundreds of different operators and a choice among them asks for few. So nothing is
-measured that need not be: an operator that has no time yet has an *estimate that is too good*, its
-roofline on a machine faster than any; what is chosen under estimates is measured, and chosen again,
-until all that is chosen has been measured
-(:func:`polygym.graphs.optimization.optimizer.optimize_graph` does so).
-
-Why that finds what measuring everything would have found: let c be the measured costs, e ≤ c the
-ones that are used, equal to c on what was measured. A graph g that is best under e and measured as
-a whole has c(g) = e(g) ≤ e(h) ≤ c(h) for every other graph h.
+Exact from shapes. A product counts a multiplication and an addition for every term; functions such
+as the exponential count as ten. Bytes are those of all tensors that are read and the one written,
+each once. Nodes that only rename memory (a reshape, a split of whole rows) do nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Any, Protocol, TypeAlias
 
-from polygym.graphs.costs.node_work import is_executed
-from polygym.graphs.costs.roofline import RooflineCosts
-from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import (
+    Data,
+    NumberData,
+    TensorBundle,
+    TensorPair,
+    TensorType,
+    TextData,
+)
 from polygym.rewrite.term import Head
 from polygym.tc.measured_times import MeasuredTimes, user_measured_times
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWork:
+    """Operations on numbers, and bytes moved at least."""
+
+    operations: int
+    bytes: int
+
+
+def node_work(head: Head, children: tuple[Any, ...], data: Data) -> NodeWork:
+    """Return the work of a node, from the types of its children and of itself.
+
+    >>> from polygym.graphs.operators.types import TextData
+    >>> operands = (TextData("none"), TensorType((2, 3)), TensorType((3, 4)))
+    >>> node_work("matmul", operands, TensorType((2, 4)))
+    NodeWork(operations=48, bytes=104)
+    """
+    if not children or _is_free(head, children):
+        return NodeWork(0, 0)
+    operator = operator_named(head)
+    tensors = [child for child in children if isinstance(child, TensorType)]
+    written = _bytes_written(data)
+    if operator.moved is not None:
+        moved = operator.moved(written, *tensors)
+    else:
+        moved = written + sum(tensor.bytes for tensor in tensors)
+    if not isinstance(data, TensorType):
+        return NodeWork(0, moved)
+    if callable(operator.operations):
+        return NodeWork(operator.operations(data, *children), moved)
+    return NodeWork(operator.operations * data.elements, moved)
+
+
+def is_executed(head: Head, children: tuple[Any, ...], data: Data) -> bool:
+    """Whether a node does anything when a model runs; nodes of weights alone run ahead."""
+    if not children or (isinstance(data, TensorType) and data.constant):
+        return False
+    tensors = [tensor_type for tensor_type in children if isinstance(tensor_type, TensorType)]
+    if tensors and all(tensor.constant for tensor in tensors):
+        return False
+    return node_work(head, children, data) != NodeWork(0, 0)
+
+
+def _is_free(head: Head, children: tuple[Any, ...]) -> bool:
+    """Whether a node only renames memory, such as a reshape or a split of whole rows."""
+    is_free = operator_named(head).is_free
+    return is_free(*children) if callable(is_free) else is_free
+
+
+def _bytes_written(data: Data) -> int:
+    match data:
+        case TensorType():
+            return data.bytes
+        case TensorPair(first, second):
+            return first.bytes + second.bytes
+        case TensorBundle(parts):
+            return sum(tensor_type.bytes for tensor_type in parts)
+        case _:
+            return 0
+
+
+@dataclass(frozen=True)
+class RooflineCosts:
+    """A machine in three numbers: operations and bytes a microsecond, and what a call costs.
+
+    The usual ones are those of a core of a server with vectors of 16 floats, with its share of the
+    memory's bandwidth.
+
+    >>> from polygym.graphs.operators.types import TensorType, TextData
+    >>> left, right = TensorType((64, 1024)), TensorType((1024, 1024), constant=True)
+    >>> children = (TextData("none"), left, right)
+    >>> round(RooflineCosts().cost("matmul", children, TensorType((64, 1024))), 1)
+    1580.0
+    """
+
+    operations: float = 85_000.0
+    bytes: float = 15_000.0
+    call: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What these costs are called."""
+        return "static"
+
+    @property
+    def unit(self) -> str:
+        """What they count."""
+        return "µs"
+
+    def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        """Return what a node costs."""
+        result: float = self._remembered(head, children, data)
+        return result
+
+    @cached_property
+    def _remembered(self) -> Any:
+        return lru_cache(maxsize=1 << 18)(self._computed)
+
+    def _computed(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        if not is_executed(head, children, data):
+            return 0.0
+        done = node_work(head, children, data)
+        return max(done.operations / self.operations, done.bytes / self.bytes) + self.call
+
 
 TypedNode: TypeAlias = tuple[Head, tuple[Any, ...], Data]
 """A node as costs know it: the head, the data of the children, the data of the node."""

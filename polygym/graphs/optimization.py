@@ -11,21 +11,31 @@ returned as it was where nothing is cheaper.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, assert_never
 
 from polygym.errors import InputError
-from polygym.graphs.costs.measured import MeasuredCosts, NodeCosts, TypedNode, operator_key
+from polygym.graphs.costs import MeasuredCosts, NodeCosts, TypedNode, operator_key
 from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.rules import standard_rules
-from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, SaturationReport, saturate
+from polygym.rewrite.backtracking import Valuation, backtrack
+from polygym.rewrite.domain import Data, type_table
+from polygym.rewrite.egraph import (
+    CycleFilter,
+    EGraph,
+    SaturationLimits,
+    SaturationReport,
+    StopReason,
+    saturate,
+)
 from polygym.rewrite.extraction import CycleConstraints, extract_greedily, extract_optimally
 from polygym.rewrite.extraction import Extraction as Extracted
 from polygym.rewrite.rule import Rule
-from polygym.rewrite.term import Term
+from polygym.rewrite.substitution import TermIndex
+from polygym.rewrite.term import Head, Term
 
 _MOST_ROUNDS = 200
 
@@ -249,3 +259,91 @@ def _counts(graph: Graph) -> dict[str, int]:
         if head not in ("input", "weight", "noop") and not getattr(data, "constant", False):
             counts[str(head)] = counts.get(str(head), 0) + 1
     return dict(sorted(counts.items()))
+
+
+def optimize_by_backtracking(
+    graph: Graph,
+    costs: NodeCosts,
+    rules: Sequence[Rule],
+    alpha: float = 1.0,
+    iterations: int = 100,
+    seconds: float = 3600.0,
+    progress: Callable[[str], None] | None = None,
+) -> OptimizationResult:
+    """Return the cheapest graph that the search finds; it proves nothing about others.
+
+    ``seconds_to_best`` is the time until the answer; only the end showed that it was the last.
+    """
+    measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
+    result = backtrack(
+        graph.root,
+        rules,
+        TENSOR_DOMAIN,
+        costs.now if isinstance(costs, MeasuredCosts) else costs.cost,
+        alpha,
+        iterations,
+        seconds,
+        None
+        if progress is None
+        else lambda backtracking_progress: progress(
+            f"graph {backtracking_progress.iterations}: {backtracking_progress.best:.1f}, "
+            f"{backtracking_progress.queued} waiting"
+        ),
+    )
+    is_better = result.cost < result.initial_cost
+    return OptimizationResult(
+        before=graph,
+        after=graph.with_root(result.term) if is_better else graph,
+        initial_cost=result.initial_cost,
+        cost=result.cost,
+        greedy_cost=result.cost,
+        lower_bound=0.0,
+        status=result.stop.value,
+        saturation=SaturationReport(
+            StopReason.ITERATIONS, result.iterations, result.visited, 0, result.seconds
+        ),
+        extraction_seconds=0.0,
+        seconds=result.seconds,
+        cpu_seconds=CpuSeconds(
+            result.cpu_seconds, 0.0, result.cpu_seconds, result.cpu_seconds_to_best
+        ),
+        measured_operators=(costs.measured_count if isinstance(costs, MeasuredCosts) else 0)
+        - measured,
+        seconds_to_best=result.seconds_to_best,
+    )
+
+
+class GraphRewriteSystem:
+    """What tensor graphs become by a set of rules, and what they cost."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        cost: Callable[[Head, tuple[Data, ...], Data], float],
+        unit: float = 1.0,
+    ) -> None:
+        """Take rules, and the cost of a node by its head, its arguments' data and its own.
+
+        Costs are counted in a unit. MCTS weighs what it gains against what it has not tried yet,
+        so it needs one that makes gains small numbers: the cost of the start, say.
+        """
+        self._rules, self._types, self._unit = tuple(rules), type_table(TENSOR_DOMAIN), unit
+        self._valuation = Valuation(self._types, cost)
+
+    def successors(self, state: Term) -> Sequence[Term]:
+        """Return what a graph can become by one substitution, each of them once."""
+        places = TermIndex(state, self._types)
+        made = (places.apply(match) for match in places.matches(self._rules))
+        return list(dict.fromkeys(term for term in made if term is not None and term is not state))
+
+    def cost(self, state: Term) -> float:
+        """Return what a graph costs."""
+        return self._valuation.of(state) / self._unit
+
+    def key(self, state: Term) -> Hashable:
+        """Return the term: equal ones are one object."""
+        return state
+
+    def features(self, state: Term) -> Term:
+        """Return the term itself."""
+        return state

@@ -1,3 +1,0 @@
-"""Export of models as ONNX files."""
-
-__all__: list[str] = []
