@@ -166,9 +166,7 @@ class SaturationEpisode(GraphEpisode):
     def rules_of(self, action: int) -> tuple[Rule, ...]:
         """Return the rules that an action applies."""
         return tuple(
-            rule
-            for rule_group in _groups_of_action(action)
-            for rule in self.task.groups[rule_group]
+            rule for group in _groups_of_action(action) for rule in self.task.groups[group]
         )
 
     def mask(self) -> tuple[bool, ...]:
@@ -219,9 +217,7 @@ class SaturationEpisode(GraphEpisode):
         )
         applied = list(self.action_statistics)
         applied[action] = ActionStatistics(
-            applied[action].count + 1,
-            sum(done.applications.values()),
-            egraph.node_count - before,
+            applied[action].count + 1, sum(done.applications.values()), egraph.node_count - before
         )
         price = self._price(egraph, begin)
         is_full = done.stop is StopReason.NODES or egraph.node_count >= self.options.max_nodes
@@ -280,11 +276,10 @@ class SaturationEpisode(GraphEpisode):
         """Return the groups of an action that have a rule all of whose operators are there."""
         there = self.nodes_by_head.keys()
         return frozenset(
-            rule_group
-            for rule_group in _groups_of_action(action)
+            group
+            for group in _groups_of_action(action)
             if any(
-                rule_operators(rule, of_sources=True) <= there
-                for rule in self.task.groups[rule_group]
+                rule_operators(rule, of_sources=True) <= there for rule in self.task.groups[group]
             )
         )
 

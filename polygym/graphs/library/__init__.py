@@ -1,8 +1,7 @@
 """The seven networks on which the TENSAT paper is measured, at its sizes and at small ones.
 
-``catalogue`` knows them by name and says what each is; ``images`` has what networks over images are
-put together from, ``weights`` gives all of them weights from a seed. One module a network:
-``bert``, ``resnext``, ``nasnet``, ``nasrnn``, ``inception``, ``vgg`` and ``squeezenet``.
+``catalog`` knows them by name, describes each, and gives all of them weights from a seed;
+``image_networks``, ``inception`` and ``sequence_networks`` define them.
 
     >>> from polygym.graphs import library
     >>> library.NAMES

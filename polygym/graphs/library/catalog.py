@@ -12,27 +12,96 @@ Estimates need only be good enough not to add up: depth does not make them worse
 weight divides by them.
 """
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.ir.graph import Graph, Model, random_weights, signature_of
-from polygym.graphs.library import bert, inception, nasnet, nasrnn, resnext, squeezenet, vgg
+from polygym.graphs.library.image_networks import nasnet_a, resnext50, squeezenet, vgg19
+from polygym.graphs.library.inception import inception_v3
+from polygym.graphs.library.sequence_networks import bert, nasrnn
 from polygym.rewrite.term import Term
 
-_CATALOG: dict[str, tuple[Any, str]] = {
-    "bert": (bert, "a text model: layers of attention, four products of one input each"),
-    "resnext50": (resnext, "an image model: residual blocks, convolutions in 32 groups"),
-    "nasnet-a": (nasnet, "an image model found by search: cells of separable convolutions"),
-    "nasrnn": (nasrnn, "a recurrent cell found by search, unrolled: products and sums"),
-    "inception-v3": (inception, "an image model: towers of convolutions over one image"),
-    "vgg19": (vgg, "an image model: a chain of 3x3 convolutions and three products"),
-    "squeezenet": (squeezenet, "a small image model: pairs of 1x1 and 3x3 convolutions"),
+_Entry: TypeAlias = tuple[Callable[..., Graph], str, dict[str, Any], dict[str, Any]]
+
+_CATALOG: dict[str, _Entry] = {
+    "bert": (
+        bert,
+        "a text model: layers of attention, four products of one input each",
+        {"layers": 2, "heads": 4, "length": 8},
+        {"layers": 8, "heads": 16, "length": 64},
+    ),
+    "resnext50": (
+        resnext50,
+        "an image model: residual blocks, convolutions in 32 groups",
+        {"extent": 32, "channels": 8, "groups": 4, "stages": ((8, 2), (16, 2))},
+        {
+            "extent": 224,
+            "channels": 64,
+            "groups": 32,
+            "stages": ((128, 3), (256, 4), (512, 6), (1024, 3)),
+        },
+    ),
+    "nasnet-a": (
+        nasnet_a,
+        "an image model found by search: cells of separable convolutions",
+        {"extent": 32, "channels": 4, "width": 4, "cells": 2, "stages": 2},
+        {"extent": 224, "channels": 64, "width": 128, "cells": 5, "stages": 3},
+    ),
+    "nasrnn": (
+        nasrnn,
+        "a recurrent cell found by search, unrolled: products and sums",
+        {"steps": 2, "width": 16},
+        {"steps": 5, "width": 512},
+    ),
+    "inception-v3": (
+        inception_v3,
+        "an image model: towers of convolutions over one image",
+        {"extent": 75, "divisor": 16, "pools": (32,), "middles": (128,), "last": 1},
+        {
+            "extent": 299,
+            "divisor": 1,
+            "pools": (32, 64, 64),
+            "middles": (128, 160, 160, 192),
+            "last": 2,
+        },
+    ),
+    "vgg19": (
+        vgg19,
+        "an image model: a chain of 3x3 convolutions and three products",
+        {"extent": 16, "stages": ((4, 1), (8, 1), (8, 2)), "widths": (32, 32, 10)},
+        {
+            "extent": 224,
+            "stages": ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)),
+            "widths": (4096, 4096, 1000),
+        },
+    ),
+    "squeezenet": (
+        squeezenet,
+        "a small image model: pairs of 1x1 and 3x3 convolutions",
+        {
+            "extent": 48,
+            "channels": 8,
+            "stages": (((2, 8),), ((4, 16),), ((6, 24), (8, 32))),
+            "classes": 10,
+        },
+        {
+            "extent": 224,
+            "channels": 64,
+            "stages": (
+                ((16, 64), (16, 64)),
+                ((32, 128), (32, 128)),
+                ((48, 192), (48, 192), (64, 256), (64, 256)),
+            ),
+            "classes": 1000,
+        },
+    ),
 }
-"""Modules and sentences; a module has ``graph``, and ``SIZES``, which are arguments of it."""
+"""The functions that make graphs, a sentence about each, and the arguments of both sizes."""
 
 NAMES = tuple(_CATALOG)
 """The networks, in the order of the paper's tables."""
@@ -57,11 +126,10 @@ def graph(name: str, size: str = "small") -> Graph:
     Raises:
         InputError: there is no such network, or no such size.
     """
-    network, _ = _catalog_entry(name)
-    if size not in network.SIZES:
+    network, _, *arguments = _catalog_entry(name)
+    if size not in SIZES:
         raise InputError(f"expected one of {', '.join(SIZES)} for the size, found {size}")
-    result: Graph = network.graph(**network.SIZES[size])
-    return result
+    return network(**arguments[SIZES.index(size)])
 
 
 def model(name: str, size: str = "small", seed: int = 0) -> Model:
@@ -74,7 +142,7 @@ def model(name: str, size: str = "small", seed: int = 0) -> Model:
     return Model(result, balanced_weights(result, seed))
 
 
-def _catalog_entry(name: str) -> tuple[Any, str]:
+def _catalog_entry(name: str) -> _Entry:
     if name not in _CATALOG:
         raise InputError(f"expected one of {', '.join(NAMES)}, found {name}")
     return _CATALOG[name]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.library.image_layers import (
+from polygym.graphs.library.image_networks import (
     FeatureMap,
     concat_layer,
     conv_layer,
@@ -19,22 +19,11 @@ from polygym.graphs.library.image_layers import (
     pool_layer,
 )
 
-SIZES = {
-    "small": {"extent": 75, "divisor": 16, "pools": (32,), "middles": (128,), "last": 1},
-    "paper": {
-        "extent": 299,
-        "divisor": 1,
-        "pools": (32, 64, 64),
-        "middles": (128, 160, 160, 192),
-        "last": 2,
-    },
-}
-
 _LayerShape = tuple[int, tuple[int, int]]
 """Filters and kernel of a convolution."""
 
 
-def graph(
+def inception_v3(
     extent: int, divisor: int, pools: Sequence[int], middles: Sequence[int], last: int
 ) -> Graph:
     """Return the graph: one image in, the mean of every channel out.

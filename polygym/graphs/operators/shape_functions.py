@@ -111,17 +111,15 @@ def select(c: Data, x: Data, y: Data) -> TensorType:
 
 def matmul(activation: Data, x: Data, y: Data) -> TensorType:
     """Products of matrices; leading extents are equal, or the second has none."""
-    tensor_type, other = expect_tensor(x), expect_tensor(y)
-    check_activation(activation, tensor_type)
-    if len(tensor_type.shape) < 2 or len(other.shape) < 2:
-        reject_node(f"expected two matrices, found {tensor_type} and {other}")
-    *batch, rows, inner = tensor_type.shape
+    tensor, other = expect_tensor(x), expect_tensor(y)
+    check_activation(activation, tensor)
+    if len(tensor.shape) < 2 or len(other.shape) < 2:
+        reject_node(f"expected two matrices, found {tensor} and {other}")
+    *batch, rows, inner = tensor.shape
     *own, again, columns = other.shape
-    if inner != again or (own and own != batch) or tensor_type.dtype != other.dtype:
-        reject_node(f"expected matrices that can be multiplied, found {tensor_type} and {other}")
-    return TensorType(
-        (*batch, rows, columns), tensor_type.dtype, tensor_type.constant and other.constant
-    )
+    if inner != again or (own and own != batch) or tensor.dtype != other.dtype:
+        reject_node(f"expected matrices that can be multiplied, found {tensor} and {other}")
+    return TensorType((*batch, rows, columns), tensor.dtype, tensor.constant and other.constant)
 
 
 def convolution(
@@ -201,16 +199,14 @@ def concat(axis: Data, *parts: Data) -> TensorType:
 
 def split(axis: Data, at: Data, x: Data) -> TensorPair:
     """The first ``at`` along an axis, and the others."""
-    whole_one = expect_tensor(x)
-    along, size = expect_axis(axis, len(whole_one.shape)), expect_integer(at, 1)
-    rest = whole_one.shape[along] - size
+    whole = expect_tensor(x)
+    along, size = expect_axis(axis, len(whole.shape)), expect_integer(at, 1)
+    rest = whole.shape[along] - size
     if rest < 1:
-        reject_node(f"expected to split {whole_one.shape[along]} below its end, found {size}")
+        reject_node(f"expected to split {whole.shape[along]} below its end, found {size}")
     first, second = (
         TensorType(
-            (*whole_one.shape[:along], extent, *whole_one.shape[along + 1 :]),
-            whole_one.dtype,
-            whole_one.constant,
+            (*whole.shape[:along], extent, *whole.shape[along + 1 :]), whole.dtype, whole.constant
         )
         for extent in (size, rest)
     )
@@ -264,18 +260,17 @@ def softmax(axis: Data, x: Data) -> TensorType:
 
 def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> TensorType:
     """Mean 0 and variance 1 along the last axis, then scaled and moved."""
-    image, tensor_type, other = expect_tensor(x), expect_tensor(scale, 1), expect_tensor(bias, 1)
+    image, tensor, other = expect_tensor(x), expect_tensor(scale, 1), expect_tensor(bias, 1)
     expect_number(epsilon)
     fits = (
-        tensor_type.shape == other.shape == image.shape[-1:]
-        and tensor_type.dtype == other.dtype == image.dtype
+        tensor.shape == other.shape == image.shape[-1:]
+        and tensor.dtype == other.dtype == image.dtype
     )
     if not fits:
         reject_node(
-            f"expected scale and bias of the last extent of {image}, found {tensor_type} and "
-            f"{other}"
+            f"expected scale and bias of the last extent of {image}, found {tensor} and {other}"
         )
-    return TensorType(image.shape, image.dtype, all_constant(image, tensor_type, other))
+    return TensorType(image.shape, image.dtype, all_constant(image, tensor, other))
 
 
 def reduction(axes: Data, keep: Data, x: Data) -> TensorType:
@@ -340,11 +335,7 @@ def cast(dtype: Data, x: Data) -> TensorType:
 
 
 def _windows(
-    stride_h: Data,
-    stride_w: Data,
-    padding: Data,
-    size: tuple[int, int],
-    kernel: tuple[int, int],
+    stride_h: Data, stride_w: Data, padding: Data, size: tuple[int, int], kernel: tuple[int, int]
 ) -> tuple[int, int]:
     """Return how many windows there are below and beside each other."""
     steps = expect_integer(stride_h, 1), expect_integer(stride_w, 1)

@@ -72,13 +72,10 @@ def _with_axes(
         return ArrayAccess(name, (*one.subscripts[: axes.start], *at, *one.subscripts[axes.stop :]))
 
     arrays = tuple(
-        replace(
-            nest_array,
-            shape=(*nest_array.shape[: axes.start], *shape, *nest_array.shape[axes.stop :]),
-        )
-        if nest_array.name == name
-        else nest_array
-        for nest_array in nest.arrays
+        replace(array, shape=(*array.shape[: axes.start], *shape, *array.shape[axes.stop :]))
+        if array.name == name
+        else array
+        for array in nest.arrays
     )
     statements = tuple(_map_statement(statement, change) for statement in nest.statements)
     return replace(nest, arrays=arrays, statements=statements)

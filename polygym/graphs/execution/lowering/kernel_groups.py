@@ -166,9 +166,7 @@ def group_nest(
     else:
         target = _RESULT
     statements = [*body.statements, *kept]
-    main = next(
-        (nest_array for nest_array in temporaries if nest_array.name == MAIN_STATEMENT), None
-    )
+    main = next((array for array in temporaries if array.name == MAIN_STATEMENT), None)
     is_read = any(access.array == MAIN_STATEMENT for access in array_accesses(value))
     follows = not isinstance(value, ArrayAccess)
     if main is not None and main.dtype == dtype and is_read and (body.in_place or not follows):

@@ -171,9 +171,5 @@ def _time_limit(step: StepDescription, peaks: Peaks) -> float:
     compute = step.operations / rates.any
     if step.label.startswith(_PRODUCTS):
         compute = max(compute, step.operations / 2 / rates.multiply)
-    nearest = next(
-        level_peak
-        for level_peak in peaks.levels
-        if not level_peak.size or level_peak.size >= step.bytes
-    )
+    nearest = next(peak for peak in peaks.levels if not peak.size or peak.size >= step.bytes)
     return max(compute, step.bytes / nearest.bandwidth)

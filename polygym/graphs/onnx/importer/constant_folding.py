@@ -55,9 +55,7 @@ def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...
         case "EyeLike" if len(shape := node.shape(0)) == 2 and node.attribute("dtype") in (None, 1):
             _reject_large(node, shape)
             return (np.eye(shape[0], shape[1], node.attribute("k", 0), np.float32),)
-    if node.operator not in _FOLDABLE or any(
-        isinstance(onnx_value, Term) for onnx_value in node.values
-    ):
+    if node.operator not in _FOLDABLE or any(isinstance(value, Term) for value in node.values):
         return None
     _check_size(node)
     return _evaluate(node, proto)

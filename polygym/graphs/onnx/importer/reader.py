@@ -190,9 +190,7 @@ class _ValueTable:
     def __init__(
         self, outer_values: Mapping[str, OnnxValue], weights: Mapping[str, Any], source: OnnxFile
     ):
-        self._found = {
-            name: onnx_value for name, onnx_value in outer_values.items() if name not in weights
-        }
+        self._found = {name: value for name, value in outer_values.items() if name not in weights}
         self._weights = weights
         self._source = source
 

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from polygym.files import write_atomically
-from polygym.graphs.rules.generate.enumeration import enumerate_terms
+from polygym.graphs.rules.generate.enumeration import VOCABULARIES, Vocabulary, enumerate_terms
 from polygym.graphs.rules.generate.rule_table import prune_rules, rules_table, table_header
 from polygym.graphs.rules.generate.source_rules import one_source_rules, two_source_rules
-from polygym.graphs.rules.generate.vocabularies import VOCABULARIES, Vocabulary
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.rule import Rule, parse_rules, rules_text
 

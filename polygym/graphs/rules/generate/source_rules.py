@@ -8,10 +8,14 @@ from polygym.graphs.ir.build import make_node
 from polygym.graphs.operators.definition import Array
 from polygym.graphs.operators.types import Data
 from polygym.graphs.rules import RuleKey, canonical_key
-from polygym.graphs.rules.generate.enumeration import EnumeratedTerm, TermEnumeration, fingerprint
+from polygym.graphs.rules.generate.enumeration import (
+    EnumeratedTerm,
+    TermEnumeration,
+    Vocabulary,
+    fingerprint,
+)
 from polygym.graphs.rules.generate.generalization import generalize
 from polygym.graphs.rules.generate.rule_table import are_underivable, instantiate, is_derivable
-from polygym.graphs.rules.generate.vocabularies import Vocabulary
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.rewrite.term import Term, postorder, size, substitute, term, variable_names
@@ -174,11 +178,7 @@ def two_source_rules(
 
 
 def _pairs(terms: TermEnumeration) -> Iterator[_PairCandidate]:
-    for whole in [
-        enumerated_term
-        for size_ in sorted(terms.by_size)
-        for enumerated_term in terms.by_size[size_]
-    ]:
+    for whole in [entry for size_ in sorted(terms.by_size) for entry in terms.by_size[size_]]:
         inner = [one for one in postorder([whole.term]) if str(one.head).startswith("concat")]
         if not inner or str(whole.term.head).startswith("concat"):
             continue

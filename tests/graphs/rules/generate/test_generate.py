@@ -10,7 +10,12 @@ import pytest
 from polygym.graphs import rules
 from polygym.graphs.operators.types import Data, NumberData, TensorType
 from polygym.graphs.rules.generate import generate_rules
-from polygym.graphs.rules.generate.enumeration import enumerate_terms, fingerprint
+from polygym.graphs.rules.generate.enumeration import (
+    VOCABULARIES,
+    Vocabulary,
+    enumerate_terms,
+    fingerprint,
+)
 from polygym.graphs.rules.generate.rule_table import (
     instantiate,
     is_derivable,
@@ -18,7 +23,6 @@ from polygym.graphs.rules.generate.rule_table import (
     rules_table,
 )
 from polygym.graphs.rules.generate.side_conditions import add_conditions
-from polygym.graphs.rules.generate.vocabularies import VOCABULARIES, Vocabulary
 from polygym.graphs.rules.verification import VerifiedRule, verify_rule
 from polygym.rewrite.rule import Rule, parse_rules
 from polygym.rewrite.s_expressions import parse_term, term_text
