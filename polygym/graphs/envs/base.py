@@ -314,7 +314,7 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: the graph, the actions by their names, what they came to.
 
-        :func:`polygym.graphs.envs.records.replay` plays it again.
+        :func:`polygym.graphs.envs.record_replay.replay` plays it again.
         """
         from polygym.graphs.envs import records
 
