@@ -2,7 +2,7 @@
 
 The graph becomes an e-graph, rules are applied until nothing is new or a limit is reached, and the
 cheapest of all graphs in it is extracted, under costs of single operators that are added up. Where
-costs are measured, only what is chosen is: see :mod:`polygym.graphs.costs.measured_operators`,
+costs are measured, only what is chosen is: see :mod:`polygym.graphs.costs`,
 which says why the answer is the same.
 
 The answer is never dearer than the graph that came in: that one is in the e-graph too, and it is

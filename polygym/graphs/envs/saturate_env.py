@@ -62,7 +62,7 @@ class SaturateEnv(GraphEnv):
     The limit is always reached: rules that merge two products of one input make more such products,
     and the e-graph grows with the fourth power of their number. An agent decides which group of
     rules is worth its nodes, and when to stop. The method of TENSAT is the policy
-    `polygym.graphs.envs.policies.TensatPolicy`: every rule of several outputs `k_multi` times, the
+    `polygym.graphs.envs.policies.Tensat`: every rule of several outputs `k_multi` times, the
     others until nothing changes.
 
     ## Action Space

@@ -2,7 +2,7 @@
 
 Instances cover all literals and pairs of them, ranks up to 5, extents that are equal, different and
 1, kernels of odd and even size, groups, and every padding; on each, random points in exact
-arithmetic (:mod:`polygym.graphs.rules.sample_values`). That is a check on samples, not a proof for
+arithmetic. That is a check on samples, not a proof for
 all sizes: what it accepts is equal on every class of shapes that was met, and on each with all but
 vanishing probability for all values. What it refuses comes with numbers that show it.
 
