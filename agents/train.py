@@ -55,9 +55,9 @@ def _train(options: Namespace) -> None:
     if reason := refusal_reason(experiment):
         raise InputError(f"--cluster: {reason}")
     # Imported here: the import takes half a second.
-    from polygym.search.runner.ray.evaluations.episode_rewards import RayRewards
-    from polygym.search.runner.ray.fleet.address import parse_address
+    from polygym.search.runner.ray.episode_rewards import RayRewards
     from polygym.search.runner.ray.fleet.fleet import Fleet
+    from polygym.search.runner.ray.fleet.transport import parse_address
     from polygym.search.runner.ray.ray_transport import RayTransport
 
     address = parse_address(options.cluster)

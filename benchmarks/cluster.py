@@ -48,11 +48,11 @@ from polygym.search.runner.ray.fleet.jobs import Json
 from polygym.search.runner.ray.fleet.node_kinds import NodeKind, source_digest
 from polygym.search.runner.ray.fleet.transport import MeasuringSite
 from polygym.search.runner.ray.ray_transport import RayTransport
-from polygym.search.runner.ray.sweeps.driver import RaySweep
-from polygym.search.runner.ray.sweeps.row_encoding import timing_json
+from polygym.search.runner.ray.sweep_tasks import timing_json
+from polygym.search.runner.ray.sweeps import RaySweep
 from polygym.search.sweep.rows import Timing
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store_file import create_or_open
+from polygym.search.sweep.store import create_or_open
 from polygym.search.sweep.workload import SweepWorkload
 
 ON_RAY = ("compare", "overhead")

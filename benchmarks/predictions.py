@@ -40,16 +40,16 @@ from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.strategy import ISL
 from polygym.programs import Program, load_program
 from polygym.programs.selection import select_programs
-from polygym.search.strategies.annealing import CHAIN_COUNT, AnnealingChains
 from polygym.search.strategies.candidates import (
     Candidate,
     ScheduleSource,
     SearchSpace,
     schedules_of,
 )
-from polygym.search.strategies.episode_schedules import EpisodeSchedules
 from polygym.search.strategies.feature_cache import FeatureCache, stack_features
+from polygym.search.strategies.model_annealing import CHAIN_COUNT, AnnealingChains
 from polygym.search.strategies.neighborhood import mutate_mapping
+from polygym.search.strategies.samplers import EpisodeSchedules
 from polygym.search.strategies.schedule_edits import edit_schedule
 
 PROGRAMS = (*(kernel.name for kernel in polybench.KERNELS), "tc:conv2d", "tc:mlp3", "tc:moments")

@@ -34,7 +34,7 @@ from polygym.errors import InputError
 from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE
 from polygym.mdp.policies.registry import POLICIES
 from polygym.mdp.problems.loading import load_problem
-from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.program_choice import TEST_KERNELS
 
 _TEACHERS = f"a rule ({', '.join(POLICIES)}), {CORPUS_TEACHER}, or the file of one (.sqlite, .xz)"
 

@@ -2,8 +2,8 @@
 
 What an agent does on a kernel that it was trained on says nothing about programs that it has never
 seen. So a training that learns from one of the ten kernels for tests, or from a program that does
-what one of them does (:mod:`polygym.search.corpus.held_out`), says so when it begins and keeps it
-in ``model.json``, and a caller that evaluates the model says it again beside the numbers.
+what one of them does (:mod:`polygym.search.corpus.program_choice`), says so when it begins and
+keeps it in ``model.json``, and a caller that evaluates the model says it again beside the numbers.
 
 Example: ``kernels: mvt, syr2k`` leaves ``"test_kernels": ["syr2k"]``, and so does ``kernels: mvt,
 mine.c`` where mine.c has the loops of syr2k; ``kernels: mvt`` leaves ``[]``. Cloning leaves
@@ -21,7 +21,7 @@ from agents.experiments.splits import selected_kernels, split_part
 from agents.policies.env_policy import inner_env
 from polygym.errors import InputError, PolygymError
 from polygym.mdp.problems.loading import load_problem
-from polygym.search.corpus.held_out import TEST_KERNELS, equivalent_kernels
+from polygym.search.corpus.program_choice import TEST_KERNELS, equivalent_kernels
 
 TEST_KERNELS_KEY = "test_kernels"
 """Of ``model.json``."""

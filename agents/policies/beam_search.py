@@ -26,7 +26,7 @@ from agents.policies.guide import EndRewards, SearchGuide
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.episode import Episode, Task
 from polygym.mdp.observation.arrays import Observation
-from polygym.search.planning.beam import levels
+from polygym.search.planning.simple_searches import levels
 
 MOST_WIDTH = 10_000
 """Of a beam: a level asks a network as often, some milliseconds each; gemm's take 60 MB."""

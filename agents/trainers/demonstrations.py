@@ -46,8 +46,8 @@ from polygym.mdp.policies.registry import DETERMINISTIC, POLICIES
 from polygym.mdp.rewards import reward_of_success
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.search.corpus.held_out import is_held_out
 from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, open_packed
+from polygym.search.corpus.program_choice import is_held_out
 from polygym.search.corpus.rows import CorpusRow
 from polygym.search.corpus.samples import CaseRows, case_rows, target_of, without_tests
 

@@ -56,7 +56,7 @@ from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.version import __version__
 
 if TYPE_CHECKING:
-    from polygym.search.runner.ray.evaluations.episode_rewards import BlockingRewards, RayRewards
+    from polygym.search.runner.ray.episode_rewards import BlockingRewards, RayRewards
 
 EPISODE_COLUMNS = TrainingEpisode._fields
 EVALUATION_COLUMNS = EvaluationEpisode._fields
@@ -187,7 +187,7 @@ def _remote_evaluator(endings: RayRewards | None) -> BlockingRewards | None:
     """Return what measures ends for environments that wait for them; None if they do so here."""
     if endings is None:
         return None
-    from polygym.search.runner.ray.evaluations.episode_rewards import BlockingRewards
+    from polygym.search.runner.ray.episode_rewards import BlockingRewards
 
     return BlockingRewards(endings)
 

@@ -27,7 +27,7 @@ from typing import Any
 from polybench import Dataset
 from polygym.cli.execution.sweep_session import open_sweep
 from polygym.runtime.evaluation import EvaluationOptions
-from polygym.search.runner.ray.fleet.address import parse_address
+from polygym.search.runner.ray.fleet.transport import parse_address
 from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.workload import SweepWorkload
 from ray_study.ray_nodes import local_cluster, measuring_processes, node_actors

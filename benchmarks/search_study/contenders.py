@@ -10,11 +10,10 @@ import numpy as np
 from polygym.cost.models.cost_model import Acquisition, CostModel, ModelKind, Objective
 from polygym.search.strategies.candidates import Candidate, SearchSpace
 from polygym.search.strategies.feature_cache import FeatureCache
-from polygym.search.strategies.genetic import GeneticSearch
-from polygym.search.strategies.learning_options import DEFAULT_LEARNING as USUAL_LEARNING
-from polygym.search.strategies.learning_options import LearningOptions
 from polygym.search.strategies.model_annealing import ModelAnnealing, ModelFilter
-from polygym.search.strategies.random_search import RandomSearch
+from polygym.search.strategies.model_options import DEFAULT_LEARNING as USUAL_LEARNING
+from polygym.search.strategies.model_options import LearningOptions
+from polygym.search.strategies.random_search import GeneticSearch, RandomSearch
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from polygym.search.strategies.candidates import (
     schedules_of,
 )
 from polygym.search.strategies.feature_cache import FeatureCache
-from polygym.search.strategies.genetic import GeneticSearch
+from polygym.search.strategies.random_search import GeneticSearch
 from search_study.candidate_timing import candidate_clock
 from search_study.contenders import CONTENDERS
 from search_study.journal import SearchRecord, SearchTask

@@ -43,16 +43,22 @@ max_dimensions·(|D| + 1) + |D| steps.
 
 A program without dependences has nothing to select; it gets as many free dimensions as it has loops
 (max_dimensions at most, at least one), and accepts after that many next_dim.
+
+Number of loops of the source that two statements share.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
+from itertools import product
 from typing import TypeAlias
 
+from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache
-from polygym.mdp.loop_sharing import shared_loops
+from polygym.poly.schedule import ScheduleRow
+from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.spaces.polyhedra import RowPolyhedra
 
 
@@ -75,9 +81,8 @@ class ConstructionState:
 
     def __str__(self) -> str:
         """Return the tuple (i_dim, i_dep, d_1, …)."""
-        return (
-            f"({', '.join(map(str, (self.dimension, self.dependence, *self.carrying_dimension)))})"
-        )
+        numbers = self.dimension, self.dependence, *self.carrying_dimension
+        return f"({', '.join(map(str, numbers))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +187,13 @@ class ConstructionRules:
     def _open(self, gone: tuple[bool, ...]) -> DimensionStart:
         uncarried = [i for i, is_gone in zip(self.candidates, gone, strict=True) if not is_gone]
         left = frozenset(uncarried) | self.polyhedra.never_carried
-        return DimensionStart(
-            left,
-            self.polyhedra.carryable(left),
-            len(uncarried),
-            self.polyhedra.fewest_dimensions(left),
-        )
+        carryable, fewest = self.polyhedra.carryable(left), self.polyhedra.fewest_dimensions(left)
+        return DimensionStart(left, carryable, len(uncarried), fewest)
 
     def selected(self, state: ConstructionState, dimension: int) -> frozenset[int]:
         """Return the dependences that a dimension carries."""
-        return frozenset(
-            index
-            for index, by in zip(self.candidates, state.carrying_dimension, strict=True)
-            if by == dimension
-        )
+        carried = zip(self.candidates, state.carrying_dimension, strict=True)
+        return frozenset(index for index, by in carried if by == dimension)
 
     def decided_dimensions(self, state: ConstructionState) -> int:
         """Return how many dimensions are decided: those before, and at the end the last one too."""
@@ -218,11 +216,8 @@ class ConstructionRules:
         # Whether a dimension can be spared.
         if self.dimensions - state.dimension + 1 > opening.fewest_dimensions:
             return (True, can_move, select)
-        done = all(
-            by
-            for index, by in zip(self.candidates, state.carrying_dimension, strict=True)
-            if index in opening.carryable
-        )
+        carried = zip(self.candidates, state.carrying_dimension, strict=True)
+        done = all(by for index, by in carried if index in opening.carryable)
         # The last alternative is reached only where the mask was not followed before.
         return (done, not select and (can_move or not done), select)
 
@@ -262,3 +257,33 @@ def _next_unselected(state: ConstructionState) -> int | None:
         return carried_by.index(0, here) + 1
     first = carried_by.index(0) + 1 if 0 in carried_by else here
     return None if first == here else first
+
+
+@lru_cache(maxsize=64)
+def _shared_loop_counts(scop: Scop) -> dict[tuple[str, str], int]:
+    order = original_schedule(scop)
+    rows = {statement.name: order.rows(statement.name) for statement in scop.statements}
+    pairs = product(rows, repeat=2)
+    return {(first, second): _common_rows(rows[first], rows[second]) for first, second in pairs}
+
+
+def shared_loops(scop: Scop, first: str, second: str) -> int:
+    """Return the number of loops that surround both statements (all of its own, for one).
+
+    In the original order a loop is a row that depends on iterators, and statements part ways at
+    the first row in which both have a constant and the constants differ.
+    """
+    return _shared_loop_counts(scop)[first, second]
+
+
+def _common_rows(first: tuple[ScheduleRow, ...], second: tuple[ScheduleRow, ...]) -> int:
+    count = 0
+    for row, other in zip(first, second, strict=True):
+        if row.is_constant != other.is_constant:
+            break
+        if row.is_constant:
+            if row != other:
+                break
+        else:
+            count += 1
+    return count

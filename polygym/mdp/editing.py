@@ -130,10 +130,7 @@ def _schedule_of_strategy(schedule: Schedule, strategy: int, scop: Scop) -> Sche
 _ROW = Operand.ROW, _rows
 _STATEMENT = Operand.STATEMENT, _statements
 _KINDS: dict[EditKind, tuple[Callable[..., Schedule], tuple[tuple[Operand, _Menu], ...]]] = {
-    EditKind.SKEW: (
-        edits.skew,
-        (_ROW, (Operand.ROW, _other_rows), (Operand.AMOUNT, _factors)),
-    ),
+    EditKind.SKEW: (edits.skew, (_ROW, (Operand.ROW, _other_rows), (Operand.AMOUNT, _factors))),
     EditKind.INTERCHANGE: (edits.interchange, (_ROW, (Operand.ROW, _further_in))),
     EditKind.MOVE: (edits.move_row, (_ROW, (Operand.PLACE, _other_rows))),
     EditKind.REVERSE: (edits.reverse, (_ROW,)),

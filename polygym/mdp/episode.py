@@ -54,11 +54,7 @@ from polygym.mdp.mapping_decisions import (
 )
 from polygym.mdp.nest_shapes import NestShape, nest_shapes
 from polygym.mdp.storage_decisions import StorageOptions, StorageState
-from polygym.mdp.task_options import (
-    CONSTRUCTION_ACTIONS,
-    Phase,
-    TaskOptions,
-)
+from polygym.mdp.task_options import CONSTRUCTION_ACTIONS, Phase, TaskOptions
 from polygym.poly.legality import LegalSchedule, is_legal
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule, schedule_by
@@ -146,11 +142,8 @@ class Task:
         decides = self.options.mapping_decisions
         if decides is None or decides.initial_schedule is None:
             return first
-        return replace(
-            first,
-            phase=Phase.EDIT,
-            edit_state=EditState(self.initial_schedule, MOST_VALUES, self.scop),
-        )
+        editing = EditState(self.initial_schedule, MOST_VALUES, self.scop)
+        return replace(first, phase=Phase.EDIT, edit_state=editing)
 
     @cached_property
     def initial_schedule(self) -> Schedule:
@@ -173,10 +166,11 @@ class Task:
 
     def nests(self, schedule: Schedule) -> tuple[NestShape, ...]:
         """Return the nests of a legal schedule about which mappings are decided."""
-        return self._nests.get(
-            schedule,
-            lambda: nest_shapes(LegalSchedule(self.scop, schedule), self.sizes, MOST_NESTS),
-        )
+
+        def find() -> tuple[NestShape, ...]:
+            return nest_shapes(LegalSchedule(self.scop, schedule), self.sizes, MOST_NESTS)
+
+        return self._nests.get(schedule, find)
 
     def is_legal(self, schedule: Schedule) -> bool:
         """Whether a schedule is proved to be legal; what takes isl too long is not."""
@@ -302,11 +296,8 @@ class Episode:
     @cached_property
     def _completed(self) -> Schedule:
         polyhedra = self.task.polyhedra
-        return complete_schedule(
-            self.task.scop,
-            self.exploration.points,
-            all_carried=not polyhedra.never_carried,
-        )
+        all_carried, points = not polyhedra.never_carried, self.exploration.points
+        return complete_schedule(self.task.scop, points, all_carried=all_carried)
 
     def _construct(self, action: ConstructionAction, allowed: bool) -> Episode:
         rules = self.task.rules
@@ -329,15 +320,13 @@ class Episode:
         dimensions = list(self.dimensions)
         for number in range(len(dimensions) + 1, rules.decided_dimensions(state) + 1):
             left, carried = rules.remaining(state, number), rules.selected(state, number)
-            dimensions.append(
-                SpaceDimension(carried, left, self.task.polyhedra.generators(left, carried))
-            )
+            generators = self.task.polyhedra.generators(left, carried)
+            dimensions.append(SpaceDimension(carried, left, generators))
         episode = self._replace(dimensions=tuple(dimensions))
         if not rules.is_accepting(state):
             return episode
-        return episode._replace(
-            phase=Phase.EXPLORE, exploration=exploring.initial_exploration(dimensions)
-        )._finish_if_done()
+        first = exploring.initial_exploration(dimensions)
+        return episode._replace(phase=Phase.EXPLORE, exploration=first)._finish_if_done()
 
     def _explore(self, coefficient: int) -> Episode:
         step = exploring.explore_step(self.dimensions, self.exploration, coefficient)
@@ -396,20 +385,13 @@ class Episode:
         assert self.storage_state is not None
         if not self.storage_state.is_over:
             return self
-        first = self.task.first_episode()
-        return replace(
-            first,
-            actions=self.actions,
-            illegal_count=self.illegal_count,
-            storage_state=self.storage_state,
+        return self.task.first_episode()._replace(
+            actions=self.actions, illegal_count=self.illegal_count, storage_state=self.storage_state
         )
 
     def _refused(self, reason: str) -> Episode:
         illegal = self.illegal_count + 1
         if illegal < MOST_ILLEGAL_ACTIONS:
             return self._replace(illegal_count=illegal)
-        return self._replace(
-            illegal_count=illegal,
-            phase=Phase.INVALID,
-            reason=f"{MOST_ILLEGAL_ACTIONS} actions that were not offered; the last one: {reason}",
-        )
+        reason = f"{MOST_ILLEGAL_ACTIONS} actions that were not offered; the last one: {reason}"
+        return self._replace(illegal_count=illegal, phase=Phase.INVALID, reason=reason)

@@ -103,13 +103,8 @@ class MappingState:
         question = self.question
         assert question is not None
         if answer == USE_DEFAULT_FOR_ALL:
-            return replace(
-                self,
-                answers=(
-                    *self.answers,
-                    *((mapping_question, None) for mapping_question in self._remaining_questions()),
-                ),
-            )
+            left = ((question, None) for question in self._remaining_questions())
+            return replace(self, answers=(*self.answers, *left))
         value = None if answer == USE_DEFAULT else self.values[answer - 2]
         return replace(self, answers=(*self.answers, (question, value)))
 
@@ -152,9 +147,9 @@ class MappingState:
         last = self.answers[-1] if self.answers else None
         if last is not None and (further := self._next_loop_question(*last)) is not None:
             yield further
-        for mapping_question in self._apply_answers():
-            if mapping_question not in known and self._is_relevant(mapping_question):
-                yield mapping_question
+        for question in self._apply_answers():
+            if question not in known and self._is_relevant(question):
+                yield question
 
     def _apply_answers(self) -> Iterator[MappingQuestion]:
         kinds = [kind for kind in QUESTIONS.values() if kind.version <= self.version]

@@ -43,10 +43,11 @@ def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float
         LimitError: isl would take too long to plan its loops.
     """
     written = task if task.source_task is None else task.source_task
-    usual = _original_scores.get(
-        written,
-        lambda: _predicted_score(written, original_schedule(written.scop), SEQUENTIAL_MAPPING),
-    )
+
+    def find() -> float:
+        return _predicted_score(written, original_schedule(written.scop), SEQUENTIAL_MAPPING)
+
+    usual = _original_scores.get(written, find)
     ahead = _predicted_score(task, schedule, mapping) - usual
     return min(_MOST_SPEEDUP, float(2.0 ** min(64.0, ahead)))
 

@@ -23,7 +23,6 @@ Example, symm: nothing suggests a cut; of ``temp2``, which stands in the way of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -96,15 +95,9 @@ class StorageOptions:
 
     def extended_splittings(self, cuts: Splitting) -> tuple[Splitting, ...]:
         """Return what may become of cuts with one suggestion more."""
-        joined = dict.fromkeys(
-            _joined_splitting(cuts, suggestion) for suggestion in self.suggestions
-        )
-        splittings = (
-            splitting
-            for splitting in joined
-            if splitting != cuts and self.split_scop(splitting) is not None
-        )
-        return tuple(splittings)[:MOST_VALUES]
+        joined = dict.fromkeys(_joined_splitting(cuts, further) for further in self.suggestions)
+        scops = {joint: self.split_scop(joint) for joint in joined if joint != cuts}
+        return tuple(joint for joint, scop in scops.items() if scop is not None)[:MOST_VALUES]
 
     def storage_offers(self, cuts: Splitting) -> tuple[WebVariants, ...]:
         """Return what is offered of the webs of a program that is cut."""
@@ -151,11 +144,8 @@ class StorageState:
     @property
     def is_about_webs(self) -> bool:
         """Whether there is no further cut to be made."""
-        return (
-            self.is_splitting_done
-            or self.split_count >= MOST_CUTS
-            or not self._remaining_splittings
-        )
+        is_done = self.is_splitting_done or self.split_count >= MOST_CUTS
+        return is_done or not self._remaining_splittings
 
     @cached_property
     def _remaining_splittings(self) -> tuple[Splitting, ...]:
@@ -219,7 +209,8 @@ class StorageState:
         """Return the state after an answer: its number, which :meth:`mask` allows."""
         if answer == USE_DEFAULT_FOR_ALL:
             whole = replace(self, is_splitting_done=True)
-            return replace(whole, entries=tuple(_padded(whole.entries, len(whole.webs))))
+            rest = (None,) * (len(whole.webs) - len(whole.entries))
+            return replace(whole, entries=(*whole.entries, *rest))
         if answer == USE_DEFAULT:
             return self._with(None) if self.is_about_webs else replace(self, is_splitting_done=True)
         value = self.values[answer - USE_DEFAULT_FOR_ALL - 1]
@@ -231,8 +222,3 @@ class StorageState:
 
     def _with(self, entry: StorageEntry | None) -> StorageState:
         return replace(self, is_splitting_done=True, entries=(*self.entries, entry))
-
-
-def _padded(entries: tuple[StorageEntry | None, ...], count: int) -> Iterator[StorageEntry | None]:
-    yield from entries
-    yield from (None for _ in range(count - len(entries)))

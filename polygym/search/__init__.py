@@ -1,12 +1,12 @@
 """Search: the fastest schedule and mapping of a program of given sizes.
 
 ``loop`` asks a strategy, has its proposals measured by a runner, and tells it the outcomes; the
-``plan`` names the strategy, the ``start`` has the initial candidates, the ``result`` the best.
-``strategies`` are behind ask and tell in a registry; a ``runner`` measures on this machine or on a
-cluster. ``folder`` and ``journal`` write a search down, so that one that was ended goes on;
-``settings`` are all that determines it, under ``conditions`` that a sweep has too, and ``tally``
-counts the outcomes. ``sweep`` searches many programs, ``corpus`` collects measurements to learn
-from, ``planning`` searches states of decision processes.
+``plan`` names the strategy, the ``start`` has the initial candidates, the ``result`` the outcomes
+so far and the best. ``strategies`` are behind ask and tell in a registry; a ``runner`` measures on
+this machine or on a cluster. ``folder`` and ``journal`` write a search down, so that one that was
+ended goes on; ``settings`` are all that determines it, under ``conditions`` that a sweep has too.
+``sweep`` searches many programs, ``corpus`` collects measurements to learn from, ``planning``
+searches states of decision processes.
 """
 
 from typing import TYPE_CHECKING

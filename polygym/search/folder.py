@@ -30,12 +30,11 @@ from polygym.poly.scheduling.strategy import parse_strategy
 from polygym.runtime.evaluation import c_text
 from polygym.search.conditions import differences
 from polygym.search.journal import Json, SearchJournal, read_journal
-from polygym.search.loop import SearchProgress
+from polygym.search.loop import SearchProgress, SearchRecorder
 from polygym.search.plan import EXTENT_KEYS
-from polygym.search.result import SearchResult, finding_json
+from polygym.search.result import Finding, SearchResult, Stage, finding_json
 from polygym.search.settings import SearchSetting
 from polygym.search.strategies.candidates import Candidate, EditedSchedule, EpisodeSchedule
-from polygym.search.tally import Finding, SearchTally, Stage
 
 JOURNAL_FILE = "journal.jsonl"
 BEST_FILE, BEST_C_FILE, SUMMARY_FILE = "best.json", "best.c", "summary.json"
@@ -44,7 +43,7 @@ _HEAD_ONLY_KEYS = ("polygym", "similar", *EXTENT_KEYS)
 
 
 @dataclass(slots=True)
-class SearchFolder:
+class SearchFolder(SearchRecorder):
     """A search that is open; ``emit_c`` returns the C code of a schedule under a mapping.
 
     Without a folder of the user's a new one is made when the first outcome is known. ``similar``
@@ -57,7 +56,6 @@ class SearchFolder:
     emit_c: Callable[[Schedule, Mapping], str]
     similar: Sequence[Candidate] = ()
     node: str = ""
-    tally: SearchTally = field(default_factory=SearchTally)
     journal: SearchJournal | None = None
     lines: tuple[Json, ...] = ()
     _folder: Path | None = None
@@ -153,20 +151,14 @@ class SearchFolder:
             "mappings_tried": len(tally.trials),
             "best": None if best is None else finding_json(best),
             "best_while_searching": None if alone is None else finding_json(alone),
-            "convergence": [
-                {"explored": explored, "speedup": speedup} for explored, speedup in tally.curve
-            ],
+            "convergence": [{"explored": number, "speedup": best} for number, best in tally.curve],
         }
 
     def document(self, result: SearchResult) -> Json:
         """Return the summary of a search that is over."""
-        whole = result.to_json()
-        # The program and its sizes stand in the head.
-        return self.summary() | {
-            name: value
-            for name, value in whole.items()
-            if name not in ("format", "version", "name", "parameters")
-        }
+        in_head = ("format", "version", "name", "parameters")
+        entries = result.to_json().items()
+        return self.summary() | {name: value for name, value in entries if name not in in_head}
 
     def write_summary(self, document: Json) -> None:
         """Write the summary."""
@@ -185,13 +177,9 @@ class SearchFolder:
         write_atomically(self.folder / name, text.encode())
 
     def _header(self) -> Json:
-        return {
-            **self.setting.to_json(),
-            "similar": [
-                [str(candidate.source), str(candidate.mapping)] for candidate in self.similar
-            ],
-            **({"node": self.node} if self.node else {}),
-        }
+        similar = [[str(candidate.source), str(candidate.mapping)] for candidate in self.similar]
+        node = {"node": self.node} if self.node else {}
+        return {**self.setting.to_json(), "similar": similar, **node}
 
     def expect_same(self, before: Json) -> None:
         """Refuse to continue another search."""
@@ -221,11 +209,8 @@ def open_search(
     def as_c(schedule: Schedule, mapping: Mapping) -> str:
         return c_text(program, schedule, mapping)
 
-    transferable = [
-        candidate
-        for candidate in similar
-        if not isinstance(candidate.source, EpisodeSchedule | EditedSchedule)
-    ]
+    own = EpisodeSchedule | EditedSchedule
+    transferable = [candidate for candidate in similar if not isinstance(candidate.source, own)]
     search = SearchFolder(setting, folder, emit_c or as_c, transferable, node)
     if folder is None:
         return search

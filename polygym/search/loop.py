@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 from polygym.errors import InputError, PolygymError
 from polygym.mapping.mapping import Mapping
@@ -35,13 +35,17 @@ from polygym.runtime.evaluation import Evaluation, EvaluationOptions, rounds_wit
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.search.plan import DEFAULT_PLAN, SearchPlan
-from polygym.search.result import SearchResult
+from polygym.search.result import NO_SCHEDULE, REPEATED, SearchResult, SearchTally, Stage
 from polygym.search.runner.local import CandidateRunner, RunnerFactory, open_local_runner
 from polygym.search.start import SearchStart
-from polygym.search.strategies.candidates import Candidate, EpisodeSchedule
+from polygym.search.strategies.candidates import (
+    Candidate,
+    EpisodeSchedule,
+    Proposal,
+    Strategy,
+    Unscheduled,
+)
 from polygym.search.strategies.hill_climbing import climb
-from polygym.search.strategies.protocol import Proposal, Strategy, Unscheduled
-from polygym.search.tally import NO_SCHEDULE, REPEATED, Finding, SearchTally, Stage
 
 Json = dict[str, Any]
 
@@ -82,39 +86,21 @@ class SearchProgress:
     is_best: bool = False
 
 
-class SearchRecorder(Protocol):
-    """Writes a search down, and knows what was written before."""
-
-    tally: SearchTally
-
-    def recorded(self, stage: Stage) -> list[Json]:
-        """Return the lines of a stage that an earlier call has written."""
-        ...
-
-    def add(self, progress: SearchProgress) -> None:
-        """Write a proposal down; then it is counted in the tally."""
-        ...
-
-    def write_best(self) -> None:
-        """Write the proposal that was added last as the best; it is in the tally."""
-        ...
-
-
-@dataclass(slots=True)
-class MemoryRecorder:
-    """Writes nothing down."""
+@dataclass(slots=True, kw_only=True)
+class SearchRecorder:
+    """Writes a search down, and knows what was written before; this one keeps the tally alone."""
 
     tally: SearchTally = field(default_factory=SearchTally)
 
     def recorded(self, stage: Stage) -> list[Json]:
-        """Return nothing."""
+        """Return the lines of a stage that an earlier call has written."""
         return []
 
     def add(self, progress: SearchProgress) -> None:
-        """Write nothing."""
+        """Write a proposal down; then it is counted in the tally."""
 
     def write_best(self) -> None:
-        """Write nothing."""
+        """Write the proposal that was added last as the best; it is in the tally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +243,9 @@ class SearchLoop:
     def _try(self, part: Sequence[Proposal], tried: int, initial: int) -> bool:
         """Try some proposals, compiled together; return whether it makes sense to go on."""
         recorded = len(self._recorded[Stage.INITIAL]) + len(self._recorded[Stage.SEARCH])
-        new = [
-            self._choice(proposal)
-            for proposal in part[recorded:]
-            if isinstance(proposal, Candidate)
-        ]
-        new = [choice for choice in new if self.tally.first_of(choice) is None]
+        candidates = (proposal for proposal in part[recorded:] if isinstance(proposal, Candidate))
+        choices = map(self._choice, candidates)
+        new = [choice for choice in choices if self.tally.first_of(choice) is None]
         if len(new) > 1 and not (self.tally.lines and self.is_over):
             self._compile(new)
         for place, proposal in enumerate(part, start=tried):
@@ -359,17 +342,12 @@ class SearchLoop:
         sources.setdefault(original_schedule(scop), ORIGINAL)
         known = {(finding.evaluation.schedule, start): finding.evaluation for finding in best}
         references = [self.start.known[candidate.source] for candidate in self.start.references]
-        schedules = list(
-            dict.fromkeys(
-                [*(one.evaluation.schedule for one in best), *references, original_schedule(scop)]
-            )
-        )
-        for findings in (self.tally.findings, self.tally.trials):
-            known |= {
-                choice: finding.evaluation
-                for choice, finding in findings.items()
-                if choice[0] in schedules and (findings is self.tally.trials or choice[1] == start)
-            }
+        fastest = [finding.evaluation.schedule for finding in best]
+        schedules = list(dict.fromkeys([*fastest, *references, original_schedule(scop)]))
+        explored = {key: one for key, one in self.tally.findings.items() if key[1] == start}
+        for choice, finding in (*explored.items(), *self.tally.trials.items()):
+            if choice[0] in schedules:
+                known[choice] = finding.evaluation
 
         def measure(schedule: Schedule, mapping: Mapping) -> Evaluation:
             if self.is_over:
@@ -388,25 +366,18 @@ class SearchLoop:
     def _result(self) -> SearchResult:
         """Return the best, measured together if nothing has ended the search early."""
         tally, program = self.tally, self.start.program
-        references = [
-            finding
-            for candidate in self.start.references
-            if (finding := tally.findings.get(self._choice(candidate))) is not None
-        ]
-        best = tally.fastest_of_all(_CONFIRMED_COUNT)
-        findings = list({finding.choice: finding for finding in (*best, *references)}.values())
+        known = [tally.findings.get(self._choice(one)) for one in self.start.references]
+        best = (*tally.fastest_of_all(_CONFIRMED_COUNT), *filter(None, known))
+        findings = list({finding.choice: finding for finding in best}.values())
         is_confirmed = False
         if self.error is None and findings and self.seconds_left > 0:
             self.hooks.enter(None)
+            choices = [finding.choice for finding in findings]
             try:
                 with self.hooks.waiting():
-                    measured = self.runner.measure_together(
-                        [finding.choice for finding in findings], self._rounds()
-                    )
-                findings = [
-                    Finding(finding.index, finding.source, evaluation)
-                    for finding, evaluation in zip(findings, measured, strict=True)
-                ]
+                    measured = self.runner.measure_together(choices, self._rounds())
+                pairs = zip(findings, measured, strict=True)
+                findings = [replace(finding, evaluation=outcome) for finding, outcome in pairs]
                 is_confirmed = True
             except _RECOVERABLE as error:  # then each has its own measurement
                 self.error = error
@@ -473,7 +444,7 @@ def run_search(
             threads=mapping.threads, compile_seconds=_COMPILE_SECONDS, mapping=mapping
         )
     with runner_factory(program, options, plan.jobs) as runner:
-        recorded = MemoryRecorder() if recorder is None else recorder
+        recorded = SearchRecorder() if recorder is None else recorder
         return SearchLoop(plan, start, strategy, runner, recorded, hooks, started).run()
 
 
@@ -491,9 +462,8 @@ def tune(
     Raises:
         InputError: nothing runs to a correct end.
     """
-    result = run_search(
-        program, mapping, plan, similar=similar, hooks=SearchHooks(on_progress, waiting)
-    )
+    hooks = SearchHooks(on_progress, waiting)
+    result = run_search(program, mapping, plan, similar=similar, hooks=hooks)
     if result.error is not None and not result.interrupted:
         raise result.error
     if not result.best.is_ok:

@@ -48,22 +48,19 @@ class SearchPlan:
             raise InputError(f"seed: expected 0 to {2**63 - 1}, found {self.seed!r}")
         if self.time_limit is not None and not self.time_limit >= 0:
             raise InputError(f"time_limit: expected a number from 0 on, found {self.time_limit!r}")
-        if self.is_fixed and isinstance(self.strategy, str):
-            if not strategy_entry(self.strategy).takes_fixed_schedule:
-                raise InputError(
-                    f"a fixed schedule: expected a strategy that searches mappings alone, found "
-                    f"{self.strategy}"
-                )
+        strategy = strategy_entry(self.strategy) if isinstance(self.strategy, str) else None
+        if self.is_fixed and strategy and not strategy.takes_fixed_schedule:
+            raise InputError(
+                f"a fixed schedule: expected a strategy that searches mappings alone, found "
+                f"{self.strategy}"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data: the extent, and the options that the strategy takes."""
         taken = () if not isinstance(self.strategy, str) else strategy_entry(self.strategy).options
         ignored = ("model_options", "population", "schedule", "is_fixed")
-        result = {
-            entry.name: getattr(self, entry.name)
-            for entry in fields(self)
-            if entry.name not in ignored
-        }
+        names = [entry.name for entry in fields(self) if entry.name not in ignored]
+        result = {name: getattr(self, name) for name in names}
         result |= {"population": self.population} if "population" in taken else {}
         models = self.model_options
         result |= {"model": models.model.digest} if "model" in taken else {}

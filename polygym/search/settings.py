@@ -61,9 +61,8 @@ class SearchSetting(SearchConditions):
         """The program and its processes."""
         options = self.options
         if self.decides_mapping:
-            options = replace(
-                options, mapping_decisions=MappingDecisions(self.evaluation.mapping, AUTO)
-            )
+            decisions = MappingDecisions(self.evaluation.mapping, AUTO)
+            options = replace(options, mapping_decisions=decisions)
         return problem_of(self.source, options)
 
     @property
@@ -73,12 +72,10 @@ class SearchSetting(SearchConditions):
 
     def record(self, episode: Episode, evaluation: Evaluation | None) -> dict[str, Any]:
         """Return an episode as JSON that can be replayed."""
-        if not self.decides_mapping:
-            return episode_record.record_of(
-                SCHEDULE, self._arguments(), self.subject, episode, evaluation
-            )
-        arguments = {**self._arguments(), START_KEY: str(AUTO)}
-        return episode_record.record_of(OPTIMIZE, arguments, self.subject, episode, evaluation)
+        name, arguments = SCHEDULE, self._arguments()
+        if self.decides_mapping:
+            name, arguments = OPTIMIZE, {**arguments, START_KEY: str(AUTO)}
+        return episode_record.record_of(name, arguments, self.subject, episode, evaluation)
 
     def record_of_schedule(self, evaluation: Evaluation) -> dict[str, Any]:
         """Return a schedule that no episode led to as JSON that can be replayed."""

@@ -5,11 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from polygym.autoschedule.schedule_choice import (
-    AutomaticSchedule,
-    choose_schedule_within,
-    resolved_schedule_within,
-)
+from polygym.autoschedule import schedule_choice
 from polygym.errors import PolygymError
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.mapping.sizes import scop_sizes
@@ -25,10 +21,10 @@ from polygym.search.strategies.candidates import (
     EditedSchedule,
     EpisodeSchedule,
     ScheduleSource,
+    Strategy,
     known_source,
     schedules_of,
 )
-from polygym.search.strategies.protocol import Strategy
 from polygym.search.strategies.registry import STRATEGIES, StrategyContext, make_strategy
 
 # Where little time is given, isl's schedules may be sought so long all the same.
@@ -50,7 +46,7 @@ class SearchStart:
     make_task: Callable[[], Task] | None = None
     known: dict[ScheduleSource, Schedule] = field(default_factory=dict)
     initial: list[Candidate] = field(default_factory=list)
-    choice: AutomaticSchedule | None = None
+    choice: schedule_choice.AutomaticSchedule | None = None
     isl_reason: str = ""
 
     @property
@@ -108,10 +104,12 @@ class SearchStart:
         plan, scop = self.plan, self.program.scop
         sizes, machine = scop_sizes(scop, dict(self.program.parameters)), plan.model_options.machine
         if not isinstance(plan.schedule, AutomaticStrategy):
-            return resolved_schedule_within(
+            return schedule_choice.resolved_schedule_within(
                 plan.schedule, scop, sizes, self.mapping, machine=machine
             )
-        self.choice = choose_schedule_within(scop, sizes, self.mapping, machine=machine)
+        self.choice = schedule_choice.choose_schedule_within(
+            scop, sizes, self.mapping, machine=machine
+        )
         return self.choice.schedule
 
     def _transferred(self, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -123,16 +121,12 @@ class SearchStart:
             if isinstance(candidate.source, EpisodeSchedule | EditedSchedule):
                 continue
             try:
-                schedule = resolved_schedule_within(
+                schedule = schedule_choice.resolved_schedule_within(
                     candidate.source, scop, sizes, self.mapping, machine=machine
                 )
             except PolygymError:
                 continue
-            mapping = replace(
-                candidate.mapping,
-                threads=self.mapping.threads,
-                reassociate=self.mapping.reassociate,
-            )
+            own = {name: getattr(self.mapping, name) for name in ("threads", "reassociate")}
             source = known_source(self.known, candidate.source, schedule)
-            result.append(Candidate(source, mapping))
+            result.append(Candidate(source, replace(candidate.mapping, **own)))
         return result

@@ -35,7 +35,7 @@ from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.plan import parse_storage
 from polygym.programs import load_program
 from polygym.programs.generate import generate_source
-from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.program_choice import TEST_KERNELS
 from tests.renamed_programs import labelled, renamed, reversing
 
 MACHINE = Machine(vector_bits=256, registers=16)

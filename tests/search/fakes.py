@@ -20,7 +20,7 @@ from polygym.search.plan import SearchPlan
 from polygym.search.result import SearchResult
 from polygym.search.settings import SearchSetting
 from polygym.search.start import SearchStart
-from polygym.search.strategies.protocol import Strategy
+from polygym.search.strategies.candidates import Strategy
 
 
 def fake_evaluation(schedule: Schedule, mapping: Mapping = DEFAULT_MAPPING) -> Evaluation:

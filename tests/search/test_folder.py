@@ -23,8 +23,8 @@ from polygym.search.folder import (
 )
 from polygym.search.journal import read_journal
 from polygym.search.loop import SearchHooks, SearchProgress
+from polygym.search.result import Finding, Stage
 from polygym.search.settings import SearchSetting
-from polygym.search.tally import Finding, Stage
 from tests.c_programs import Y_AX
 from tests.search.fakes import FakeRunner, begin_fake, fake_loop, resume_fake, run_fake, setting
 

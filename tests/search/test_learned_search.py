@@ -11,7 +11,7 @@ from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.search.folder import BEST_FILE, JOURNAL_FILE
 from polygym.search.journal import read_journal
-from polygym.search.tally import Finding
+from polygym.search.result import Finding
 from tests.search.fakes import (
     begin_fake,
     fake_evaluation,

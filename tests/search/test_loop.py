@@ -24,11 +24,9 @@ from polygym.search import start
 from polygym.search.folder import BEST_FILE, JOURNAL_FILE
 from polygym.search.journal import read_journal
 from polygym.search.loop import SearchHooks, SearchProgress
-from polygym.search.strategies.candidates import Candidate
-from polygym.search.strategies.episode_search import EpisodeSearch
-from polygym.search.strategies.protocol import Unscheduled
-from polygym.search.strategies.samplers import PolicySampler, sample_episode
-from polygym.search.tally import Stage
+from polygym.search.result import Stage
+from polygym.search.strategies.candidates import Candidate, Unscheduled
+from polygym.search.strategies.samplers import EpisodeSearch, PolicySampler, sample_episode
 from tests.search.fakes import (
     FakeRunner,
     begin_fake,

@@ -7,9 +7,8 @@ import click
 
 from polygym.cli.options.common import json_option
 from polygym.cli.output.console import CommandResult, format_seconds, print_table, write_text
-from polygym.search.runner.ray.fleet.address import parse_address
-from polygym.search.runner.ray.ray_transport import RayTransport
-from polygym.search.runner.ray.status import cluster_status
+from polygym.search.runner.ray.fleet.transport import parse_address
+from polygym.search.runner.ray.ray_transport import RayTransport, cluster_status
 
 _STATUS_HELP = """Say how the nodes are: what they offer and what they are at. Measures nothing.
 

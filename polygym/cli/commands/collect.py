@@ -22,10 +22,14 @@ from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import Collection, CollectionProgress, CollectPlan
-from polygym.search.corpus.held_out import TEST_KERNELS
-from polygym.search.corpus.program_choice import MAX_OPERATIONS, MIN_OPERATIONS, ProgramChoice
+from polygym.search.corpus.program_choice import (
+    MAX_OPERATIONS,
+    MIN_OPERATIONS,
+    TEST_KERNELS,
+    ProgramChoice,
+)
 from polygym.search.corpus.store import Corpus, open_corpus
-from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.runner.ray.fleet.transport import ClusterAddress
 
 if TYPE_CHECKING:
     from polygym.search.runner.ray.fleet.fleet import Fleet
@@ -190,7 +194,7 @@ def _collection(
     """Return a collection on this machine, or on the nodes of a fleet."""
     if fleet is None:
         return Collection(corpus, plan, report, stop.allowed)
-    from polygym.search.runner.ray.collection.driver import RayCollection
+    from polygym.search.runner.ray.collection import RayCollection
 
     return RayCollection(
         corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.signal_number), beat=show

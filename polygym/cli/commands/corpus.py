@@ -17,8 +17,7 @@ from polygym.cli.output.console import (
 )
 from polygym.errors import InputError
 from polygym.search.corpus import packing
-from polygym.search.corpus.export import export_parquet
-from polygym.search.corpus.merge import merge_corpora
+from polygym.search.corpus.packing import export_parquet, merge_corpora
 from polygym.search.corpus.statistics import (
     DRIFT,
     CorpusStatistics,

@@ -16,7 +16,7 @@ from polygym.cost.models.pretrained import expect_model_path, load_model, traini
 from polygym.cost.models.tree_gru import TreeGRU, TreeGRUOptions, expect_torch, train_tree_gru
 from polygym.errors import InputError
 from polygym.files import create_parent_folder
-from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.program_choice import TEST_KERNELS
 from polygym.search.corpus.samples import (
     CaseRows,
     by_variant,

@@ -23,7 +23,7 @@ from polygym.programs.comprehensions import is_comprehension
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.search.folder import JOURNAL_FILE
 from polygym.search.plan import SearchPlan
-from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.runner.ray.fleet.transport import ClusterAddress
 from polygym.search.settings import SearchSetting
 from polygym.search.strategies import registry
 from polygym.search.strategies.model_options import ModelOptions

@@ -14,7 +14,7 @@ from polygym.mapping.mapping import TOLERANCE
 from polygym.runtime.evaluation.c_compilers import tolerance_note
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.search.sweep.reader import read_sweep
-from polygym.search.sweep.report.files import write_report
+from polygym.search.sweep.report.page import write_report
 from polygym.search.sweep.statistics import background_load_note, other_compilers
 
 _HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.

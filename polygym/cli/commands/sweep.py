@@ -35,7 +35,7 @@ from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.evaluation.c_compilers import tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.timing import describe_host
-from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.runner.ray.fleet.transport import ClusterAddress
 from polygym.search.strategies.samplers import GUIDED, check_sampler, model_name
 from polygym.search.sweep import reader, statistics
 from polygym.search.sweep.rows import ISL, LIMIT

@@ -29,11 +29,10 @@ from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.timing import describe_host
 from polygym.search import folder
 from polygym.search.loop import SearchHooks, SearchProgress, run_search
-from polygym.search.result import SearchResult
+from polygym.search.result import SearchResult, Stage
 from polygym.search.runner.local import RunnerFactory, open_local_runner
-from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.runner.ray.fleet.transport import ClusterAddress
 from polygym.search.settings import SearchSetting
-from polygym.search.tally import Stage
 from polygym.tc.builder import BuildOptions, KernelBuilder
 from polygym.tc.cache import user_cache
 
@@ -206,7 +205,7 @@ class _Measurer:
         """Return what opens it for a program; ``show`` is called while nodes are waited for."""
         if self.fleet is None or self.there is None:
             return open_local_runner
-        from polygym.search.runner.ray.evaluations.ray_runner import RayRunnerFactory
+        from polygym.search.runner.ray.ray_runner import RayRunnerFactory
 
         return RayRunnerFactory(
             self.fleet, self.there.kind, source, lambda: bool(stop.signal_number), show

@@ -10,16 +10,16 @@ import click
 
 from polygym.cli.options.cluster import open_fleet
 from polygym.cli.output.console import write_text
-from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.runner.ray.fleet.transport import ClusterAddress
 from polygym.search.sweep.cores import CorePlan, plan_cores, usable_cores
 from polygym.search.sweep.driver import LocalSweep
 from polygym.search.sweep.session import SweepSession, open_session
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store_file import stored_kind
+from polygym.search.sweep.store import stored_kind
 from polygym.search.sweep.workload import SweepWorkload
 
 if TYPE_CHECKING:
-    from polygym.search.runner.ray.sweeps.driver import RaySweep
+    from polygym.search.runner.ray.sweeps import RaySweep
 
 ActiveSweep: TypeAlias = "tuple[LocalSweep | RaySweep, SweepSession]"
 """What sweeps, and the store that it has begun with."""
@@ -67,7 +67,7 @@ def _open_remote(
 ) -> Iterator[ActiveSweep]:
     """Give the campaign on a cluster, whose nodes have been heard of."""
     from polygym.search.runner.ray.fleet.members import most_frequent_kind
-    from polygym.search.runner.ray.sweeps.driver import RaySweep, sweep_run_of
+    from polygym.search.runner.ray.sweeps import RaySweep, sweep_run_of
 
     with open_fleet(on) as fleet:
         chosen = most_frequent_kind(fleet.assemble(), stored_kind(out))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from polygym.cli.output.console import write_text
-from polygym.search.runner.ray.fleet.address import ClusterAddress, parse_address
+from polygym.search.runner.ray.fleet.transport import ClusterAddress, parse_address
 
 if TYPE_CHECKING:
     from polygym.search.runner.ray.fleet.fleet import Fleet

@@ -9,7 +9,7 @@ from polygym.cli.output.limits import limit_share
 from polygym.cost.limit.bound import Limit, limit_share_text
 from polygym.poly.scheduling.strategy import AUTO, ISL
 from polygym.runtime.worker.outcome import Ok, Outcome, outcome_to_json
-from polygym.search.means import geometric_mean
+from polygym.search.sweep.statistics import geometric_mean
 
 Json: TypeAlias = dict[str, Any]
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from polygym.cli.output.console import printable, spinner, terminal_bar, write_text
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
-from polygym.search.tally import Stage
+from polygym.search.result import Stage
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -27,11 +27,10 @@ from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program
 from polygym.programs.isl_text import without_parameters
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation, EvaluationOptions
-from polygym.search.result import SearchResult, speedup_over
+from polygym.search.result import Finding, SearchResult, SearchTally, speedup_over
 from polygym.search.settings import SearchSetting
 from polygym.search.strategies.registry import STRATEGIES
 from polygym.search.strategies.samplers import DEFAULT_STRATEGY
-from polygym.search.tally import Finding, SearchTally
 
 _LONGEST_SCHEDULE = 70
 

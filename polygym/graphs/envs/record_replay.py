@@ -15,7 +15,7 @@ from polygym.graphs.envs.substitution_episode import STOP, SubstitutionEpisode
 from polygym.graphs.envs.task import DEFAULT_RULES, check_sound
 from polygym.graphs.ir.text import parse_graph
 from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
-from polygym.mdp.records.json_entries import JsonEntries
+from polygym.mdp.records.record_checks import JsonEntries
 from polygym.rewrite.rule import parse_rules, rules_text
 
 _ENVIRONMENTS: Mapping[str, type[GraphEnv]] = {

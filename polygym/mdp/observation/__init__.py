@@ -4,5 +4,3 @@
 episode over ``static_observation``, ``mapping_arrays`` and ``storage_arrays`` those of decisions.
 ``schedule_observer`` and ``decision_observer`` fill them in.
 """
-
-__all__: list[str] = []

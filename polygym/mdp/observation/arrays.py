@@ -49,6 +49,9 @@ LARGEST_NUMBER = 2**32 - 1
 """The largest coefficient that is told from larger ones: its logarithm is 32."""
 
 
+SCALED_BOUNDS = (0.0, 64.0)
+
+
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
@@ -84,6 +87,16 @@ class Column:
     high: float = 127
 
 
+def scaled(name: str, doc: str, number: Callable[[Any], float]) -> Column:
+    """Return a column of a size, a length or a number of things, as :func:`logarithm` has it."""
+    return Column(name, doc, number, *SCALED_BOUNDS)
+
+
+def logarithm(value: float) -> float:
+    """Return log2(1 + x), which tells numbers apart up to 2^62."""
+    return float(np.log2(1.0 + float(min(value, 2**62))))
+
+
 def by_level(
     name: str, doc: str, number: Callable[[Any, int], float], low: float = -127, high: float = 127
 ) -> tuple[Column, ...]:
@@ -112,12 +125,8 @@ def spec_of(
     columns: Sequence[Column], dtype: type[np.generic], rows: tuple[int, ...] = ()
 ) -> ArraySpec:
     """Return the array of some columns, or the table with so many rows."""
-    return ArraySpec(
-        (*rows, len(columns)),
-        dtype,
-        min(column.low for column in columns),
-        max(column.high for column in columns),
-    )
+    low, high = min(column.low for column in columns), max(column.high for column in columns)
+    return ArraySpec((*rows, len(columns)), dtype, low, high)
 
 
 def column_lines(columns: Iterable[Column], indent: str = "    ") -> str:

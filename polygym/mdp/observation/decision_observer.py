@@ -34,7 +34,8 @@ class DecisionObserver(Observer):
     def observe_all(self, episode: Episode, allowed: Array, *, features: bool) -> Observation:
         """Return what an agent sees that may take these of its actions."""
         schedule = _schedule(episode)
-        deciding = episode.mapping_state
+        deciding, editing = episode.mapping_state, episode.edit_state
+        question = None if deciding is None else deciding.question
         nests = () if schedule is None else self.task.nests(schedule)
         answers = episode.mask()[self.task.options.first_answer :]
         mapping = episode.mapping
@@ -46,11 +47,9 @@ class DecisionObserver(Observer):
             usual["remaining"][REMAINING_COLUMNS.index("steps_at_most")] = _steps_left(episode)
         return {
             **usual,
-            "question": shown.question_array(deciding, episode.edit_state),
-            "choices": shown.choices_array(deciding, episode.edit_state, answers).ravel(),
-            "nests": shown.nests_array(
-                nests, mapping, None if deciding is None else deciding.question
-            ).ravel(),
+            "question": shown.question_array(deciding, editing),
+            "choices": shown.choices_array(deciding, editing, answers).ravel(),
+            "nests": shown.nests_array(nests, mapping, question).ravel(),
             "nest_of": shown.nest_of_statements(nests, statements),
             "candidate": shown.candidate_array(vector),
         }
@@ -65,12 +64,7 @@ class DecisionObserver(Observer):
     def _rows(self, schedule: Schedule) -> tuple[Vector, ...]:
         layout = self.task.polyhedra.layout
         return tuple(
-            layout.point(
-                {
-                    statement_schedule.statement: statement_schedule.rows[place]
-                    for statement_schedule in schedule.statements
-                }
-            )
+            layout.point({part.statement: part.rows[place] for part in schedule.statements})
             for place in range(schedule.dimensions)
         )
 

@@ -12,24 +12,15 @@ import numpy as np
 
 from polygym.mdp.construction import ConstructionRules
 from polygym.mdp.episode import Episode
-from polygym.mdp.observation.arrays import (
-    MOST_DEPENDENCES,
-    MOST_LOOPS,
-    MOST_PARAMETERS,
-    MOST_STATEMENTS,
-    ArraySpec,
-    Column,
-    names_of,
-    spec_of,
-)
+from polygym.mdp.observation import arrays
 from polygym.mdp.observation.static_observation import DEPENDENCES, STATEMENTS
 from polygym.mdp.task_options import Phase
 
 MOST_REMAINING = 1_000_000
 
 ROW_COLUMNS = (
-    *(f"iterator_{level}" for level in range(1, MOST_LOOPS + 1)),
-    *(f"parameter_{number}" for number in range(1, MOST_PARAMETERS + 1)),
+    *(f"iterator_{level}" for level in range(1, arrays.MOST_LOOPS + 1)),
+    *(f"parameter_{number}" for number in range(1, arrays.MOST_PARAMETERS + 1)),
     "constant",
 )
 """The columns of ``rows``, ``generator`` and ``point``."""
@@ -75,12 +66,12 @@ class EpisodeProgress:
         return min(self.coefficients - self.decided + sum(counts), MOST_REMAINING)
 
 
-def _share(name: str, doc: str, number: Callable[[EpisodeProgress], float]) -> Column:
-    return Column(name, doc, number, 0.0, 1.0)
+def _share(name: str, doc: str, number: Callable[[EpisodeProgress], float]) -> arrays.Column:
+    return arrays.Column(name, doc, number, 0.0, 1.0)
 
 
-def _count(name: str, doc: str, number: Callable[[EpisodeProgress], int]) -> Column:
-    return Column(name, doc, number, 0, MOST_REMAINING)
+def _count(name: str, doc: str, number: Callable[[EpisodeProgress], int]) -> arrays.Column:
+    return arrays.Column(name, doc, number, 0, MOST_REMAINING)
 
 
 PROGRESS = (
@@ -146,28 +137,28 @@ REMAINING = (
 )
 """The columns of ``remaining``."""
 
-PROGRESS_COLUMNS = names_of(PROGRESS)
-REMAINING_COLUMNS = names_of(REMAINING)
-DEPENDENCE_COLUMNS = names_of(DEPENDENCES)
-STATEMENT_COLUMNS = names_of(STATEMENTS)
+PROGRESS_COLUMNS = arrays.names_of(PROGRESS)
+REMAINING_COLUMNS = arrays.names_of(REMAINING)
+DEPENDENCE_COLUMNS = arrays.names_of(DEPENDENCES)
+STATEMENT_COLUMNS = arrays.names_of(STATEMENTS)
 
 
-def observation_arrays(max_dimensions: int, actions: int) -> Mapping[str, ArraySpec]:
+def observation_arrays(max_dimensions: int, actions: int) -> Mapping[str, arrays.ArraySpec]:
     """Return the arrays of an observation by name."""
 
-    def coefficients(*rows: int) -> ArraySpec:
-        shape = (*rows, MOST_STATEMENTS, len(ROW_COLUMNS))
-        return ArraySpec(shape, np.float32, -32.0, 32.0)
+    def coefficients(*rows: int) -> arrays.ArraySpec:
+        shape = (*rows, arrays.MOST_STATEMENTS, len(ROW_COLUMNS))
+        return arrays.ArraySpec(shape, np.float32, -32.0, 32.0)
 
     return MappingProxyType(
         {
-            "progress": spec_of(PROGRESS, np.float32),
-            "remaining": spec_of(REMAINING, np.int32),
-            "dependences": spec_of(DEPENDENCES, np.int8, (MOST_DEPENDENCES,)),
-            "statements": spec_of(STATEMENTS, np.int8, (MOST_STATEMENTS,)),
+            "progress": arrays.spec_of(PROGRESS, np.float32),
+            "remaining": arrays.spec_of(REMAINING, np.int32),
+            "dependences": arrays.spec_of(DEPENDENCES, np.int8, (arrays.MOST_DEPENDENCES,)),
+            "statements": arrays.spec_of(STATEMENTS, np.int8, (arrays.MOST_STATEMENTS,)),
             "rows": coefficients(max_dimensions),
             "generator": coefficients(),
             "point": coefficients(),
-            "action_mask": ArraySpec((actions,), np.int8, 0, 1),
+            "action_mask": arrays.ArraySpec((actions,), np.int8, 0, 1),
         }
     )

@@ -36,27 +36,10 @@ from polygym.mdp.mapping_decisions import (
     MappingState,
 )
 from polygym.mdp.nest_shapes import NestShape
-from polygym.mdp.observation.arrays import (
-    MOST_STATEMENTS,
-    Array,
-    ArraySpec,
-    Column,
-    by_level,
-    names_of,
-    numbers_of,
-    spec_of,
-)
+from polygym.mdp.observation import arrays
+from polygym.mdp.observation.arrays import Column, logarithm, numbers_of, scaled
 
-_BOUNDS = (0.0, 64.0)
 _FAR_STRIDE = 1e6  # features are signed logarithms and shares
-
-
-def _logarithm(value: float) -> float:
-    return float(np.log2(1.0 + value))
-
-
-def _column(name: str, doc: str, number: Callable[[Any], float]) -> Column:
-    return Column(name, doc, number, *_BOUNDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,54 +74,52 @@ class _Decision:
 
 
 def _is_about(kind: KnobQuestion) -> Column:
-    return _column(
-        f"about_{kind.name}",
-        "the subject of the question",
-        lambda at: at.about(lambda question: question.kind is kind),
-    )
+    def number(at: _Decision) -> float:
+        return at.about(lambda question: question.kind is kind)
+
+    return scaled(f"about_{kind.name}", "the subject of the question", number)
 
 
 def _is_operand(operand: Operand) -> Column:
-    return _column(
-        f"operand_{operand.value}",
-        "what an edit needs next",
-        lambda at: at.editing is not None and at.editing.operand is operand,
-    )
+    def number(at: _Decision) -> float:
+        return at.editing is not None and at.editing.operand is operand
+
+    return scaled(f"operand_{operand.value}", "what an edit needs next", number)
 
 
 QUESTION = (
-    _column("editing", "1 while a schedule is edited", lambda at: at.editing is not None),
-    _column("mapping", "1 while a mapping is decided", lambda at: at.mapping is not None),
+    scaled("editing", "1 while a schedule is edited", lambda at: at.editing is not None),
+    scaled("mapping", "1 while a mapping is decided", lambda at: at.mapping is not None),
     *map(_is_about, QUESTIONS.values()),
     *map(_is_operand, Operand),
-    _column(
+    scaled(
         "is_part",
         "1 if a part of the choices is chosen first",
         lambda at: at.editing is not None and at.editing.is_choosing_part,
     ),
-    _column(
+    scaled(
         "nest", "from 1; 0: the program", lambda at: at.about(lambda question: question.nest + 1)
     ),
-    _column(
+    scaled(
         "loop",
         "from 1; of an order from the inside",
         lambda at: at.about(lambda question: question.loop + (question.kind.direction is not None)),
     ),
-    _column("length", "of the loop that is tiled", lambda at: _logarithm(at.loop_length)),
-    _column(
+    scaled("length", "of the loop that is tiled", lambda at: logarithm(at.loop_length)),
+    scaled(
         "threads",
         "of the mapping to begin with",
-        lambda at: 0 if at.mapping is None else _logarithm(at.mapping.initial_mapping.threads),
+        lambda at: 0 if at.mapping is None else logarithm(at.mapping.initial_mapping.threads),
     ),
-    _column(
+    scaled(
         "questions_left",
         "at most",
-        lambda at: 0 if at.mapping is None else _logarithm(at.mapping.questions_left),
+        lambda at: 0 if at.mapping is None else logarithm(at.mapping.questions_left),
     ),
-    _column(
-        "edits", "made so far", lambda at: 0 if at.edit is None else _logarithm(at.edit.edit_count)
+    scaled(
+        "edits", "made so far", lambda at: 0 if at.edit is None else logarithm(at.edit.edit_count)
     ),
-    _column(
+    scaled(
         "edit_steps",
         f"steps of edits so far / {MOST_STEPS}",
         lambda at: 0 if at.edit is None else at.edit.step_count / MOST_STEPS,
@@ -180,18 +161,18 @@ class _Choice:
     def number(self) -> float:
         """The number that it chooses, of a loop its length."""
         if self.loop:
-            return _logarithm(self.nest.trip_counts[self.loop - 1])
+            return logarithm(self.nest.trip_counts[self.loop - 1])
         if self.decision.editing is not None:
-            return _logarithm(abs(self.value)) if self.is_edit else 0
+            return logarithm(abs(self.value)) if self.is_edit else 0
         match self.value:
             case bool():
                 return self.value
             case (bool(), bool()) | () | WorkSharing() | None:
                 return 0
             case (int(size),):
-                return _logarithm(size)
+                return logarithm(size)
             case _:
-                return _logarithm(self.value)
+                return logarithm(self.value)
 
     @property
     def share_of_loop(self) -> float:
@@ -227,25 +208,23 @@ def _is_edit(kind: EditKind) -> Column:
         begins = at.value is not None and editing is not None and editing.edit is None
         return begins and EDITS[at.value] is kind
 
-    return _column(f"edit_{kind.value}", "the kind of an edit", number)
+    return scaled(f"edit_{kind.value}", "the kind of an edit", number)
 
 
 CHOICES = (
-    _column("allowed", "1 if the mask has it", lambda at: at.is_allowed),
-    _column("use_default", "1: use the default", lambda at: at.answer == USE_DEFAULT),
-    _column("ends", "1: use the default for all", lambda at: at.answer == USE_DEFAULT_FOR_ALL),
-    _column("value", "the number that it chooses, of a loop its length", lambda at: at.number),
-    _column("negative", "1 if the amount of an edit is", lambda at: at.is_edit and at.value < 0),
-    _column("share_of_loop", "tile size over the length of the loop", lambda at: at.share_of_loop),
-    _column("off", "1 if it turns something off", lambda at: at.is_off),
-    _column("static", "1: static chunks", lambda at: at.value is WorkSharing.STATIC),
-    _column("wavefront", "1 if it turns that on", lambda at: at.time_tiling(0)),
-    _column("diamond", "1 if it turns that on", lambda at: at.time_tiling(1)),
-    _column("level", "the loop that it names, from 1", lambda at: at.loop),
-    _column(
-        "independent",
-        "1 if that loop is",
-        lambda at: at.loop and at.nest.coincident[at.loop - 1],
+    scaled("allowed", "1 if the mask has it", lambda at: at.is_allowed),
+    scaled("use_default", "1: use the default", lambda at: at.answer == USE_DEFAULT),
+    scaled("ends", "1: use the default for all", lambda at: at.answer == USE_DEFAULT_FOR_ALL),
+    scaled("value", "the number that it chooses, of a loop its length", lambda at: at.number),
+    scaled("negative", "1 if the amount of an edit is", lambda at: at.is_edit and at.value < 0),
+    scaled("share_of_loop", "tile size over the length of the loop", lambda at: at.share_of_loop),
+    scaled("off", "1 if it turns something off", lambda at: at.is_off),
+    scaled("static", "1: static chunks", lambda at: at.value is WorkSharing.STATIC),
+    scaled("wavefront", "1 if it turns that on", lambda at: at.time_tiling(0)),
+    scaled("diamond", "1 if it turns that on", lambda at: at.time_tiling(1)),
+    scaled("level", "the loop that it names, from 1", lambda at: at.loop),
+    scaled(
+        "independent", "1 if that loop is", lambda at: at.loop and at.nest.coincident[at.loop - 1]
     ),
     *map(_is_edit, EDITS),
 )
@@ -268,77 +247,73 @@ class _MappedNest:
 
 
 def _of_knob(knob: Knob, column: KnobColumn) -> Column:
-    return _column(column.name, knob.doc, lambda at: at.knob_number(knob, column))
+    return scaled(column.name, knob.doc, lambda at: at.knob_number(knob, column))
 
 
 NESTS = (
-    _column("exists", "1", lambda at: 1),
-    _column("is_current", "1 if the question is about it", lambda at: at.is_current),
-    _column("statements", "their number", lambda at: _logarithm(len(at.shape.statements))),
-    _column("depth", "the number of its loops", lambda at: at.shape.depth),
-    _column(
+    scaled("exists", "1", lambda at: 1),
+    scaled("is_current", "1 if the question is about it", lambda at: at.is_current),
+    scaled("statements", "their number", lambda at: logarithm(len(at.shape.statements))),
+    scaled("depth", "the number of its loops", lambda at: at.shape.depth),
+    scaled(
         "iterations",
         "of all loops together at most",
-        lambda at: _logarithm(float(min(at.shape.iterations, 2**60))),
+        lambda at: logarithm(float(min(at.shape.iterations, 2**60))),
     ),
-    *by_level(
+    *arrays.by_level(
         "length_{level}",
         "the iterations of that loop at most",
-        lambda at, level: _logarithm(_at(at.shape.trip_counts, level)),
-        *_BOUNDS,
+        lambda at, level: logarithm(_at(at.shape.trip_counts, level)),
+        *arrays.SCALED_BOUNDS,
     ),
-    *by_level(
+    *arrays.by_level(
         "independent_{level}",
         "1 if that loop is coincident",
         lambda at, level: _at(at.shape.coincident, level),
-        *_BOUNDS,
+        *arrays.SCALED_BOUNDS,
     ),
     *(_of_knob(knob, column) for knob, column in KNOB_COLUMNS),
 )
 """The columns of ``nests``, of a :class:`_MappedNest`; 0 stands for a default."""
 
-QUESTION_COLUMNS = names_of(QUESTION)
-CHOICE_COLUMNS = names_of(CHOICES)
-NEST_COLUMNS = names_of(NESTS)
+QUESTION_COLUMNS = arrays.names_of(QUESTION)
+CHOICE_COLUMNS = arrays.names_of(CHOICES)
+NEST_COLUMNS = arrays.names_of(NESTS)
 
 
 def _at(values: tuple[int, ...], level: int) -> int:
     return values[level] if level < len(values) else 0
 
 
-def mapping_arrays() -> Mapping[str, ArraySpec]:
+def mapping_arrays() -> Mapping[str, arrays.ArraySpec]:
     """Return the arrays by name."""
-    features = ArraySpec((len(FEATURE_NAMES),), np.float32, -_FAR_STRIDE, _FAR_STRIDE)
+    features = arrays.ArraySpec((len(FEATURE_NAMES),), np.float32, -_FAR_STRIDE, _FAR_STRIDE)
     return MappingProxyType(
         {
-            "question": spec_of(QUESTION, np.float32),
-            "choices": spec_of(CHOICES, np.float32, (ANSWERS,)),
-            "nests": spec_of(NESTS, np.float32, (MOST_NESTS,)),
-            "nest_of": ArraySpec((MOST_STATEMENTS,), np.int8, 0, MOST_NESTS),
+            "question": arrays.spec_of(QUESTION, np.float32),
+            "choices": arrays.spec_of(CHOICES, np.float32, (ANSWERS,)),
+            "nests": arrays.spec_of(NESTS, np.float32, (MOST_NESTS,)),
+            "nest_of": arrays.ArraySpec((arrays.MOST_STATEMENTS,), np.int8, 0, MOST_NESTS),
             "candidate": features,
         }
     )
 
 
-def question_array(deciding: MappingState | None, editing: EditState | None) -> Array:
+def question_array(deciding: MappingState | None, editing: EditState | None) -> arrays.Array:
     """Return the array ``question``; the editing counts where nothing is decided yet."""
     return np.array(numbers_of(QUESTION, _Decision(deciding, editing)), np.float32)
 
 
 def choices_array(
     deciding: MappingState | None, editing: EditState | None, allowed: tuple[bool, ...]
-) -> Array:
+) -> arrays.Array:
     """Return the table ``choices``; ``allowed`` is the mask of the answers."""
     array = np.zeros((ANSWERS, len(CHOICES)), np.float32)
     decision = _Decision(deciding, editing)
-    values: tuple[Any, ...] = ()
-    if deciding is not None:
-        values = deciding.values
-    elif editing is not None:
-        values = tuple(editing.choices_of_step)
-    else:
+    if deciding is None and editing is None:
         return array
-    values = (None, None, *values)
+    chosen = deciding.values if deciding else editing.choices_of_step if editing else ()
+    values: tuple[Any, ...] = (None, None, *chosen)
     for answer, row in enumerate(array):
         value = values[answer] if answer < len(values) else None
         is_allowed = answer < len(allowed) and allowed[answer]
@@ -348,7 +323,7 @@ def choices_array(
 
 def nests_array(
     nests: tuple[NestShape, ...], mapping: MachineMapping, question: MappingQuestion | None
-) -> Array:
+) -> arrays.Array:
     """Return the table ``nests``: shapes, and what the mapping so far has for each."""
     array = np.zeros((MOST_NESTS, len(NESTS)), np.float32)
     for place, (row, nest) in enumerate(zip(array, nests, strict=False)):
@@ -358,18 +333,18 @@ def nests_array(
     return array
 
 
-def nest_of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> Array:
+def nest_of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> arrays.Array:
     """Return the array ``nest_of``."""
-    array1_d = np.zeros(MOST_STATEMENTS, np.int8)
+    array = np.zeros(arrays.MOST_STATEMENTS, np.int8)
     for number, nest in enumerate(nests, start=1):
         for name in nest.statements:
             place = statements.index(name)
-            if place < MOST_STATEMENTS:
-                array1_d[place] = number
-    return array1_d
+            if place < arrays.MOST_STATEMENTS:
+                array[place] = number
+    return array
 
 
-def candidate_array(vector: Array | None) -> Array:
+def candidate_array(vector: arrays.Array | None) -> arrays.Array:
     """Return the array ``candidate``; None where there are no features."""
     if vector is None:
         return np.zeros(len(FEATURE_NAMES), np.float32)

@@ -26,6 +26,7 @@ import numpy as np
 
 from polygym.lru_cache import LruCache
 from polygym.mdp.episode import Episode, Task
+from polygym.mdp.observation import episode_arrays, static_observation
 from polygym.mdp.observation.arrays import (
     LARGEST_NUMBER,
     MOST_DEPENDENCES,
@@ -35,27 +36,13 @@ from polygym.mdp.observation.arrays import (
     encode_numbers,
     numbers_of,
 )
-from polygym.mdp.observation.episode_arrays import (
-    DEPENDENCE_COLUMNS,
-    PROGRESS,
-    REMAINING,
-    ROW_COLUMNS,
-    STATEMENT_COLUMNS,
-    EpisodeProgress,
-    observation_arrays,
-)
-from polygym.mdp.observation.static_observation import (
-    dependence_table,
-    number_positions,
-    statement_table,
-)
 from polygym.mdp.task_options import Phase
 from polygym.poly.integer_vectors import Vector, echelon
 from polygym.poly.spaces.polyhedra import DimensionGenerators
 
-_ROW = len(ROW_COLUMNS)
-_DEPENDENCE = {name: index for index, name in enumerate(DEPENDENCE_COLUMNS)}
-_RANK, _IS_MOVED = STATEMENT_COLUMNS.index("rank"), STATEMENT_COLUMNS.index("moved")
+_ROW = len(episode_arrays.ROW_COLUMNS)
+_DEPENDENCE = {name: index for index, name in enumerate(episode_arrays.DEPENDENCE_COLUMNS)}
+_RANK, _IS_MOVED = map(episode_arrays.STATEMENT_COLUMNS.index, ("rank", "moved"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,18 +100,13 @@ class Observer:
 
     def __post_init__(self) -> None:
         """Compute the parts that no action changes."""
-        self._order = (
-            *self.task.rules.candidates,
-            *sorted(self.task.polyhedra.never_carried),
-        )
-        self._dependences = dependence_table(self.task, self._order)
-        self._statements = statement_table(self.task.scop)
+        self._order = (*self.task.rules.candidates, *sorted(self.task.polyhedra.never_carried))
+        self._dependences = static_observation.dependence_table(self.task, self._order)
+        self._statements = static_observation.statement_table(self.task.scop)
         self._width = self.task.polyhedra.layout.width
-        self._shapes = [
-            (name, table.size, table.dtype)
-            for name, table in observation_arrays(self.task.options.max_dimensions, 0).items()
-        ]
-        self._from, self._of, columns = number_positions(self.task)
+        tables = episode_arrays.observation_arrays(self.task.options.max_dimensions, 0)
+        self._shapes = [(name, table.size, table.dtype) for name, table in tables.items()]
+        self._from, self._of, columns = static_observation.number_positions(self.task)
         self._at = self._of * _ROW + columns
 
     def observe(self, episode: Episode, allowed: Array) -> Observation:
@@ -141,12 +123,8 @@ class Observer:
         arrays = buffer.arrays
         statements = arrays["statements"].reshape(self._statements.shape)
         if buffer.observer is not self:
-            buffer.observer, buffer.points, buffer.key, buffer.has_generator = (
-                self,
-                None,
-                None,
-                True,
-            )
+            buffer.observer, buffer.has_generator = self, True
+            buffer.points = buffer.key = None
             statements[:] = self._statements
             for name in ("rows", "generator", "point"):
                 arrays[name][:] = 0.0
@@ -160,9 +138,9 @@ class Observer:
         if key != buffer.key:
             buffer.key = key
             arrays["dependences"][:] = self._table(episode, key).ravel()
-        progress = EpisodeProgress(episode)
-        arrays["progress"][:] = numbers_of(PROGRESS, progress)
-        arrays["remaining"][:] = numbers_of(REMAINING, progress)
+        progress = episode_arrays.EpisodeProgress(episode)
+        arrays["progress"][:] = numbers_of(episode_arrays.PROGRESS, progress)
+        arrays["remaining"][:] = numbers_of(episode_arrays.REMAINING, progress)
         arrays["action_mask"][:] = allowed
 
     def _update_current(

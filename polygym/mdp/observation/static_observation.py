@@ -11,43 +11,29 @@ from functools import cached_property
 import numpy as np
 
 from polygym.ir.scop import Scop, Statement
+from polygym.mdp.construction import shared_loops
 from polygym.mdp.episode import Task
-from polygym.mdp.loop_sharing import shared_loops
-from polygym.mdp.observation.arrays import (
-    MOST_DEPENDENCES,
-    MOST_LOOPS,
-    MOST_PARAMETERS,
-    MOST_STATEMENTS,
-    Array,
-    Column,
-    by_level,
-    numbers_of,
-)
+from polygym.mdp.observation import arrays
 from polygym.poly.dependences import Dependence, DependenceKind
 from polygym.poly.innermost import AccessStride, InnermostLoop, access_stride
 from polygym.poly.integer_vectors import dot
 from polygym.poly.schedule import ScheduleRow
 from polygym.poly.spaces.farkas import FarkasConditions, farkas_conditions
 
-_WRITE_STRIDE_CODES = {
-    AccessStride.SAME: 1,
-    AccessStride.UNIT: 2,
-    AccessStride.SHORT: 3,
-    AccessStride.FAR: 4,
-}
+_STRIDES = AccessStride.SAME, AccessStride.UNIT, AccessStride.SHORT, AccessStride.FAR
+_WRITE_STRIDE_CODES = {stride: code for code, stride in enumerate(_STRIDES, start=1)}
 
 
-def number_positions(task: Task) -> tuple[Array, Array, Array]:
+def number_positions(task: Task) -> tuple[arrays.Array, arrays.Array, arrays.Array]:
     """Return, for every number that is shown, its place in a row, its statement and its column."""
     layout = task.polyhedra.layout
     shown = []
-    for index, statement in enumerate(task.scop.statements[:MOST_STATEMENTS]):
+    for index, statement in enumerate(task.scop.statements[: arrays.MOST_STATEMENTS]):
         iterators, parameters, constant = layout.positions(statement.name)
-        shown += [(place, index, k) for k, place in enumerate(iterators[:MOST_LOOPS])]
-        shown += [
-            (place, index, MOST_LOOPS + k) for k, place in enumerate(parameters[:MOST_PARAMETERS])
-        ]
-        shown.append((constant, index, MOST_LOOPS + MOST_PARAMETERS))
+        shown += [(place, index, k) for k, place in enumerate(iterators[: arrays.MOST_LOOPS])]
+        own = enumerate(parameters[: arrays.MOST_PARAMETERS])
+        shown += [(place, index, arrays.MOST_LOOPS + k) for k, place in own]
+        shown.append((constant, index, arrays.MOST_LOOPS + arrays.MOST_PARAMETERS))
     array = np.array(shown, np.int64)
     return array[:, 0], array[:, 1], array[:, 2]
 
@@ -109,11 +95,11 @@ def _of_the_moment(_: object) -> int:
     return 0
 
 
-def _is_of_kind(kind: DependenceKind) -> Column:
-    return Column(
+def _is_of_kind(kind: DependenceKind) -> arrays.Column:
+    return arrays.Column(
         f"{kind.name}".lower(),
         "the reasons why the order matters, 0 or 1 each",
-        lambda subject: kind in subject.dependence.kind,
+        lambda at: kind in at.dependence.kind,
     )
 
 
@@ -122,27 +108,29 @@ _DEPTH_DOC = "loops around the two"
 _FORWARD_DOC = "1 if some pair has a larger counter at the sink"
 _BACKWARD_DOC = "1 if some pair has a smaller counter at the sink"
 DEPENDENCES = (
-    Column("exists", "1", lambda _: 1),
+    arrays.Column("exists", "1", lambda _: 1),
     *map(_is_of_kind, DependenceKind),
-    Column("source", _ROW_DOC, lambda subject: subject.position(subject.dependence.source)),
-    Column("sink", _ROW_DOC, lambda subject: subject.position(subject.dependence.sink)),
-    Column("source_depth", _DEPTH_DOC, lambda subject: subject.depth(subject.dependence.source)),
-    Column("sink_depth", _DEPTH_DOC, lambda subject: subject.depth(subject.dependence.sink)),
-    Column("shared_loops", "loops around both", lambda subject: subject.shared_loops),
-    *by_level("loop_{level}_forward", _FORWARD_DOC, lambda subject, k: subject.signs(k)[0]),
-    *by_level("loop_{level}_backward", _BACKWARD_DOC, lambda subject, k: subject.signs(k)[1]),
-    Column(
+    arrays.Column("source", _ROW_DOC, lambda at: at.position(at.dependence.source)),
+    arrays.Column("sink", _ROW_DOC, lambda at: at.position(at.dependence.sink)),
+    arrays.Column("source_depth", _DEPTH_DOC, lambda at: at.depth(at.dependence.source)),
+    arrays.Column("sink_depth", _DEPTH_DOC, lambda at: at.depth(at.dependence.sink)),
+    arrays.Column("shared_loops", "loops around both", lambda at: at.shared_loops),
+    *arrays.by_level("loop_{level}_forward", _FORWARD_DOC, lambda at, k: at.signs(k)[0]),
+    *arrays.by_level("loop_{level}_backward", _BACKWARD_DOC, lambda at, k: at.signs(k)[1]),
+    arrays.Column(
         "can_be_carried",
         "while constructing: 1 if a row of this dimension can carry it",
         _of_the_moment,
     ),
-    Column("carried_by", "d_k: the dimension that carries it, from 1; 0: none yet", _of_the_moment),
-    Column(
+    arrays.Column(
+        "carried_by", "d_k: the dimension that carries it, from 1; 0: none yet", _of_the_moment
+    ),
+    arrays.Column(
         "carried_here",
         "1 if the dimension being constructed or explored carries it",
         _of_the_moment,
     ),
-    Column("looked_at", "while constructing: 1 at i_dep", _of_the_moment),
+    arrays.Column("looked_at", "while constructing: 1 at i_dep", _of_the_moment),
 )
 """The columns of ``dependences``, of a :class:`_ProgramDependence`."""
 
@@ -153,37 +141,37 @@ _WRITE_DOC = (
 _NEAR_DOC = "reads that move by at most 8 elements in the last subscript"
 _NEAR = (AccessStride.UNIT, AccessStride.SHORT)
 STATEMENTS = (
-    Column("exists", "1", lambda _: 1),
-    Column("depth", "loops around it", lambda subject: subject.statement.depth),
-    Column("reads", "array elements that it reads", lambda subject: len(subject.statement.reads)),
-    *by_level("loop_{level}_write", _WRITE_DOC, lambda subject, k: subject.write_code(k)),
-    *by_level(
+    arrays.Column("exists", "1", lambda _: 1),
+    arrays.Column("depth", "loops around it", lambda at: at.statement.depth),
+    arrays.Column("reads", "array elements that it reads", lambda at: len(at.statement.reads)),
+    *arrays.by_level("loop_{level}_write", _WRITE_DOC, lambda at, k: at.write_code(k)),
+    *arrays.by_level(
         "loop_{level}_reads_same",
         "reads that do not move with that loop",
-        lambda subject, k: subject.read_count(k, AccessStride.SAME),
+        lambda at, k: at.read_count(k, AccessStride.SAME),
     ),
-    *by_level("loop_{level}_reads_near", _NEAR_DOC, lambda s, k: s.read_count(k, *_NEAR)),
-    *by_level(
+    *arrays.by_level("loop_{level}_reads_near", _NEAR_DOC, lambda at, k: at.read_count(k, *_NEAR)),
+    *arrays.by_level(
         "loop_{level}_reads_far",
         "reads that move farther",
-        lambda subject, k: subject.read_count(k, AccessStride.FAR),
+        lambda at, k: at.read_count(k, AccessStride.FAR),
     ),
-    Column(
+    arrays.Column(
         "rank", "linearly independent rows that it has from the finished dimensions", _of_the_moment
     ),
-    Column("moved", "1 if the current generator has a coefficient of it", _of_the_moment),
+    arrays.Column("moved", "1 if the current generator has a coefficient of it", _of_the_moment),
 )
 """The columns of ``statements``, of a :class:`_StatementStrides`."""
 
 
-def dependence_table(task: Task, dependence_order: Sequence[int]) -> Array:
+def dependence_table(task: Task, dependence_order: Sequence[int]) -> arrays.Array:
     """Return what is known of every dependence before the first action."""
-    table = np.zeros((MOST_DEPENDENCES, len(DEPENDENCES)), np.int8)
+    table = np.zeros((arrays.MOST_DEPENDENCES, len(DEPENDENCES)), np.int8)
     conditions = farkas_conditions(task.scop)
-    for place, index in enumerate(dependence_order[:MOST_DEPENDENCES]):
+    for place, index in enumerate(dependence_order[: arrays.MOST_DEPENDENCES]):
         dependence = task.polyhedra.dependences[index]
         subject = _ProgramDependence(task, dependence, conditions[index])
-        table[place] = numbers_of(DEPENDENCES, subject)
+        table[place] = arrays.numbers_of(DEPENDENCES, subject)
     return table
 
 
@@ -197,23 +185,20 @@ def _signs(
     """
     layout = task.polyhedra.layout
     parameters = (0,) * len(layout.parameters)
-    rows = {
-        name: ScheduleRow(
-            tuple(int(k == level) for k in range(task.scop.statement(name).depth)), parameters, 0
-        )
-        for name in {source, sink}
-    }
+    depths = {name: task.scop.statement(name).depth for name in {source, sink}}
+    units = {name: tuple(int(k == level) for k in range(depth)) for name, depth in depths.items()}
+    rows = {name: ScheduleRow(unit, parameters, 0) for name, unit in units.items()}
     point = layout.point(rows)
     values = [dot(form, point) for form in demand.vertices + demand.rays]
     both = any(dot(form, point) for form in demand.lines)
     return both or any(value > 0 for value in values), both or any(value < 0 for value in values)
 
 
-def statement_table(scop: Scop) -> Array:
+def statement_table(scop: Scop) -> arrays.Array:
     """Return what is known of every statement before the first action."""
-    table = np.zeros((MOST_STATEMENTS, len(STATEMENTS)), np.int8)
-    for index, statement in enumerate(scop.statements[:MOST_STATEMENTS]):
-        numbers = numbers_of(STATEMENTS, _StatementStrides(statement))
+    table = np.zeros((arrays.MOST_STATEMENTS, len(STATEMENTS)), np.int8)
+    for index, statement in enumerate(scop.statements[: arrays.MOST_STATEMENTS]):
+        numbers = arrays.numbers_of(STATEMENTS, _StatementStrides(statement))
         table[index] = np.clip(numbers, -127, 127)
     return table
 

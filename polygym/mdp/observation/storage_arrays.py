@@ -18,15 +18,8 @@ import numpy as np
 
 from polygym.mdp.episode import Episode
 from polygym.mdp.mapping_decisions import ANSWERS, USE_DEFAULT, USE_DEFAULT_FOR_ALL
-from polygym.mdp.observation.arrays import (
-    ArraySpec,
-    Column,
-    Observation,
-    by_level,
-    names_of,
-    numbers_of,
-    spec_of,
-)
+from polygym.mdp.observation import arrays
+from polygym.mdp.observation.arrays import Column, logarithm, numbers_of, scaled
 from polygym.mdp.observation.episode_arrays import REMAINING_COLUMNS
 from polygym.mdp.storage_decisions import StorageAnswer, StorageState
 from polygym.mdp.task_options import Phase
@@ -34,16 +27,6 @@ from polygym.poly.transform.splitting.conditions import SplitRelation, Splitting
 from polygym.poly.transform.storage.memory_cost import array_bytes
 from polygym.poly.transform.storage.plan import StorageEntry
 from polygym.poly.transform.storage.variants import WebVariants
-
-_BOUNDS = (0.0, 64.0)
-
-
-def _logarithm(value: int) -> float:
-    return float(np.log2(1.0 + float(min(value, 2**62))))
-
-
-def _column(name: str, doc: str, number: Callable[[Any], float]) -> Column:
-    return Column(name, doc, number, *_BOUNDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +43,12 @@ class _StorageQuestion:
 
     def blocks(self, level: int) -> float:
         """Return whether the web inhibits a loop."""
-        return self.of_web(
-            lambda web: (
-                level < len(web.enclosing_loops)
-                and web.enclosing_loops[level] in web.inhibited_loops
-            )
-        )
+
+        def number(web: WebVariants) -> float:
+            loops = web.enclosing_loops
+            return level < len(loops) and loops[level] in web.inhibited_loops
+
+        return self.of_web(number)
 
     def array(self, number: Callable[[Any], float]) -> float:
         """Return a number of the array of the web."""
@@ -73,50 +56,46 @@ class _StorageQuestion:
 
 
 def _of_web(name: str, doc: str, number: Callable[[WebVariants], float]) -> Column:
-    return _column(name, doc, lambda at: at.of_web(number))
+    return scaled(name, doc, lambda at: at.of_web(number))
 
 
 STORAGE_QUESTION = (
-    _column("is_storage_question", "1 while storage is decided", lambda at: at.is_asked),
-    _column("about_splitting", "the subject", lambda at: at.is_asked and at.state.offer is None),
+    scaled("is_storage_question", "1 while storage is decided", lambda at: at.is_asked),
+    scaled("about_splitting", "the subject", lambda at: at.is_asked and at.state.offer is None),
     _of_web("about_a_web", "the subject", lambda web: 1),
-    _column("splits", "made so far", lambda at: _logarithm(at.state.split_count)),
-    _column(
+    scaled("splits", "made so far", lambda at: logarithm(at.state.split_count)),
+    scaled(
         "storage_changes",
         "webs with another storage so far",
-        lambda at: _logarithm(sum(entry is not None for entry in at.state.entries)),
+        lambda at: logarithm(sum(entry is not None for entry in at.state.entries)),
     ),
-    _column(
+    scaled(
         "bytes",
         "of all new arrays so far",
-        lambda at: _logarithm(at.state.options.bytes_of(at.state.splitting, at.state.storage) or 0),
+        lambda at: logarithm(at.state.options.bytes_of(at.state.splitting, at.state.storage) or 0),
     ),
-    _column("limit", "of these bytes", lambda at: _logarithm(at.state.options.limit)),
-    _column(
-        "questions_left",
-        "at most",
-        lambda at: at.is_asked and _logarithm(at.state.questions_left),
+    scaled("limit", "of these bytes", lambda at: logarithm(at.state.options.limit)),
+    scaled(
+        "questions_left", "at most", lambda at: at.is_asked and logarithm(at.state.questions_left)
     ),
-    _column("rank", "of the array of the web", lambda at: at.array(lambda array: array.rank)),
-    _column(
+    scaled("rank", "of the array of the web", lambda at: at.array(lambda array: array.rank)),
+    scaled(
         "elements_bytes",
         "of the array of the web",
-        lambda at: at.array(lambda array: _logarithm(array_bytes(array, at.state.options.sizes))),
+        lambda at: at.array(lambda array: logarithm(array_bytes(array, at.state.options.sizes))),
     ),
-    _of_web(
-        "writers", "statements that write the web", lambda web: _logarithm(len(web.statements))
-    ),
-    _of_web("reads", "of the web", lambda web: _logarithm(web.reads)),
+    _of_web("writers", "statements that write the web", lambda web: logarithm(len(web.statements))),
+    _of_web("reads", "of the web", lambda web: logarithm(web.reads)),
     _of_web(
         "is_live_in", "1 if it is read before the region writes it", lambda web: web.is_live_in
     ),
     _of_web("is_live_out", "1 if it is read behind the region", lambda web: web.is_live_out),
     _of_web("loops_around", "around all of the web", lambda web: len(web.enclosing_loops)),
-    *by_level(
+    *arrays.by_level(
         "blocks_loop_{level}",
         "1 if it blocks the loop of that level by memory",
         lambda at, level: at.blocks(level),
-        *_BOUNDS,
+        *arrays.SCALED_BOUNDS,
     ),
 )
 """The columns of ``storage_question``, of a :class:`_StorageQuestion`."""
@@ -142,7 +121,7 @@ class _StorageChoice:
         if not isinstance(self.value, Splitting):
             return 0
         before = {condition for _, own in self.state.splitting.statements for condition in own}
-        return _logarithm(
+        return logarithm(
             sum(
                 (condition.relation is SplitRelation.EQUAL) == is_equal
                 for _, own in self.value.statements
@@ -166,45 +145,43 @@ class _StorageChoice:
 
 
 STORAGE_CHOICES = (
-    _column("allowed", "1 if the mask has it", lambda at: at.is_allowed),
-    _column("source", "1: as in the source", lambda at: at.answer == USE_DEFAULT),
-    _column("ends", "1: source for all remaining", lambda at: at.answer == USE_DEFAULT_FOR_ALL),
-    _column(
-        "split_equal", "new splits at an equation", lambda at: at.new_conditions(is_equal=True)
-    ),
-    _column("split_below", "new splits at a border", lambda at: at.new_conditions(is_equal=False)),
-    _column("renaming", "1: a new array", lambda at: at.entry is not None and at.entry.loops == ()),
-    _column(
+    scaled("allowed", "1 if the mask has it", lambda at: at.is_allowed),
+    scaled("source", "1: as in the source", lambda at: at.answer == USE_DEFAULT),
+    scaled("ends", "1: source for all remaining", lambda at: at.answer == USE_DEFAULT_FOR_ALL),
+    scaled("split_equal", "new splits at an equation", lambda at: at.new_conditions(is_equal=True)),
+    scaled("split_below", "new splits at a border", lambda at: at.new_conditions(is_equal=False)),
+    scaled("renaming", "1: a new array", lambda at: at.entry is not None and at.entry.loops == ()),
+    scaled(
         "expansion",
         "1: versions along loops",
         lambda at: at.entry is not None and at.entry.loops != (),
     ),
-    *by_level(
+    *arrays.by_level(
         "along_{level}",
         "1 if the web gets a version for each iteration of the loop of that level around it",
         lambda at, level: at.is_along(level),
-        *_BOUNDS,
+        *arrays.SCALED_BOUNDS,
     ),
-    _column("bytes", "of all new arrays with it", lambda at: _logarithm(at.entry_bytes)),
-    _column("over_limit", "1 if these are", lambda at: at.entry_bytes > at.state.options.limit),
+    scaled("bytes", "of all new arrays with it", lambda at: logarithm(at.entry_bytes)),
+    scaled("over_limit", "1 if these are", lambda at: at.entry_bytes > at.state.options.limit),
 )
 """The columns of ``storage_choices``, of a :class:`_StorageChoice`."""
 
-STORAGE_QUESTION_COLUMNS = names_of(STORAGE_QUESTION)
-STORAGE_CHOICES_COLUMNS = names_of(STORAGE_CHOICES)
+STORAGE_QUESTION_COLUMNS = arrays.names_of(STORAGE_QUESTION)
+STORAGE_CHOICES_COLUMNS = arrays.names_of(STORAGE_CHOICES)
 
 
-def storage_arrays() -> Mapping[str, ArraySpec]:
+def storage_arrays() -> Mapping[str, arrays.ArraySpec]:
     """Return the arrays by name."""
     return MappingProxyType(
         {
-            "storage_question": spec_of(STORAGE_QUESTION, np.float32),
-            "storage_choices": spec_of(STORAGE_CHOICES, np.float32, (ANSWERS,)),
+            "storage_question": arrays.spec_of(STORAGE_QUESTION, np.float32),
+            "storage_choices": arrays.spec_of(STORAGE_CHOICES, np.float32, (ANSWERS,)),
         }
     )
 
 
-def add_storage_arrays(shown: Observation, episode: Episode) -> None:
+def add_storage_arrays(shown: arrays.Observation, episode: Episode) -> None:
     """Write down the question about storage, and how many steps the rest takes at most."""
     state = episode.storage_state
     assert state is not None

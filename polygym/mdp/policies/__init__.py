@@ -2,5 +2,3 @@
 
 ``registry`` names them: the ``rules``, and the ``pretrained`` policy over ``predicted_gain``.
 """
-
-__all__: list[str] = []

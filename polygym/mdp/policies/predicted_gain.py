@@ -47,10 +47,8 @@ class GainPredictor:
 
     def schedule_scores(self, schedules: Sequence[Schedule]) -> list[EnsembleScores | None]:
         """Return the scores of schedules' rows; None where there are no features."""
-        return [
-            self._row_scores.get(schedule, partial(self._compute_row_scores, schedule))
-            for schedule in schedules
-        ]
+        find, compute = self._row_scores.get, self._compute_row_scores
+        return [find(schedule, partial(compute, schedule)) for schedule in schedules]
 
     def mapping_scores(
         self, schedule: Schedule, mappings: Sequence[Mapping]
@@ -58,14 +56,13 @@ class GainPredictor:
         """Return the scores of a schedule under mappings, which are looked at at once."""
         if len(self._scores) > _MEMO_SIZE:
             self._scores.clear()
-        new = [
-            mapping
-            for mapping in dict.fromkeys(mappings)
-            if (schedule, mapping) not in self._scores
-        ]
+        known = self._scores
+        new = [mapping for mapping in dict.fromkeys(mappings) if (schedule, mapping) not in known]
         if new:
-            for one, score in zip(new, self._compute_loop_scores(schedule, new), strict=True):
-                self._scores[schedule, one] = score
+            scores = self._compute_loop_scores(schedule, new)
+            known.update(
+                ((schedule, mapping), score) for mapping, score in zip(new, scores, strict=True)
+            )
         return [self._scores[schedule, mapping] for mapping in mappings]
 
     @property

@@ -25,6 +25,7 @@ adopted where the networks see that.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf, isinf
 
 import numpy as np
@@ -40,7 +41,6 @@ from polygym.cost.models.tree_inference import TreeInference
 from polygym.errors import LimitError
 from polygym.lru_cache import LruCache
 from polygym.mapping.knobs import QUESTIONS
-from polygym.mapping.mapping import Mapping
 from polygym.mdp.editing import EDITS, EditKind, EditState
 from polygym.mdp.episode import Episode, Task
 from polygym.mdp.mapping_decisions import USE_DEFAULT, USE_DEFAULT_FOR_ALL
@@ -119,7 +119,7 @@ class PretrainedPolicy:
         """
         if not found:
             return None
-        promised = [self._gain(ensemble_scores, now, generator) for ensemble_scores in found]
+        promised = [self._gain(scores, now, generator) for scores in found]
         best = int(np.argmax(promised))
         return best if promised[best] > (0.0 if self.temperature else least) else None
 
@@ -131,10 +131,8 @@ class PretrainedPolicy:
         assert editing is not None
         if editing.is_between_edits:
             begin = USE_DEFAULT_FOR_ALL + 1 + EDITS.index(EditKind.ADOPT)
-            is_new = (
-                editing.edit_count == 0
-                and episode.mask()[episode.task.options.first_answer + begin]
-            )
+            action = episode.task.options.first_answer + begin
+            is_new = editing.edit_count == 0 and episode.mask()[action]
             if not is_new or self._strategy_to_adopt(episode, editing, generator) is None:
                 return USE_DEFAULT
             return begin
@@ -158,31 +156,16 @@ class PretrainedPolicy:
             if schedule != now and edits.is_small(schedule) and episode.task.is_legal(schedule)
         }
         promise = self._gain_predictor(episode.task)
-        rows = dict(
-            zip(
-                (now, *others.values()),
-                promise.schedule_scores((now, *others.values())),
-                strict=True,
-            )
-        )
-        by_rows = {
-            place: self._gain(rows[schedule], rows[now], generator)
-            for place, schedule in others.items()
-        }
+        schedules = now, *others.values()
+        rows = dict(zip(schedules, promise.schedule_scores(schedules), strict=True))
+        gain = partial(self._gain, now=rows[now], generator=generator)
+        by_rows = {place: gain(rows[schedule]) for place, schedule in others.items()}
         some = sorted(others, key=lambda place: -by_rows[place])[:SHORTLIST]
         some = [place for place in some if by_rows[place] > -inf]
-        scores = [
-            self._loop_scores(promise, one, mapping)
-            for one in (now, *(others[place] for place in some))
-        ]
+        tried = (now, *(others[place] for place in some))
+        scores = [promise.mapping_scores(schedule, (mapping,))[0] for schedule in tried]
         first = self._best_index(scores[1:], scores[0], self.weights.least_gain, generator)
         return None if first is None else some[first]
-
-    def _loop_scores(
-        self, promise: GainPredictor, schedule: Schedule, mapping: Mapping
-    ) -> EnsembleScores | None:
-        (scores,) = promise.mapping_scores(schedule, (mapping,))
-        return scores
 
     # A mapping that is decided
 

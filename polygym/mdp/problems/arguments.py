@@ -136,10 +136,8 @@ def check_evaluation_options(
         factor = float(timeout_factor)
     except OverflowError:
         factor = inf
-    number, chosen = (
-        check_integer("threads", threads),
-        parse_mapping(check_text("mapping", mapping)),
-    )
+    number = check_integer("threads", threads)
+    chosen = parse_mapping(check_text("mapping", mapping))
     if chosen.threads not in (1, number):
         raise InputError(
             f"mapping: expected {number} threads, as the argument threads has it, found "

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,19 +52,14 @@ class ProgramSource:
 
     def load(self) -> Program:
         """Return the program."""
+        parameters = dict(self.parameters)
         program = load_program(
-            self.target,
-            function=self.function,
-            dataset=self.dataset,
-            parameters=dict(self.parameters),
+            self.target, function=self.function, dataset=self.dataset, parameters=parameters
         )
         program = apply_splitting_to(program, self.splitting)
         # A caller that chose the plan has looked at its price.
-        return (
-            program
-            if self.storage.is_source
-            else with_storage_plan(program, self.storage, sys.maxsize)
-        )
+        is_source = self.storage.is_source
+        return program if is_source else with_storage_plan(program, self.storage, sys.maxsize)
 
 
 @dataclass(eq=False)
@@ -73,6 +68,13 @@ class ScheduleProblem:
 
     source: ProgramSource
     options: TaskOptions
+    # Episodes after what a policy without random search does first, by its name.
+    initial_episodes: LruCache[str, Episode] = field(default_factory=lambda: LruCache(8))
+    _stored_programs: LruCache[ProgramSource, Program] = field(default_factory=lambda: LruCache(64))
+    _observers: LruCache[Task, Observer] = field(default_factory=lambda: LruCache(65))
+    _decision_observers: LruCache[Task, DecisionObserver] = field(
+        default_factory=lambda: LruCache(65)
+    )
 
     @cached_property
     def _loaded(self) -> tuple[Program, str, str]:
@@ -117,58 +119,28 @@ class ScheduleProblem:
     def program_of(self, episode: Episode) -> Program:
         """Return the program of which an episode's schedule is."""
         source = self.source_of(episode)
-        return (
-            self.program
-            if source is self.source
-            else self._stored_programs.get(source, source.load)
-        )
+        if source is self.source:
+            return self.program
+        return self._stored_programs.get(source, source.load)
 
-    @cached_property
-    def _stored_programs(self) -> LruCache[ProgramSource, Program]:
-        return LruCache(64)
-
-    @cached_property
-    def initial_episodes(self) -> LruCache[str, Episode]:
-        """Episodes after what a policy without random search does first, by its name."""
-        return LruCache(8)
-
-    @cached_property
+    @property
     def observer(self) -> Observer:
         """The view."""
-        return Observer(self.task)
+        return self._observer_of(self.task)
 
     def observer_of(self, episode: Episode) -> Observer:
         """Return the view of the program of which an episode's schedule is."""
-        task = episode.task
-        return (
-            self.observer
-            if task is self.task
-            else self._observers.get(task, partial(Observer, task))
-        )
-
-    @cached_property
-    def _observers(self) -> LruCache[Task, Observer]:
-        return LruCache(64)
-
-    @cached_property
-    def decision_observer(self) -> DecisionObserver:
-        """The view of who decides a mapping as well."""
-        from polygym.mdp.observation.decision_observer import DecisionObserver
-
-        return DecisionObserver(self.task)
+        return self._observer_of(episode.task)
 
     def decision_observer_of(self, episode: Episode) -> DecisionObserver:
-        """Return that view of the program of which an episode's schedule is."""
+        """Return the view of who decides a mapping as well."""
         from polygym.mdp.observation.decision_observer import DecisionObserver
 
         task = episode.task
-        if task is self.task:
-            return self.decision_observer
         return self._decision_observers.get(task, partial(DecisionObserver, task))
 
-    @cached_property
-    def _decision_observers(self) -> LruCache[Task, DecisionObserver]:
-        return LruCache(64)
+    def _observer_of(self, task: Task) -> Observer:
+        return self._observers.get(task, partial(Observer, task))
 
 
 def source_digest(path: Path) -> str:

@@ -1,6 +1,4 @@
 """Records of episodes as JSON.
 
-``episode_record`` writes and replays them, ``record_checks`` and ``json_entries`` check them.
+``episode_record`` writes and replays them, ``record_checks`` checks them.
 """
-
-__all__: list[str] = []

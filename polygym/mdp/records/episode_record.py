@@ -17,15 +17,7 @@ from polygym.errors import InputError, LimitError, SourceError
 from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.episode import Episode
 from polygym.mdp.problems.loading import ScheduleProblem, problem_of
-from polygym.mdp.records.record_checks import (
-    GIVEN_PHASE,
-    QUESTIONS_KEY,
-    SPLITTING_KEY,
-    START_KEY,
-    STORAGE_KEY,
-    CheckedRecord,
-    check_record,
-)
+from polygym.mdp.records import record_checks
 from polygym.mdp.task_options import Phase
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule, parse_schedule
@@ -95,8 +87,8 @@ def storage_decisions_of(episode: Episode) -> dict[str, str]:
     if episode.storage_state is None:
         return {}
     return {
-        SPLITTING_KEY: str(episode.storage_state.splitting),
-        STORAGE_KEY: str(episode.storage_state.storage),
+        record_checks.SPLITTING_KEY: str(episode.storage_state.splitting),
+        record_checks.STORAGE_KEY: str(episode.storage_state.storage),
     }
 
 
@@ -104,16 +96,20 @@ def record_of_schedule(
     environment: str, arguments: Mapping[str, Any], subject: ScheduleProblem, evaluation: Evaluation
 ) -> dict[str, Any]:
     """Return the record of a schedule that no episode led to, as it was measured."""
-    written: _EpisodeText = ([], GIVEN_PHASE, str(evaluation.schedule))
+    written: _EpisodeText = ([], record_checks.GIVEN_PHASE, str(evaluation.schedule))
     return _document(environment, arguments, subject, written, evaluation)
 
 
 def _resolved_arguments(arguments: Mapping[str, Any], subject: ScheduleProblem) -> dict[str, Any]:
     """Return arguments with the strategy that an automatic start stood for, not to ask again."""
     decides = subject.options.mapping_decisions
-    if arguments.get(START_KEY) is None or decides is None or decides.initial_schedule is None:
+    if (
+        arguments.get(record_checks.START_KEY) is None
+        or decides is None
+        or decides.initial_schedule is None
+    ):
         return dict(arguments)
-    return {**arguments, START_KEY: str(subject.task.initial_strategy)}
+    return {**arguments, record_checks.START_KEY: str(subject.task.initial_strategy)}
 
 
 def _document(
@@ -123,7 +119,8 @@ def _document(
     written: _EpisodeText,
     evaluation: Evaluation | None,
 ) -> dict[str, Any]:
-    limits, cuts = subject.options.limits, subject.source.splitting
+    options, source = subject.options, subject.source
+    cuts, plan = source.splitting, source.storage
     actions, phase, schedule = written
     return {
         "format": FORMAT,
@@ -132,21 +129,21 @@ def _document(
         "environment": environment,
         "arguments": _resolved_arguments(arguments, subject),
         "program": {
-            "target": subject.source.target,
+            "target": source.target,
             "file": subject.file,
-            "function": subject.source.function,
-            "dataset": subject.source.dataset.name.lower(),
+            "function": source.function,
+            "dataset": source.dataset.name.lower(),
             "parameters": dict(subject.program.parameters),
             "sha256": subject.source_digest,
-            **({"splitting": str(cuts)} if cuts.statements else {}),
-            **_storage_entries(subject),
+            **({record_checks.SPLITTING_KEY: str(cuts)} if cuts.statements else {}),
+            **({} if plan.is_source else {record_checks.STORAGE_KEY: str(plan)}),
         },
         "process": {
-            "max_coefficient": subject.options.max_coefficient,
-            "max_dimensions": subject.options.max_dimensions,
-            "max_rays": limits.rays,
-            "max_vertices": limits.vertices,
-            "seed": limits.seed,
+            "max_coefficient": options.max_coefficient,
+            "max_dimensions": options.max_dimensions,
+            "max_rays": options.limits.rays,
+            "max_vertices": options.limits.vertices,
+            "seed": options.limits.seed,
             **(_questions(subject) if environment == OPTIMIZE else {}),
         },
         "actions": actions,
@@ -159,13 +156,7 @@ def _document(
 def _questions(subject: ScheduleProblem) -> dict[str, int]:
     """Return the version of the questions about a mapping, if it is decided."""
     decides = subject.options.mapping_decisions
-    return {} if decides is None else {QUESTIONS_KEY: decides.questions_version}
-
-
-def _storage_entries(subject: ScheduleProblem) -> dict[str, str]:
-    """Return where values are kept, if it is elsewhere than in the source."""
-    plan = subject.source.storage
-    return {} if plan.is_source else {"storage": str(plan)}
+    return {} if decides is None else {record_checks.QUESTIONS_KEY: decides.questions_version}
 
 
 def read_record(text: str, name: str) -> dict[str, Any]:
@@ -222,10 +213,9 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
     ``name`` is what messages call the record; ``source_file`` is where its C file is now, if it has
     moved.
     """
-    said = check_record(record, name)
-    problem = problem_of(
-        replace(said.source, target=_target(said, name, source_file)), said.options
-    )
+    said = record_checks.check_record(record, name)
+    source = replace(said.source, target=_target(said, name, source_file))
+    problem = problem_of(source, said.options)
     changed = problem.source_digest != said.digest
     because = "; the C file has changed since" if changed else ""
     _compare_sizes(said, problem, name, because)
@@ -244,16 +234,14 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
             )
         episode = episode.after(action)
     if episode.phase is not said.phase:
+        wanted, found = said.phase.value, episode.phase.value
         raise ReplayMismatchError(
-            f"{name}: expected the actions to end in {said.phase.value!r}, found "
-            f"{episode.phase.value!r}{because}"
+            f"{name}: expected the actions to end in {wanted!r}, found {found!r}{because}"
         )
-    if said.storage_decisions and said.storage_decisions != storage_decisions_of(episode):
-        raise ReplayMismatchError(
-            f"{name}: expected the actions to lead to {said.storage_decisions}, found "
-            f"{storage_decisions_of(episode)}"
-            f"{because}"
-        )
+    decided = storage_decisions_of(episode)
+    if said.storage_decisions and said.storage_decisions != decided:
+        wanted = f"expected the actions to lead to {said.storage_decisions}, found {decided}"
+        raise ReplayMismatchError(f"{name}: {wanted}{because}")
     if said.schedule != _schedule_text(episode):
         _compare(said.schedule, episode, name, because)
     schedule = episode.schedule() if episode.phase is Phase.COMPLETE and said.schedule else None
@@ -268,7 +256,9 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
     return Replay(problem, episode, schedule, measuring, changed, said.measured_for)
 
 
-def _compare_sizes(record: CheckedRecord, found: ScheduleProblem, name: str, because: str) -> None:
+def _compare_sizes(
+    record: record_checks.CheckedRecord, found: ScheduleProblem, name: str, because: str
+) -> None:
     """Refuse sizes that are not those of the program."""
     wanted = dict(record.source.parameters)
     try:
@@ -291,7 +281,7 @@ def _schedule_text(episode: Episode) -> str:
         return ""
 
 
-def _target(said: CheckedRecord, name: str, file: str | None) -> str:
+def _target(said: record_checks.CheckedRecord, name: str, file: str | None) -> str:
     """Return the target as it was given, or where its file is if that names nothing here."""
     target = said.source.target
     if file is not None:

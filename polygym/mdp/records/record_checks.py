@@ -1,13 +1,22 @@
-"""Checks of every entry of a record, before anything is loaded or played.
+"""The entries of a JSON document, read one by one; a wrong one is refused by its place.
 
-An entry that no step of a replay needs (the environment, its arguments, the outcome) is checked
-like the others: a caller that edits it would otherwise believe that it counts. What a record says
-twice (the arguments of the environment, and what came of them for this program) it has to say
-alike.
+A document names its parts by keys. :class:`JsonEntries` is one object of it with the way to it, so
+that a message says the file, the entry (``program.parameters.n``), what was expected and what was
+found.
+
+Every entry of a record is checked before anything is loaded or played. An entry that no step of a
+replay needs (the environment, its arguments, the outcome) is checked like the others: a caller that
+edits it would otherwise believe that it counts. What a record says twice (the arguments of the
+environment, and what came of them for this program) it has to say alike.
 """
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any, TypeVar
 
 from polybench import Dataset
@@ -19,14 +28,109 @@ from polygym.mdp.mapping_decisions import QUESTIONS_VERSION as VERSION_OF_QUESTI
 from polygym.mdp.problems import arguments, loading
 from polygym.mdp.problems.arguments import check_evaluation_options
 from polygym.mdp.problems.loading import ProgramSource
-from polygym.mdp.records.json_entries import LARGEST_INTEGER, JsonEntries
 from polygym.mdp.task_options import MOST_COEFFICIENT, MappingDecisions, Phase, TaskOptions
 from polygym.poly.scheduling.strategy import ScheduleStrategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
-from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting, parse_splitting
-from polygym.poly.transform.storage.plan import SOURCE_STORAGE, StoragePlan, parse_storage
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.worker.outcome import OutcomeStatus
+
+LARGEST_INTEGER = 2**63 - 1
+
+_VERSION = re.compile(
+    r"[0-9]{1,9}(\.[0-9]{1,9}){1,4}([.+]?(a|b|rc|dev|post)[0-9]{1,9})*(\+[\w.]{1,60})?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonEntries:
+    """An object of a document; ``path`` leads to it, "" to the whole."""
+
+    file: str
+    path: str
+    entries: Mapping[str, Any]
+
+    def entry(self, key: str) -> Any:
+        """Return an entry as it is."""
+        if key not in self.entries:
+            raise InputError(f"{self.file}: the entry {self.path_of(key)} is missing")
+        return self.entries[key]
+
+    def object_at(self, key: str) -> JsonEntries:
+        """Return an object in the object."""
+        result = self.entry(key)
+        if not isinstance(result, dict):
+            raise self.error_at(key, "an object")
+        return JsonEntries(self.file, self.path_of(key), result)
+
+    def objects_at(self, key: str) -> JsonEntries:
+        """Return a list in the object, by position."""
+        result = self.entry(key)
+        if not isinstance(result, list):
+            raise self.error_at(key, "a list")
+        return JsonEntries(
+            self.file, self.path_of(key), {str(i): one for i, one in enumerate(result)}
+        )
+
+    def text(self, key: str) -> str:
+        """Return a text."""
+        result = self.entry(key)
+        if not isinstance(result, str):
+            raise self.error_at(key, "a text")
+        return result
+
+    def version(self, key: str) -> str:
+        """Return the version of a program, such as 0.3.0 or 0.3.0.dev0."""
+        result = self.text(key)
+        if not _VERSION.fullmatch(result):
+            raise self.error_at(key, "a version such as 0.3.0")
+        return result
+
+    def one_of(self, key: str, known: Collection[str]) -> str:
+        """Return a text that is one of several."""
+        result = self.text(key)
+        if result not in known:
+            raise self.error_at(key, f"one of {', '.join(known)}")
+        return result
+
+    def integer(self, key: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
+        """Return an integer within bounds."""
+        result = self.entry(key)
+        if type(result) is not int or not least <= result <= most:
+            raise self.error_at(key, f"an integer from {least} to {most}")
+        return result
+
+    def number(self, key: str) -> float:
+        """Return a time or a ratio: finite and not negative."""
+        result = self.entry(key)
+        if isinstance(result, bool) or not isinstance(result, int | float):
+            raise self.error_at(key, "a number")
+        # A JSON document may hold integers that no float can be compared with.
+        if not 0 <= result <= LARGEST_INTEGER or not isfinite(result):
+            raise self.error_at(key, "a finite number from 0 on")
+        return float(result)
+
+    def check_keys(self, known: Collection[str]) -> None:
+        """Refuse entries of which nobody would take notice."""
+        for key in self.entries:
+            if key not in known:
+                raise InputError(
+                    f"{self.file}: the entry {self.path_of(reprlib.repr(key)[1:-1])} is unknown; "
+                    f"expected {', '.join(known)}"
+                )
+
+    def error_at(self, key: str, expected: str) -> InputError:
+        """Return the error about an entry."""
+        result = reprlib.repr(self.entries[key])
+        return InputError(
+            f"{self.file}: the entry {self.path_of(key)}: expected {expected}, found {result}"
+        )
+
+    def path_of(self, key: str) -> str:
+        """Return the way to an entry."""
+        return f"{self.path}.{key}" if self.path else key
+
 
 _RECORD_KEYS = (
     "format", "version", "polygym", "environment", "arguments", "program", "process", "actions",
@@ -102,16 +206,15 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
     measuring = _arguments(whole.object_at("arguments"), (*more, *stores))
     if decides:
         begins = _start(whole.object_at("arguments"))
-        options = replace(
-            options,
-            mapping_decisions=MappingDecisions(measuring.mapping, begins, _questions(process)),
-        )
+        decisions = MappingDecisions(measuring.mapping, begins, _questions(process))
+        options = replace(options, mapping_decisions=decisions)
     _check_agreement(whole.object_at("arguments"), program, process)
     actions = whole.objects_at("actions")
     schedule = whole.text("schedule")
-    phase = whole.one_of("phase", [*(one.value for one in Phase), GIVEN_PHASE])
+    phase = whole.one_of("phase", [*(known.value for known in Phase), GIVEN_PHASE])
     if phase == GIVEN_PHASE and actions.entries:
         raise whole.error_at("actions", "none, since the schedule is given")
+    outcome = None if whole.entry("outcome") is None else whole.object_at("outcome")
     return CheckedRecord(
         source,
         program.text("file"),
@@ -121,12 +224,8 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
         tuple(actions.integer(key, 0, options.actions - 1) for key in actions.entries),
         None if phase == GIVEN_PHASE else Phase(phase),
         schedule,
-        None
-        if whole.entry("outcome") is None
-        else _outcome(whole.object_at("outcome"), schedule, None if decides else measuring.mapping),
-        _mapping(whole.object_at("outcome"), "mapping")
-        if decides and whole.entry("outcome") is not None
-        else None,
+        _outcome(outcome, schedule, None if decides else measuring.mapping) if outcome else None,
+        _mapping(outcome, "mapping") if outcome and decides else None,
         {name: whole.text(name) for name in homes},
     )
 
@@ -150,29 +249,22 @@ def _source(program: JsonEntries) -> ProgramSource:
         function,
         Dataset[program.one_of("dataset", _DATASETS).upper()],
         tuple(_sizes(program).items()),
-        _splitting(program),
-        _plan(program),
+        # Where a record does not say, nothing is cut and values are where the source has them.
+        _parsed(program, SPLITTING_KEY, parse_splitting, NO_SPLITTING),
+        _parsed(program, STORAGE_KEY, parse_storage, SOURCE_STORAGE),
     )
 
 
-def _splitting(program: JsonEntries) -> Splitting:
-    """Return where statements are cut: nowhere if a record does not say."""
-    return _parsed(program, SPLITTING_KEY, parse_splitting, NO_SPLITTING)
+def _parsed(entries: JsonEntries, name: str, parse: Callable[[str], T], usual: T) -> T:
+    return _parse(entries, name, parse) if name in entries.entries else usual
 
 
-def _plan(program: JsonEntries) -> StoragePlan:
-    """Return where values are kept: as the source has it where the record does not say."""
-    return _parsed(program, STORAGE_KEY, parse_storage, SOURCE_STORAGE)
-
-
-def _parsed(program: JsonEntries, name: str, parse: Callable[[str], T], usual: T) -> T:
-    if name not in program.entries:
-        return usual
-    text = program.text(name)
+def _parse(entries: JsonEntries, name: str, parse: Callable[[str], T]) -> T:
+    text = entries.text(name)
     try:
         return parse(text)
     except InputError as error:
-        raise InputError(f"{program.file}: the entry {program.path_of(name)}: {error}") from None
+        raise InputError(f"{entries.file}: the entry {entries.path_of(name)}: {error}") from None
 
 
 def _sizes(of: JsonEntries) -> dict[str, int]:
@@ -195,11 +287,8 @@ def _options(process: JsonEntries, more: tuple[str, ...]) -> TaskOptions:
         vertices=process.integer("max_vertices", 1, _MOST_GENERATORS),
         seed=process.integer("seed"),
     )
-    return TaskOptions(
-        process.integer("max_coefficient", 1, MOST_COEFFICIENT),
-        process.integer("max_dimensions", 1, 32),
-        limits,
-    )
+    coefficient = process.integer("max_coefficient", 1, MOST_COEFFICIENT)
+    return TaskOptions(coefficient, process.integer("max_dimensions", 1, 32), limits)
 
 
 def _start(given: JsonEntries) -> ScheduleStrategy | None:
@@ -264,8 +353,4 @@ def _outcome(
 
 
 def _mapping(outcome: JsonEntries, key: str) -> MachineMapping:
-    text = outcome.text(key)
-    try:
-        return parse_mapping(text)
-    except InputError as error:
-        raise InputError(f"{outcome.file}: the entry {outcome.path_of(key)}: {error}") from None
+    return _parse(outcome, key, parse_mapping)

@@ -9,7 +9,7 @@ Every scalar gets a value in the iteration that reads it, before it does. As in
 :mod:`polygym.programs.generate.nests` no access leaves its array, and values stay finite: what is
 divided by is at least 1, and roots are of sums of squares. Nothing here is a triangle of products
 or a pair of sums along rows and columns, since such nests, with and without scalars, are what
-models are tested on (:mod:`polygym.search.corpus.held_out`).
+models are tested on (:mod:`polygym.search.corpus.program_choice`).
 """
 
 from collections.abc import Callable, Sequence

@@ -2,10 +2,10 @@
 
 ``program_choice`` chooses the next program and its sizes (``held_out`` names those that no model
 learns from), ``sampling`` chooses its candidates, ``collector`` measures them, and ``store`` keeps
-every row once, by kind of machine. ``rows`` are the values, ``schema`` the tables, ``checksums``
-the decoders of their lines; ``damage`` finds lines that were changed. ``samples`` are the training
-samples of models. ``statistics`` describes a corpus, ``merge`` adds one to another, ``export``
-writes Parquet, ``packing`` writes small files; three of them come with polygym.
+every row once, by kind of machine. ``rows`` are the values and the tables, ``checksums`` the
+decoders of their lines, which find those that were changed. ``samples`` are the training samples of
+models. ``statistics`` describes a corpus, ``export`` writes Parquet, ``packing`` writes small files
+and adds one to another; three of them come with polygym.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.search.corpus.collector import Collection, CollectPlan
-    from polygym.search.corpus.held_out import TEST_KERNELS
+    from polygym.search.corpus.program_choice import TEST_KERNELS
     from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
     from polygym.search.corpus.store import Corpus, open_corpus
 else:

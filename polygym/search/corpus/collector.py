@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -38,14 +39,8 @@ from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.outcome import OutcomeStatus, WorkerError
-from polygym.search.corpus.program_choice import (
-    DEFAULT_CHOICE,
-    ChosenProgram,
-    ProgramChoice,
-    choose_program,
-    choose_variant,
-)
-from polygym.search.corpus.rows import CaseVisit, CorpusRow
+from polygym.search.corpus import program_choice
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.sampling import CandidateSampler
 from polygym.search.corpus.store import Corpus
 
@@ -68,7 +63,7 @@ class CollectPlan:
     each program is measured in all storage variants whose new arrays take no more.
     """
 
-    choice: ProgramChoice = DEFAULT_CHOICE
+    choice: program_choice.ProgramChoice = program_choice.DEFAULT_CHOICE
     rows: int = 1000
     candidates: int = 48
     threads: int = 1
@@ -100,15 +95,26 @@ class CollectPlan:
         text = f"{self.seed} {how}" + ("" if function is None else f"\n{function}")
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
-    def visited(self, number: int, start: Mapping) -> ChosenProgram:
+    def new_visit(
+        self, number: int, case: CorpusCase, text: str, machine: str, moment: float
+    ) -> CaseVisit:
+        """Return a visit of a case on a machine."""
+        seed = self.visit_seed
+        return CaseVisit(case, number, seed, self.threads, machine, moment, text=text)
+
+    def visited(self, number: int, start: Mapping) -> program_choice.ChosenProgram:
         """Return the program of a visit.
 
         Raises:
             InputError: there is nothing that can be measured.
         """
         if self.storage_limit is not None:
-            return choose_variant(self.choice, self.visit_seed, number, self.storage_limit, start)
-        return choose_program(self.choice, self.visit_seed, number, self.recipe, start)
+            return program_choice.choose_variant(
+                self.choice, self.visit_seed, number, self.storage_limit, start
+            )
+        return program_choice.choose_program(
+            self.choice, self.visit_seed, number, self.recipe, start
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,20 +231,10 @@ class Collection:
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
             return
-        visit = CaseVisit(
-            program.case,
-            number,
-            plan.visit_seed,
-            plan.threads,
-            machine,
-            time.time(),
-            text=program.text,
-        )
-        before = self.corpus.visit_contents(visit.key)
-        if before not in (None, (visit.case, visit.text)):
-            self.skipped.append(f"visit {number}: it was begun with another program or text")
+        visit = plan.new_visit(number, program.case, program.text, machine, time.time())
+        place = self.begin(visit)
+        if place is None:
             return
-        place = self.corpus.begin(visit)
         if program.is_empty:
             self.corpus.finish(place, 0.0)
             return
@@ -264,6 +260,14 @@ class Collection:
         self.corpus.finish(place, 0.0 if load is None else load.other_cores + load.stolen_cores)
         self.visits += 1
 
+    def begin(self, visit: CaseVisit) -> int | None:
+        """Begin a visit, and return its place; None if it was begun with something else."""
+        if self.corpus.visit_contents(visit.key) in (None, (visit.case, visit.text)):
+            return self.corpus.begin(visit)
+        reason = "it was begun with another program or text"
+        self.skipped.append(f"visit {visit.number}: {reason}")
+        return None
+
     def _sample(
         self,
         place: int,
@@ -273,51 +277,41 @@ class Collection:
         compilers: CompilerPool,
         known: dict[tuple[str, str], CorpusRow],
     ) -> None:
-        options = EvaluationOptions(
-            threads=self.plan.threads,
-            timeout_factor=_TIMEOUT_FACTOR,
-            compile_seconds=COMPILE_SECONDS,
-            mapping=candidates.start,
-        )
+        threads, limit = self.plan.threads, COMPILE_SECONDS
+        how: Any = {"timeout_factor": _TIMEOUT_FACTOR, "compile_seconds": limit}
+        options = EvaluationOptions(threads=threads, mapping=candidates.start, **how)
         best = 0.0
         with Evaluator(program, options, compiler=compilers) as evaluator:
             while batch := candidates.ask(_BATCH):
-                rows = [known.get((str(schedule), str(mapping))) for schedule, mapping in batch]
-                fresh = [
-                    candidate for candidate, row in zip(batch, rows, strict=True) if row is None
-                ]
+                rows = {choice: known.get((str(choice[0]), str(choice[1]))) for choice in batch}
+                fresh = [choice for choice, row in rows.items() if row is None]
                 if fresh and self.is_over:
                     return
                 with self.waiting():
                     compilers.compile_all(program, fresh)
-                for (schedule, mapping), row in zip(batch, rows, strict=True):
-                    corpus_row = row
-                    if corpus_row is None:
+                for choice, row in rows.items():
+                    if row is None:
                         if self.is_over:
                             return
                         with self.waiting():
                             # A row is a measurement, also of loops that were measured before.
-                            corpus_row = _row(
-                                expect_candidate_result(
-                                    evaluator.evaluate(schedule, mapping, fresh=True)
-                                )
-                            )
-                        self.add_row(place, corpus_row)
-                        best = max(best, corpus_row.speedup)
-                        self.on_progress(CollectionProgress(visit, corpus_row, self.rows, best))
-                    candidates.tell((schedule, mapping), corpus_row.speedup)
+                            evaluation = evaluator.evaluate(*choice, fresh=True)
+                        row = _row(expect_candidate_result(evaluation))
+                        self.add_row(place, row)
+                        best = max(best, row.speedup)
+                        self.on_progress(CollectionProgress(visit, row, self.rows, best))
+                    candidates.tell(choice, row.speedup)
 
 
 def _row(evaluation: Evaluation) -> CorpusRow:
     """Return an evaluation as a row, rounded as in the file."""
+    error, applied = evaluation.error_type, evaluation.applied_mapping
     return CorpusRow(
         str(evaluation.schedule),
         str(evaluation.mapping),
-        "" if evaluation.applied_mapping is None else str(evaluation.applied_mapping),
+        "" if applied is None else str(applied),
         evaluation.status,
         evaluation.seconds,
         evaluation.baseline_seconds,
-        f"{evaluation.error_type}: {evaluation.error_details}"[:200]
-        if evaluation.error_type
-        else "",
+        f"{error}: {evaluation.error_details}"[:200] if error else "",
     ).rounded()

@@ -6,18 +6,28 @@ row of the large one takes 64 bytes so, where the database needs 443; of the nea
 
 A packed file is not trusted: what comes out of it is bounded in size, and is opened as a corpus and
 checked before it has its name.
+
+Of two corpora that are merged, what both have is there once, and rows of different machines stay
+apart.
+
+A corpus as a Parquet file has a row for every row, columns for all that is known of it. That is
+enough to compute features again: ``text`` is the source of a program that is a file,
+``planned_for`` that for which loops are planned on the machine, as JSON.
 """
 
+import json
 import lzma
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from polygym.errors import InputError
 from polygym.files import atomic_file, create_parent_folder, write_atomically
+from polygym.search.corpus.statistics import program_kind
 from polygym.search.corpus.store import Corpus, open_corpus
 from polygym.sqlite_files import sqlite_errors
 
@@ -128,3 +138,94 @@ def open_packed(path: Path) -> Iterator[Corpus]:
         unpack(path, unpacked)
         with open_corpus(unpacked) as corpus:
             yield corpus
+
+
+def merge_corpora(into: Corpus, other: Corpus) -> int:
+    """Add what another corpus has, and return how many rows were new.
+
+    A visit that both have is one visit, if it is of the same case; else the other one's gets a
+    number of its own, below 0, which no collection takes.
+
+    Raises:
+        InputError: one of them is damaged, or both are the same.
+    """
+    into.expect_another(other.path)
+    for corpus in (into, other):
+        corpus.expect_whole()
+    planned_for = other.planned_for()
+    for key, machine in other.machines().items():
+        into.add_machine(machine, planned_for[key])
+    return _copy(into, other)
+
+
+def _copy(into: Corpus, other: Corpus) -> int:
+    added = 0
+    for visit, rows in other.visits():
+        moved = visit
+        while into.visit_contents(moved.key) not in (None, (visit.case, visit.text)):
+            moved = replace(moved, number=min(moved.number, 0) - 1)
+        number = into.begin(moved)
+        for row in rows:
+            added += into.add(number, row)
+        if visit.number in other.finished(visit.machine, visit.threads, visit.seed):
+            into.finish(number, visit.background_load)
+    known = set(into.clocks())
+    for clock in other.clocks():
+        if clock not in known:
+            into.add_clock(*clock)
+    return added
+
+
+def export_parquet(corpus: Corpus, path: Path) -> int:
+    """Write all rows, and return how many there are.
+
+    Raises:
+        InputError: there is no pyarrow, or the corpus would be replaced.
+        OSError: the file cannot be written.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
+        ) from None
+    corpus.expect_another(path)
+    create_parent_folder(path)
+    fingerprints = {key: json.dumps(asdict(kind)) for key, kind in corpus.machines().items()}
+    planned_for = {key: json.dumps(asdict(kind)) for key, kind in corpus.planned_for().items()}
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for stored_row in corpus.all():
+        visit, row = stored_row.visit, stored_row.row
+        values = {
+            "program": visit.case.program,
+            "kind": program_kind(visit.case.program),
+            "text": visit.text,
+            "function": visit.case.function,
+            "splitting": visit.case.splitting,
+            "storage": visit.case.storage,
+            "parameters": json.dumps(dict(visit.case.parameters)),
+            "threads": visit.threads,
+            "machine": visit.machine,
+            "fingerprint": fingerprints[visit.machine],
+            "planned_for": planned_for[visit.machine],
+            "seed": visit.seed,
+            "visit": visit.number,
+            "moment": visit.moment,
+            "background_load": visit.background_load,
+            "schedule": row.schedule,
+            "mapping": row.mapping,
+            "achieved": row.achieved,
+            "status": row.status.value,
+            "seconds": row.seconds,
+            "baseline_seconds": row.baseline_seconds,
+            "speedup": row.speedup,
+            "detail": row.detail,
+        }
+        for name, value in values.items():
+            columns.setdefault(name, []).append(value)
+        count += 1
+    with atomic_file(path) as beside:
+        pyarrow.parquet.write_table(pyarrow.table(columns), beside, compression="zstd")
+    return count

@@ -3,7 +3,7 @@
 Programs come in three kinds, each with its share: kernels of the suite, comprehensions of the
 library, random programs, each of which is another one. Ten kernels are there to test what is
 learned, and are never taken by themselves, nor what does the same
-(:mod:`polygym.search.corpus.held_out`).
+(:mod:`polygym.search.corpus.program_choice`).
 
 A name such as ``scalars:*`` stands for any random program of its kind, another one in each visit.
 
@@ -20,13 +20,24 @@ first one factor for all usual sizes, then each size a little larger or smaller.
 times the most is drawn again; a program whose sizes have their bounds may do less than the least.
 What is larger than caches is among them, and what takes long is not, unless a choice has other
 bounds (:attr:`Choice.operation_count`): a corpus of many candidates says more than one of few.
+
+Held out are ten test kernels and equivalent programs; nothing is learned from them.
+
+A random program or a user's file may do what a test kernel does under other names. So a program is
+held out if its name is a test kernel's, or one of its nests has a body
+(:mod:`polygym.cost.canonical_bodies`) that a test kernel has and none of the other kernels: what
+those have is learned from anyway. Example: a file with lu's loops is held out, the loop k inside or
+outside, and so is a random program that begins with a rank-one update of a triangle as in trmm, its
+sums in scalars or not; one with a product of a matrix and a vector, as in gemver and in atax, is
+not. Of lu alone the loops in which a scalar holds the sums are those of another kernel, ludcmp,
+which is learned from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp, inf, log
 from pathlib import Path
 
@@ -36,6 +47,7 @@ import polybench
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import UNCHANGED, ProgramRecipe
 from polygym.autoschedule.storage_choice import MOST_VARIANTS, storage_variants_of
+from polygym.cost.features.programs.canonical_bodies import CanonicalBody, canonical_bodies
 from polygym.cost.features.statements.statement_work import work_of_statements
 from polygym.errors import InputError, PolygymError
 from polygym.frontend.tc import library
@@ -46,7 +58,6 @@ from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import PREFIX as RANDOM
 from polygym.programs.generate import is_wildcard, sample_name
 from polygym.programs.selection import expect_files, function_for, select_programs
-from polygym.search.corpus.held_out import TEST_KERNELS, is_held_out
 from polygym.search.corpus.rows import CorpusCase
 
 MIN_OPERATIONS, MAX_OPERATIONS = 3e5, 1e8
@@ -106,9 +117,8 @@ class ProgramChoice:
             case "random":
                 return sample_name(RANDOM, roll)
             case "kernels":
-                names = [
-                    kernel.name for kernel in polybench.KERNELS if kernel.name not in TEST_KERNELS
-                ]
+                every = (kernel.name for kernel in polybench.KERNELS)
+                names = [name for name in every if name not in TEST_KERNELS]
             case _:
                 names = [f"{COMPREHENSION}{name}" for name in library.definitions()]
         return names[int(rng.integers(len(names)))]
@@ -269,3 +279,51 @@ def _factor(program: Program, sizes: dict[str, int], wanted: float) -> float:
     depth = max(1, program.scop.depth)
     now = max(1.0, operation_count(program, sizes))
     return float(min(high, max(low, (wanted / now) ** (1 / depth))))
+
+
+TEST_KERNELS = (
+    "syr2k", "trmm", "gemver", "bicg", "lu", "gramschmidt", "adi", "jacobi-2d", "nussinov",
+    "covariance",
+)  # fmt: skip
+"""What is learned is tested on these, so nothing is learned from them."""
+
+
+def is_held_out(name: str, program: Program) -> bool:
+    """Whether nothing is to be learned from a program; one out of isl's reach is not learned from.
+
+    ``name`` is what it is called in a corpus, or by its user.
+    """
+    try:
+        return bool(equivalent_kernels(name, program))
+    except PolygymError:
+        return True
+
+
+def equivalent_kernels(name: str, program: Program) -> tuple[str, ...]:
+    """Return the test kernels that a program is by its name, or that do what one of its nests does.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    if name in TEST_KERNELS:
+        return (name,)
+    result = set()
+    for follows in (False, True):
+        own = canonical_bodies(program, forwards_scalars=follows)
+        result |= {one for one, every in _own_bodies(follows).items() if not every.isdisjoint(own)}
+    return tuple(literal for literal in TEST_KERNELS if literal in result)
+
+
+@cache
+def _own_bodies(follows: bool) -> dict[str, frozenset[CanonicalBody]]:
+    """Return of each test kernel the bodies that none of the other kernels has.
+
+    As written, lu has bodies of its own, but not where scalars are followed: ludcmp has them then.
+    """
+    others = [kernel.name for kernel in polybench.KERNELS if kernel.name not in TEST_KERNELS]
+    learned = frozenset().union(*(_bodies_of(one, follows) for one in others))
+    return {name: _bodies_of(name, follows) - learned for name in TEST_KERNELS}
+
+
+def _bodies_of(name: str, follows: bool) -> frozenset[CanonicalBody]:
+    return canonical_bodies(load_program(name), forwards_scalars=follows)

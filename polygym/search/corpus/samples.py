@@ -39,7 +39,7 @@ from polygym.poly.transform.splitting.conditions import parse_splitting
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.programs import Program, load_program
 from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
-from polygym.search.corpus.held_out import is_held_out
+from polygym.search.corpus.program_choice import is_held_out
 from polygym.search.corpus.rows import CaseVisit, CorpusRow
 from polygym.search.corpus.statistics import outliers
 from polygym.search.corpus.store import Corpus
@@ -101,11 +101,12 @@ def case_rows(
         factor = usual.setdefault(case, original) / original
         by_case[case] += [replace(row, seconds=row.seconds * factor) for row in kept]
     planned_for = corpus.planned_for()
-    return [
-        CaseRows(first[case], tuple(rows), planned_for[first[case].machine], usual[case])
+    enough = (
+        (first[case], tuple(rows), usual[case])
         for case, rows in by_case.items()
         if len(rows) >= fewest
-    ]
+    )
+    return [CaseRows(visit, rows, planned_for[visit.machine], time) for visit, rows, time in enough]
 
 
 def by_variant(found: Iterable[CaseRows]) -> list[tuple[int, CaseRows]]:
@@ -139,10 +140,9 @@ def without_tests(found: Iterable[CaseRows]) -> tuple[list[CaseRows], int]:
         key = case.program, case.function, group.visit.text
         if key not in held:
             held[key] = _is_held_out(group.visit)
-        if held[key]:
-            left += 1
-        else:
+        if not held[key]:
             kept.append(group)
+        left += held[key]
     return kept, left
 
 

@@ -73,12 +73,8 @@ class CandidateSampler:
         sampler = CandidateSampler(program, start, genes, rng, count, near=near)
         isl = _isl_schedules(program, rng, len(ISL_STRATEGIES) if near else _STRATEGIES)
         first = original_schedule(program.scop)
-        sampler.ready = [
-            (first, SEQUENTIAL_MAPPING),
-            (first, start),
-            *((schedule, start) for schedule in isl),
-        ]
-        sampler.ready = list(dict.fromkeys(sampler.ready))[:count]
+        usual = [(first, SEQUENTIAL_MAPPING), *((schedule, start) for schedule in (first, *isl))]
+        sampler.ready = list(dict.fromkeys(usual))[:count]
         played = () if near else _episode_schedules(program, rng)
         sampler.pool = list(dict.fromkeys([first, *isl, *played]))
         return sampler
@@ -91,9 +87,9 @@ class CandidateSampler:
         tries = 0
         while len(fresh) < size and tries < _ATTEMPTS * size:
             tries += 1
-            one = self._propose()
-            if one is not None and one not in self.speedups and one not in fresh:
-                fresh.append(one)
+            choice = self._propose()
+            if choice is not None and choice not in self.speedups and choice not in fresh:
+                fresh.append(choice)
         return fresh
 
     def tell(self, candidate: tuple[Schedule, Mapping], speedup: float) -> None:

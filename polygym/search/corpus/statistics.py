@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import log
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from polygym.programs import is_path
@@ -18,7 +18,6 @@ from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import prefix_of
 from polygym.search.corpus.rows import CorpusCase, CorpusRow
 from polygym.search.corpus.store import Corpus
-from polygym.search.means import geometric_mean
 
 _OUTLIER = log(1.33)
 _BUSY_SHARE = 0.25
@@ -104,11 +103,8 @@ def corpus_statistics(corpus: Corpus) -> CorpusStatistics:
         by_machine[visit.machine] += len(rows)
         loads[visit.machine].append(visit.background_load)
     bests = [max(values) for values in cases.values() if max(values) > 0]
-    ratios = [
-        max(values) / median(value for value in values if value)
-        for values in cases.values()
-        if sum(value > 0 for value in values) > 1
-    ]
+    positive = ([value for value in values if value > 0] for values in cases.values())
+    ratios = [max(values) / median(values) for values in positive if len(values) > 1]
     return CorpusStatistics(
         sum(by_machine.values()),
         len({(case.program, case.function, text) for case, text, *_ in cases}),
@@ -116,14 +112,11 @@ def corpus_statistics(corpus: Corpus) -> CorpusStatistics:
         dict(kinds.most_common()),
         dict(statuses.most_common()),
         strange,
-        geometric_mean(bests) or 0.0,
-        geometric_mean(ratios) or 0.0,
+        geometric_mean(bests) if bests else 0.0,
+        geometric_mean(ratios) if ratios else 0.0,
         tuple(
             MachineStatistics(
-                key,
-                machine.processor,
-                machine.cores,
-                machine.llvm,
+                *(key, machine.processor, machine.cores, machine.llvm),
                 by_machine[key],
                 len(loads[key]),
                 sum(others > _BUSY_SHARE for others in loads[key]),

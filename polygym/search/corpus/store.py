@@ -8,34 +8,25 @@ transaction in flight and nothing else.
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from polygym.closeable import Closeable
 from polygym.errors import InputError
 from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
-from polygym.search.corpus.checksums import (
-    JOINED_CASES,
-    KEY_COLUMNS,
-    PLANNED_FOR,
-    SELECT_CLOCKS,
-    SELECT_MACHINES,
-    SELECT_ROWS,
-    SELECT_VISITS,
-    checksum,
-    decode_clock,
-    decode_machine,
-    decode_row,
-    decode_visit,
-    row_checksum,
-    row_texts,
+from polygym.search.corpus import checksums
+from polygym.search.corpus.rows import (
+    FORMAT,
+    TABLES,
+    VERSION,
+    CaseVisit,
+    CorpusCase,
+    CorpusRow,
+    VisitKey,
 )
-from polygym.search.corpus.damage import ADVICE, find_line_damage, find_page_damage
-from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow, VisitKey
-from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
 from polygym.sqlite_files import (
     UnusableFileError,
     create_database,
@@ -44,6 +35,8 @@ from polygym.sqlite_files import (
     transaction,
 )
 from polygym.version import __version__
+
+T = TypeVar("T")
 
 _LOCK_TIMEOUT_SECONDS = 60.0
 _EXPECTED = "a whole corpus"
@@ -72,11 +65,13 @@ class Corpus(Closeable):
 
     def add_machine(self, machine: MachineFingerprint, planned_for: Machine) -> None:
         """Add a kind of machine, unless it is there, and for what loops are planned there."""
-        document = json.dumps(asdict(machine) | {PLANNED_FOR: asdict(planned_for)}, sort_keys=True)
+        document = json.dumps(
+            asdict(machine) | {checksums.PLANNED_FOR: asdict(planned_for)}, sort_keys=True
+        )
         with self.transaction():
             self.connection.execute(
                 "INSERT OR IGNORE INTO machines (key, document, checksum) VALUES (?, ?, ?)",
-                (machine.key, document, checksum(machine.key, document)),
+                (machine.key, document, checksums.checksum(machine.key, document)),
             )
 
     def machines(self) -> dict[str, MachineFingerprint]:
@@ -92,11 +87,9 @@ class Corpus(Closeable):
 
     def _machines(self) -> dict[str, tuple[MachineFingerprint, Machine]]:
         result = {}
-        for values in self._asked(SELECT_MACHINES):
-            machine = decode_machine(values)
-            if machine is None:
-                raise self._damaged(f"machines: {values[0]!r:.60} is damaged")
-            result[values[0]] = machine
+        for values in self._asked(checksums.SELECT_MACHINES):
+            what = f"machines: {values[0]!r:.60}"
+            result[values[0]] = self._whole(checksums.decode_machine(values), what)
         return result
 
     def begin(self, visit: CaseVisit) -> int:
@@ -105,11 +98,8 @@ class Corpus(Closeable):
             place = self._place("programs", "name, text", (visit.case.name, visit.text))
             parameters = json.dumps(dict(visit.case.parameters))
             case = self._place("cases", "program, parameters", (place, parameters))
-            row = self.connection.execute(
-                "SELECT number, case_number FROM visits WHERE machine = ? AND threads = ? "
-                "AND seed = ? AND position = ?",
-                visit.key,
-            ).fetchone()
+            query = f"SELECT number, case_number FROM visits v{_NAMED}"
+            row = self.connection.execute(query, visit.key).fetchone()
             if row is not None:
                 if row[1] != case:
                     raise InputError(
@@ -117,18 +107,11 @@ class Corpus(Closeable):
                         f"{visit.case}, found another one: it was begun with other programs"
                     )
                 return int(row[0])
+            names = ("number", "seed", "threads", "machine", "moment", "background_load")
             cursor = self.connection.execute(
                 "INSERT INTO visits (case_number, position, seed, threads, machine, moment, "
                 "background_load) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    case,
-                    visit.number,
-                    visit.seed,
-                    visit.threads,
-                    visit.machine,
-                    visit.moment,
-                    visit.background_load,
-                ),
+                (case, *(getattr(visit, name) for name in names)),
             )
             number = int(cursor.lastrowid or 0)
             self._seal_visit(number)
@@ -136,10 +119,10 @@ class Corpus(Closeable):
 
     def _seal_visit(self, number: int) -> None:
         """Give a visit the checksum of its values of now."""
-        query = f"{SELECT_VISITS} WHERE v.number = ?"
+        query = f"{checksums.SELECT_VISITS} WHERE v.number = ?"
         ((*values, _),) = self.connection.execute(query, (number,)).fetchall()
         self.connection.execute(
-            "UPDATE visits SET checksum = ? WHERE number = ?", (checksum(*values), number)
+            "UPDATE visits SET checksum = ? WHERE number = ?", (checksums.checksum(*values), number)
         )
 
     def place_of(self, key: VisitKey) -> int | None:
@@ -148,32 +131,28 @@ class Corpus(Closeable):
 
     def visit_contents(self, key: VisitKey) -> tuple[CorpusCase, str] | None:
         """Return what a visit is of, and the text of a file; None where there is none."""
-        for visit in self._visits(_NAMED, key).values():
-            return visit.case, visit.text
-        return None
+        visit = next(iter(self._visits(_NAMED, key).values()), None)
+        return None if visit is None else (visit.case, visit.text)
 
     def add(self, visit: int, row: CorpusRow) -> bool:
         """Add a row to a visit; what is there of the same candidate stays. Say whether none was."""
         row = row.rounded()
         with self.transaction():
-            texts = [self._place("texts", "text", (text,)) for text in row_texts(row)]
+            texts = [self._place("texts", "text", (text,)) for text in checksums.row_texts(row)]
             (position,) = self.connection.execute(
                 "SELECT coalesce(max(position) + 1, 0) FROM rows WHERE visit = ?", (visit,)
             ).fetchone()
-            key = self.connection.execute(
-                f"SELECT {KEY_COLUMNS} FROM visits v {JOINED_CASES} WHERE v.number = ?", (visit,)
-            ).fetchone()
+            columns, joined = checksums.KEY_COLUMNS, checksums.JOINED_CASES
+            query = f"SELECT {columns} FROM visits v {joined} WHERE v.number = ?"
+            key = self.connection.execute(query, (visit,)).fetchone()
             cursor = self.connection.execute(
                 "INSERT OR IGNORE INTO rows SELECT number, ?, case_number, machine, threads, "
                 "?, ?, ?, ?, ?, ?, ?, ? FROM visits WHERE number = ?",
                 (
                     position,
                     *texts,
-                    row.status.value,
-                    row.seconds,
-                    row.baseline_seconds,
-                    row.detail,
-                    row_checksum(position, key, row),
+                    *checksums.row_values(row),
+                    checksums.row_checksum(position, key, row),
                     visit,
                 ),
             )
@@ -182,37 +161,32 @@ class Corpus(Closeable):
     def finish(self, visit: int, background_load: float) -> None:
         """Note that all rows of a visit are there, and what else the machine did."""
         with self.transaction():
-            self.connection.execute(
-                "UPDATE visits SET is_finished = 1, background_load = ? WHERE number = ?",
-                (background_load, visit),
-            )
+            query = "UPDATE visits SET is_finished = 1, background_load = ? WHERE number = ?"
+            self.connection.execute(query, (background_load, visit))
             self._seal_visit(visit)
 
     def add_clock(self, machine: str, moment: float, seconds: float) -> None:
         """Note how long the program took that is measured now and then."""
         with self.transaction():
             values = (machine, float(moment), float(seconds))
-            self.connection.execute(
-                "INSERT INTO clocks (machine, moment, seconds, checksum) VALUES (?, ?, ?, ?)",
-                (*values, checksum(*values)),
-            )
+            query = "INSERT INTO clocks (machine, moment, seconds, checksum) VALUES (?, ?, ?, ?)"
+            self.connection.execute(query, (*values, checksums.checksum(*values)))
 
     def finished(self, machine: str, threads: int, seed: int) -> set[int]:
         """Return the visits of a seed that are finished, with so many threads on such machines."""
         where = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.is_finished = 1"
-        case_visits = self._visits(where, (machine, threads, seed))
-        return {visit.number for visit in case_visits.values()}
+        visits = self._visits(where, (machine, threads, seed))
+        return {visit.number for visit in visits.values()}
 
     def rows_of(self, visit: int) -> tuple[CorpusRow, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
-        query = f"{SELECT_ROWS} WHERE r.visit = ? ORDER BY r.position"
-        return tuple(self._row(values) for values in self._asked(query, (visit,)))
+        query = f"{checksums.SELECT_ROWS} WHERE r.visit = ? ORDER BY r.position"
+        return tuple(map(self._row, self._asked(query, (visit,))))
 
     def known_rows(self, visit: int) -> dict[tuple[str, str], CorpusRow]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
-        asked = self._asked(SELECT_ROWS + _CASE_OF_VISIT, (visit,))
-        corpus_rows = (self._row(values) for values in asked)
-        return {(corpus_row.schedule, corpus_row.mapping): corpus_row for corpus_row in corpus_rows}
+        asked = self._asked(checksums.SELECT_ROWS + _CASE_OF_VISIT, (visit,))
+        return {(row.schedule, row.mapping): row for row in map(self._row, asked)}
 
     def count(self) -> int:
         """Return how many rows there are."""
@@ -224,13 +198,9 @@ class Corpus(Closeable):
 
         Each time stands behind the key of the machine and the moment.
         """
-        result = []
-        for values in self._asked(SELECT_CLOCKS):
-            clock = decode_clock(values)
-            if clock is None:
-                raise self._damaged(f"clocks: row {values[0]} is damaged")
-            result.append(clock)
-        return result
+        lines = self._asked(checksums.SELECT_CLOCKS)
+        decode = checksums.decode_clock
+        return [self._whole(decode(values), f"clocks: row {values[0]}") for values in lines]
 
     def all(self, machine: str | None = None) -> Iterator[StoredRow]:
         """Yield all rows, visit by visit, of one kind of machine or of each."""
@@ -254,11 +224,9 @@ class Corpus(Closeable):
     def _visits(self, where: str, values: Sequence[object] = ()) -> dict[int, CaseVisit]:
         """Return visits by their numbers."""
         result = {}
-        for number, *rest in self._asked(f"{SELECT_VISITS}{where}", values):
-            visit = decode_visit((number, *rest))
-            if visit is None:
-                raise self._damaged(f"visits: number {number} is damaged")
-            result[number] = visit
+        for number, *rest in self._asked(f"{checksums.SELECT_VISITS}{where}", values):
+            visit = checksums.decode_visit((number, *rest))
+            result[number] = self._whole(visit, f"visits: number {number}")
         return result
 
     def expect_whole(self) -> None:
@@ -283,9 +251,9 @@ class Corpus(Closeable):
         """Return what is wrong with the file, nothing if it is whole."""
         result: list[str] = []
         try:
-            result += find_page_damage(self._asked)
+            result += checksums.find_page_damage(self._asked)
             with sqlite_errors(self.path, _EXPECTED), read_snapshot(self.connection):
-                result += find_line_damage(self._asked)
+                result += checksums.find_line_damage(self._asked)
         except UnusableFileError as error:
             return [*result, f"SQLite: {error.__context__}"]
         return result
@@ -296,28 +264,29 @@ class Corpus(Closeable):
         Raises:
             InputError: the file is damaged.
         """
-        with sqlite_errors(self.path, _EXPECTED, ADVICE):
+        with sqlite_errors(self.path, _EXPECTED, checksums.ADVICE):
             return self.connection.execute(query, tuple(values)).fetchall()
 
     def _damaged(self, found: str) -> InputError:
         """Return what to say of what is not as it was written."""
-        return InputError(f"{self.path}: expected {_EXPECTED}, found {found}; {ADVICE}")
+        return InputError(f"{self.path}: expected {_EXPECTED}, found {found}; {checksums.ADVICE}")
 
     def _row(self, values: Sequence[object]) -> CorpusRow:
-        corpus_row = decode_row(values)
-        if corpus_row is None:
-            raise self._damaged(f"rows: number {values[1]!r} of visit {values[0]!r} is damaged")
-        return corpus_row
+        what = f"rows: number {values[1]!r} of visit {values[0]!r}"
+        return self._whole(checksums.decode_row(values), what)
+
+    def _whole(self, value: T | None, what: str) -> T:
+        if value is None:
+            raise self._damaged(f"{what} is damaged")
+        return value
 
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All of it, or nothing."""
-        with transaction(self.connection, self.path, _EXPECTED, ADVICE):
-            yield
+        return transaction(self.connection, self.path, _EXPECTED, checksums.ADVICE)
 
     def _place(self, table: str, columns: str, values: Sequence[object]) -> int:
         """Return the number of a row of a table, which is added where it is missing."""
@@ -342,7 +311,7 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
         raise InputError(f"{path}: expected a corpus, found no such file")
     if not path.exists():
         _create(path)
-    with sqlite_errors(path, _EXPECTED, ADVICE):
+    with sqlite_errors(path, _EXPECTED, checksums.ADVICE):
         connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_TIMEOUT_SECONDS)
         # A text that is no UTF-8 is damaged; its checksum differs.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
@@ -355,7 +324,7 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
     if row is None or row[0] != FORMAT:
         connection.close()
         raise UnusableFileError(
-            f"{path}: expected {_EXPECTED}, found a file without a header; {ADVICE}"
+            f"{path}: expected {_EXPECTED}, found a file without a header; {checksums.ADVICE}"
         )
     if row != (FORMAT, VERSION):
         connection.close()
@@ -387,9 +356,9 @@ def _create(path: Path) -> None:
     def fill(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         header = (FORMAT, VERSION, __version__)
-        connection.execute(
-            "INSERT INTO corpus (only, format, version, polygym, checksum) VALUES (1, ?, ?, ?, ?)",
-            (*header, checksum(*header)),
+        query = (
+            "INSERT INTO corpus (only, format, version, polygym, checksum) VALUES (1, ?, ?, ?, ?)"
         )
+        connection.execute(query, (*header, checksums.checksum(*header)))
 
     create_database(path, _EXPECTED, fill)

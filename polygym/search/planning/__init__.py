@@ -1,9 +1,10 @@
 """Searches for the least cost over any system of states and steps: terms, graphs, schedules.
 
 ``protocol`` says what a system is, ``searches`` calls them by name: ``astar`` (with a value
-function, or greedy without), ``mcts``, ``beam``, random ``walks``, ``breadth`` first. What each saw
-is ``explored``, of which value functions learn. ``episodes`` has environments searched; ``memory``
-keeps Python's collector from looking at all of it again and again.
+function, or greedy without), ``mcts``, and the ``simple_searches``: beam, breadth first, random
+walks. What each saw is a ``search_graph``, of which value functions learn. ``episode_system`` has
+environments searched; ``gc_thresholds`` keeps Python's collector from looking at all of it again
+and again.
 """
 
 from typing import TYPE_CHECKING

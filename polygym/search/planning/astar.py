@@ -16,22 +16,17 @@ the search goes on, since 3.5 leads nowhere; a horizon of 1 never sees the 3.
 from heapq import heappop, heappush
 from typing import TypeVar
 
-from polygym.search.planning.protocol import (
-    PlanningLimits,
-    RewriteSystem,
-    ValueFunction,
-    check_values,
-)
+from polygym.search.planning import protocol
 from polygym.search.planning.search_graph import SearchGraph
 
 State = TypeVar("State")
 
 
 def astar(
-    system: RewriteSystem[State],
+    system: protocol.RewriteSystem[State],
     start: State,
-    plan: PlanningLimits | None = None,
-    value: ValueFunction[State] | None = None,
+    plan: protocol.PlanningLimits | None = None,
+    value: protocol.ValueFunction[State] | None = None,
     *,
     is_eager: bool = False,
 ) -> tuple[SearchGraph[State], bool]:
@@ -39,7 +34,7 @@ def astar(
 
     An eager search ends where something has been saved, and no state that waits promises more.
     """
-    plan = PlanningLimits() if plan is None else plan
+    plan = protocol.PlanningLimits() if plan is None else plan
     seen = SearchGraph(system, plan.horizon)
     waiting: list[tuple[float, int, int, int]] = []
     expected: list[list[float]] = []
@@ -57,7 +52,7 @@ def astar(
     def put_new(numbers: list[int]) -> None:
         if value is not None and numbers:
             values = value([seen.states[number] for number in numbers], plan.horizon)
-            expected.extend(check_values(values, len(numbers), plan.horizon).tolist())
+            expected.extend(protocol.check_values(values, len(numbers), plan.horizon).tolist())
         for number in numbers:
             put(number)
 

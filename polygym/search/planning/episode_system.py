@@ -30,7 +30,6 @@ class EpisodeState(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether no action is left."""
-        ...
 
 
 State = TypeVar("State", bound=EpisodeState)
@@ -41,15 +40,12 @@ class EpisodeModel(Protocol[State]):
 
     def following(self, episode: State, action: int) -> State:
         """Return the episode after an action."""
-        ...
 
     def allowed(self, episode: State) -> tuple[bool, ...]:
         """Return which actions an episode allows."""
-        ...
 
     def worth(self, episode: State) -> float:
         """Return what is paid for the end of an episode."""
-        ...
 
 
 def episode_key(episode: Any) -> Hashable:
@@ -74,11 +70,8 @@ class EpisodeSystem(Generic[State]):
         if state.is_over:
             return ()
         allowed = self._player.allowed(state)
-        return [
-            self._player.following(state, action)
-            for action, is_allowed in enumerate(allowed)
-            if is_allowed
-        ]
+        actions = (action for action, is_allowed in enumerate(allowed) if is_allowed)
+        return [self._player.following(state, action) for action in actions]
 
     def cost(self, state: State) -> float:
         """Return what an end fails to be paid; 0 before it."""

@@ -18,12 +18,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from polygym.search.planning.protocol import (
-    PlanningLimits,
-    RewriteSystem,
-    ValueFunction,
-    check_values,
-)
+from polygym.search.planning import protocol
 from polygym.search.planning.search_graph import SearchGraph
 
 State = TypeVar("State")
@@ -33,11 +28,11 @@ _IDLE = 200
 
 
 def mcts(
-    system: RewriteSystem[State],
+    system: protocol.RewriteSystem[State],
     start: State,
-    plan: PlanningLimits,
+    plan: protocol.PlanningLimits,
     rng: np.random.Generator,
-    value: ValueFunction[State] | None = None,
+    value: protocol.ValueFunction[State] | None = None,
     *,
     alpha: float = 5.0,
     beta: float = 0.5,
@@ -57,10 +52,10 @@ def mcts(
 class _Tree(Generic[State]):
     def __init__(
         self,
-        system: RewriteSystem[State],
-        plan: PlanningLimits,
+        system: protocol.RewriteSystem[State],
+        plan: protocol.PlanningLimits,
         rng: np.random.Generator,
-        value: ValueFunction[State] | None,
+        value: protocol.ValueFunction[State] | None,
         alpha: float,
         beta: float,
     ) -> None:
@@ -76,7 +71,7 @@ class _Tree(Generic[State]):
         if self._value is not None and numbers:
             states = [self.seen.states[number] for number in numbers]
             horizon = self._plan.horizon
-            values = check_values(self._value(states, horizon), len(numbers), horizon)
+            values = protocol.check_values(self._value(states, horizon), len(numbers), horizon)
             self._expected.update(zip(numbers, values.tolist(), strict=True))
 
     def simulate(self, root: int) -> None:
@@ -98,31 +93,20 @@ class _Tree(Generic[State]):
             at = self._drawn(at, children, left - 1)
             least = min(least, seen.costs[at])
             left -= 1
-        found = seen.costs[root] - least
-        for one in way:
-            self._sums[one] = self._sums.get(one, 0.0) + found
-            self._visits[one] = self._visits.get(one, 0) + 1
+        saved = seen.costs[root] - least
+        for number in way:
+            self._sums[number] = self._sums.get(number, 0.0) + saved
+            self._visits[number] = self._visits.get(number, 0) + 1
 
     def _children(self, number: int, left: int) -> tuple[int, ...]:
         seen = self.seen
-        known = seen.children.get(number)
-        if known is None:
-            found: list[int] = []
-            new: list[int] = []
-            for step, state in enumerate(seen.system.successors(seen.states[number])):
-                other = seen.number_of(state)
-                if other is None:
-                    if len(seen.states) >= self._plan.max_states:
-                        break
-                    other = seen.add(state, left - 1, number, step)
-                    new.append(other)
-                found.append(other)
-            known = seen.children[number] = tuple(found)
+        if number not in seen.children:
+            new, _ = seen.expand(number, left - 1, self._plan.max_states)
             self.note_values(new)
-        for step, other in enumerate(known):
+        for step, other in enumerate(seen.children[number]):
             if seen.steps_left[other] < left - 1:
                 seen.reach(other, left - 1, number, step)
-        return known
+        return seen.children[number]
 
     def _chosen(self, number: int, children: tuple[int, ...]) -> int:
         eager = log(self._visits[number])
@@ -136,13 +120,9 @@ class _Tree(Generic[State]):
 
     def _drawn(self, number: int, children: tuple[int, ...], left: int) -> int:
         seen = self.seen
-        hopes = np.array(
-            [
-                seen.costs[number]
-                - seen.costs[child]
-                + (self._expected[child][left] if self._value is not None else 0.0)
-                for child in children
-            ]
-        )
+        has_value, cost = self._value is not None, seen.costs[number]
+        futures = [self._expected[child][left] if has_value else 0.0 for child in children]
+        pairs = zip(children, futures, strict=True)
+        hopes = np.array([cost - seen.costs[child] + future for child, future in pairs])
         weights = np.exp(self._alpha * (hopes - hopes.max()))
         return children[int(self._dice.choice(len(children), p=weights / weights.sum()))]

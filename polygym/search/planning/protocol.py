@@ -27,19 +27,15 @@ class RewriteSystem(Protocol[State]):
 
     def successors(self, state: State) -> Sequence[State]:
         """Return what a state can become in one step, always in the same order."""
-        ...
 
     def cost(self, state: State) -> float:
         """Return what a state costs; the searches look for the least."""
-        ...
 
     def key(self, state: State) -> Hashable:
         """Return what is equal for states that are the same."""
-        ...
 
     def features(self, state: State) -> Any:
         """Return what a value function looks at."""
-        ...
 
 
 class ValueFunction(Protocol[_State_contra]):
@@ -50,7 +46,6 @@ class ValueFunction(Protocol[_State_contra]):
 
         A row a state, a column for each number of steps that are left, from 0 to the horizon.
         """
-        ...
 
 
 @pickle_by_name

@@ -57,6 +57,26 @@ class SearchGraph(Generic[State]):
         self.parents[number] = parent, step
         self._compare(number)
 
+    def expand(self, number: int, left: int, most: int) -> tuple[list[int], bool]:
+        """Take note of what a state can become, ``most`` states in all.
+
+        Return the new states, which have so many steps left, and whether there was room for all.
+        """
+        new: list[int] = []
+        children: list[int] = []
+        is_whole = True
+        for step, state in enumerate(self.system.successors(self.states[number])):
+            other = self.number_of(state)
+            if other is None:
+                if len(self.states) >= most:
+                    is_whole = False
+                    break
+                other = self.add(state, left, number, step)
+                new.append(other)
+            children.append(other)
+        self.children[number] = tuple(children)
+        return new, is_whole
+
     def _compare(self, number: int) -> None:
         mine, its = self.costs[number], self.costs[self.best]
         if mine < its or (mine == its and self.steps_left[number] > self.steps_left[self.best]):
@@ -83,10 +103,8 @@ class SearchGraph(Generic[State]):
     def targets(self) -> Values:
         """Return what a value function should have said: a row a state, a column for each t."""
         costs = np.array(self.costs)
-        sources = np.repeat(
-            np.fromiter(self.children, np.int64, len(self.children)),
-            [len(children) for children in self.children.values()],
-        )
+        numbers = np.fromiter(self.children, np.int64, len(self.children))
+        sources = np.repeat(numbers, [len(children) for children in self.children.values()])
         ends = np.array(
             [child for children in self.children.values() for child in children], np.int64
         )

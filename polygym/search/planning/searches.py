@@ -5,19 +5,12 @@ from typing import TypeVar
 import numpy as np
 
 from polygym.errors import InputError
+from polygym.search.planning import protocol
 from polygym.search.planning.astar import astar
-from polygym.search.planning.beam import beam
-from polygym.search.planning.breadth import breadth_first
 from polygym.search.planning.gc_thresholds import reduced_gc
 from polygym.search.planning.mcts import mcts
-from polygym.search.planning.protocol import (
-    PlanningLimits,
-    PlanningResult,
-    RewriteSystem,
-    ValueFunction,
-)
 from polygym.search.planning.search_graph import SearchGraph
-from polygym.search.planning.walks import random_walks
+from polygym.search.planning.simple_searches import beam, breadth_first, random_walks
 
 State = TypeVar("State")
 
@@ -33,10 +26,10 @@ ALGORITHMS = {
 
 def explore(
     name: str,
-    system: RewriteSystem[State],
+    system: protocol.RewriteSystem[State],
     start: State,
-    plan: PlanningLimits | None = None,
-    value: ValueFunction[State] | None = None,
+    plan: protocol.PlanningLimits | None = None,
+    value: protocol.ValueFunction[State] | None = None,
     seed: int = 0,
 ) -> tuple[SearchGraph[State], bool]:
     """Return what a search explored, and whether there was nothing else within the horizon.
@@ -44,44 +37,32 @@ def explore(
     Raises:
         InputError: there is no such search.
     """
-    plan = PlanningLimits() if plan is None else plan
+    plan, rng = plan or protocol.PlanningLimits(), np.random.default_rng(seed)
     with reduced_gc():
-        return _run_algorithm(name, system, start, plan, value, np.random.default_rng(seed))
-
-
-def _run_algorithm(
-    name: str,
-    system: RewriteSystem[State],
-    start: State,
-    plan: PlanningLimits,
-    value: ValueFunction[State] | None,
-    rng: np.random.Generator,
-) -> tuple[SearchGraph[State], bool]:
-    match name:
-        case "astar":
-            return astar(system, start, plan, value)
-        case "greedy":
-            return astar(system, start, plan)
-        case "mcts":
-            return mcts(system, start, plan, rng, value), False
-        case "random":
-            return random_walks(system, start, plan, rng), False
-        case "beam":
-            return beam(system, start, plan, value=value), False
-        case "breadth":
-            return breadth_first(system, start, plan)
-        case _:
-            raise InputError(f"a search: expected one of {', '.join(ALGORITHMS)}, found {name!r}")
+        match name:
+            case "astar":
+                return astar(system, start, plan, value)
+            case "greedy":
+                return astar(system, start, plan)
+            case "mcts":
+                return mcts(system, start, plan, rng, value), False
+            case "random":
+                return random_walks(system, start, plan, rng), False
+            case "beam":
+                return beam(system, start, plan, value=value), False
+            case "breadth":
+                return breadth_first(system, start, plan)
+    raise InputError(f"a search: expected one of {', '.join(ALGORITHMS)}, found {name!r}")
 
 
 def search(
     name: str,
-    system: RewriteSystem[State],
+    system: protocol.RewriteSystem[State],
     start: State,
-    plan: PlanningLimits | None = None,
-    value: ValueFunction[State] | None = None,
+    plan: protocol.PlanningLimits | None = None,
+    value: protocol.ValueFunction[State] | None = None,
     seed: int = 0,
-) -> PlanningResult[State]:
+) -> protocol.PlanningResult[State]:
     """Return the best state that a search found, and the way there."""
     seen, is_complete = explore(name, system, start, plan, value, seed)
     return seen.result(is_complete=is_complete)

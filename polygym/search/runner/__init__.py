@@ -1,3 +1,1 @@
-"""runner: to be described."""
-
-__all__: list[str] = []
+"""Runners of candidates: on this machine (``local``), or on many (``ray``); ``retries`` of both."""

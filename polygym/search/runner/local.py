@@ -1,7 +1,7 @@
 """Runner of candidates on this machine: compilation and measurement.
 
 :class:`CandidateRunner` is narrow, so that a cluster can be one
-(:mod:`polygym.search.runner.ray.evaluations.ray_runner`).
+(:mod:`polygym.search.runner.ray.ray_runner`).
 """
 
 import os
@@ -28,17 +28,14 @@ class CandidateRunner(Protocol):
     @property
     def baseline_seconds(self) -> float:
         """The original order's time."""
-        ...
 
     def prepare(
         self, choices: Sequence[MappedSchedule], best_so_far: float, is_over: Callable[[], bool]
     ) -> None:
         """Do beforehand what can be done for several that will be asked for, until it is over."""
-        ...
 
     def is_ready(self, choice: MappedSchedule) -> bool:
         """Whether all that can be done beforehand for one has been done."""
-        ...
 
     def measure(
         self, choice: MappedSchedule, best_so_far: float | None, *, retries: bool = False
@@ -47,13 +44,11 @@ class CandidateRunner(Protocol):
 
         ``best_so_far`` is the time of the best in a search in which only the best counts.
         """
-        ...
 
     def measure_together(
         self, choices: Sequence[MappedSchedule], rounds: int
     ) -> tuple[Evaluation, ...]:
         """Measure several in turn with the original order."""
-        ...
 
 
 RunnerFactory: TypeAlias = Callable[

@@ -1,3 +1,1 @@
 """Strategies of a search, behind ask and tell, in a registry by name."""
-
-__all__: list[str] = []

@@ -1,15 +1,17 @@
 """Candidates: a way to schedule and a mapping, as genes that can be chosen one by one.
 
 What there is to choose from for a mapping is in :mod:`polygym.search.strategies.neighborhood`.
+
+A :class:`Strategy` proposes them behind ask and tell, and is told what became of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from polygym.cached_hash import CachedHash, cache_hash
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import Mapping
+from polygym.mdp.episode import Episode
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.strategy import (
@@ -146,12 +149,51 @@ class SearchSpace:
 
     def values(self, candidate: Candidate) -> dict[str, Any]:
         """Return the values of a candidate."""
-        mapped = searchable_options(self.default.threads)
-        return {
-            "strategy": candidate.source,
-            **{name: getattr(candidate.mapping, name) for name in mapped},
-        }
+        mapped = {name: getattr(candidate.mapping, name) for name in self.names()[1:]}
+        return {"strategy": candidate.source, **mapped}
 
     def sample(self, rng: np.random.Generator) -> Candidate:
         """Return any candidate."""
         return self.chosen({name: self.sample_value(name, rng) for name in self.names()})
+
+
+@dataclass(frozen=True, slots=True)
+class Unscheduled:
+    """An episode without a schedule: it ended in an invalid state, or with too large numbers."""
+
+    source: EpisodeSchedule
+    reason: str
+
+
+Proposal: TypeAlias = Candidate | Unscheduled
+
+
+class Strategy(Protocol):
+    """Chooses what is measured next.
+
+    The first proposals are the initial candidates. With ``is_indexed`` a proposal follows from the
+    seed and its number alone, so a search that is resumed skips those that are recorded; the
+    others are asked again and are told the recorded outcomes. With ``cuts_off`` a run that takes
+    several times as long as the best is cut off. ``is_over`` is set by the search; a strategy that
+    takes long to choose asks it from time to time.
+    """
+
+    is_indexed: bool
+    cuts_off: bool
+    is_over: Callable[[], bool]
+
+    @property
+    def batch_size(self) -> int:
+        """The number of proposals to ask for; their code is generated on all cores together."""
+
+    def ask(self, count: int) -> Sequence[Proposal]:
+        """Return the next proposals; none where there is nothing more to propose."""
+
+    def tell(self, candidate: Candidate, speedup: float) -> None:
+        """Take note of a speedup over the original order, 0 where the candidate failed."""
+
+    def episode_of(self, proposal: Proposal) -> Episode | None:
+        """Return the episode of a proposal of the last batch; None where none led to it."""
+
+    def skip(self, count: int) -> None:
+        """Go on behind so many proposals, the initial ones excluded, of an indexed strategy."""

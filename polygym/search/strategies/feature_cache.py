@@ -13,12 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.codegen.passes import code_key
-from polygym.cost.features.candidates.candidate_vector import (
-    FEATURE_NAMES,
-    CandidateFeatures,
-    FeatureExtractor,
-    mapping_vector,
-)
+from polygym.cost.features.candidates import candidate_vector
+from polygym.cost.features.candidates.candidate_vector import mapping_vector
 from polygym.cost.features.candidates.loop_tree import LoopForest, LoopTree
 from polygym.cost.features.loops.nests import Floats
 from polygym.errors import PolygymError
@@ -55,10 +51,8 @@ class CachedFeatures:
 
 def stack_features(looks: Sequence[CachedFeatures]) -> tuple[Floats, LoopForest | None]:
     """Return the vectors as rows, and the trees as a forest where there are any."""
-    trees = [features.loops for features in looks if features.loops is not None]
-    return np.array([cached_features.vector for cached_features in looks]), LoopForest.of(
-        trees
-    ) if trees else None
+    trees = [look.loops for look in looks if look.loops is not None]
+    return np.array([look.vector for look in looks]), LoopForest.of(trees) if trees else None
 
 
 class FeatureCache:
@@ -83,7 +77,7 @@ class FeatureCache:
         self._machine = machine
         self._considered: dict[ScheduleSource, Schedule] = {}
         self._ways = list(known)
-        self._candidates: dict[ScheduleSource, FeatureExtractor] = {}
+        self._candidates: dict[ScheduleSource, candidate_vector.FeatureExtractor] = {}
         self._wants_loops = with_loops
         self._looks: dict[Candidate, CachedFeatures | None] = {}
 
@@ -110,11 +104,8 @@ class FeatureCache:
         for way in dropped:
             self._candidates.pop(way, None)
         if dropped:
-            self._looks = {
-                candidate: look
-                for candidate, look in self._looks.items()
-                if candidate.source not in dropped
-            }
+            looks = self._looks.items()
+            self._looks = {one: look for one, look in looks if one.source not in dropped}
 
     def features(
         self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
@@ -148,23 +139,25 @@ class FeatureCache:
 
     def _features(
         self, way: ScheduleSource, mappings: Sequence[Mapping], is_over: Callable[[], bool]
-    ) -> Sequence[CandidateFeatures | PolygymError]:
+    ) -> Sequence[candidate_vector.CandidateFeatures | PolygymError]:
         """Return the features of a schedule under some mappings."""
         try:
             if way not in self._candidates:
                 schedule = self._considered[way] if way in self._considered else self._known[way]
                 legal = LegalSchedule(self.scop, schedule)
-                self._candidates[way] = FeatureExtractor(legal, self._sizes, self._machine)
+                self._candidates[way] = candidate_vector.FeatureExtractor(
+                    legal, self._sizes, self._machine
+                )
         except PolygymError as error:
             return [error] * len(mappings)
         return self._candidates[way].features(mappings, is_over)
 
     def _cached(
-        self, one: Candidate, found: CandidateFeatures | PolygymError
+        self, one: Candidate, found: candidate_vector.CandidateFeatures | PolygymError
     ) -> CachedFeatures | None:
         if isinstance(found, PolygymError):
             return None
-        assert found.vector.shape == (len(FEATURE_NAMES),)
+        assert found.vector.shape == (len(candidate_vector.FEATURE_NAMES),)
         vector = np.concatenate([found.vector, mapping_vector(one.mapping)])
         code = hash((one.source, code_key(found.tree, one.mapping)))
         return CachedFeatures(vector, found.loop_tree if self._wants_loops else None, code)

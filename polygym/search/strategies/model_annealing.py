@@ -1,13 +1,12 @@
 """Searches that a model of cost leads: it learns from what was measured and says what to try next.
 
-*model*: chains of annealing (:mod:`polygym.search.strategies.annealing`) walk over schedules and
-mappings to where the model expects speed; of all that they have seen a good and diverse part is
-measured (:mod:`polygym.search.strategies.diversity`), in turn with the most promising of what is a
-step or two away from the best so far, and one in twenty is at random alone. Moves change an entry
-of the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
-legal (:mod:`polygym.search.strategies.schedule_edits`), or one that a policy has played. Whenever
-the model has learned, the most promising of some that were played is measured, even if there are
-more promising candidates (:mod:`polygym.search.strategies.episode_schedules`). Half of what the
+*model*: chains of annealing walk over schedules and mappings to where the model expects speed; of
+all that they have seen a good and diverse part is measured, in turn with the most promising of what
+is a step or two away from the best so far, and one in twenty is at random alone. Moves change an
+entry of the mapping, or take another schedule: one of isl's, an edit of one of the best so far,
+which is legal (:mod:`polygym.search.strategies.schedule_edits`), or one that a policy has played.
+Whenever the model has learned, the most promising of some that were played is measured, even if
+there are more promising candidates (:mod:`polygym.search.strategies.samplers`). Half of what the
 chains lead to is code that there is already, under another mapping; that is not measured again.
 
 *filter*: 32 times as many candidates at random as are wanted, of which the model's first are
@@ -18,29 +17,50 @@ there is one, and the correction that this program's measurements ask for. Befor
 of these the other one leads alone; where it has learned on another kind of machine random choices
 decide half of what is measured, and where there is no other one all of it. All of it follows from
 the seed and from what was measured.
+
+Simulated annealing: chains that walk uphill, and less and less often downhill.
+
+A step proposes a neighbour for every chain. It is taken where its score is not lower, else with
+probability exp(Δ / T), where T falls from 1 towards 0 during a run. Scores are in units of how much
+those of the chains differ, so T means the same for every model. Chains persist: a later run, when
+the model has learned more, goes on where the last one has ended (AutoTVM, section 3.3).
+
+Diversity among many good candidates: which of them to measure.
+
+Of a set S of b candidates with scores f (AutoTVM, equation 3)
+
+    L(S) = Σ f(s) + α · Σ_j |{ s_j : s ∈ S }|
+
+is to be large, where s_j is entry number j of a candidate, a tile or a width of vectors: every
+value that no other one has counts. L is submodular, for a value counts once, however many have it.
+Where no score is below 0 it is monotone as well, and taking again and again the candidate that adds
+most reaches (1 - 1/e) of the best there is (Nemhauser, Wolsey and Fisher 1978).
+
+A model's scores may be below 0, as those of ranks are. What the greedy way chooses is the same with
+any constant c added to all of them, which adds c to every gain; with c = -min f the condition
+holds. So for scores of any sign (1 - 1/e) is promised of L(S) - b · min f, the sets being of b
+candidates, and not of L itself.
+
+Example, α = 1: of a, b, c with scores 3, 2.9, 2.5 and entries (32, on), (32, on), (8, off) the
+first is a, then c, which adds 2.5 + 2, while b adds 2.9.
 """
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Mapping as Dictionary
-from collections.abc import Sequence
 from itertools import zip_longest
+from typing import TypeVar
 
 import numpy as np
 
+from polygym.cost.models import cost_model
 from polygym.cost.models.correction import Correction, base_scores
-from polygym.cost.models.cost_model import (
-    Acquisition,
-    CostModel,
-    TrainingSamples,
-    acquisition_values,
-)
-from polygym.search.strategies.annealing import CHAIN_COUNT, AnnealingChains
+from polygym.search.planning.gc_thresholds import reduced_gc
 from polygym.search.strategies.candidates import Candidate, EditedSchedule, SearchSpace
-from polygym.search.strategies.diversity import select_diverse
-from polygym.search.strategies.episode_schedules import EpisodeSchedules
 from polygym.search.strategies.feature_cache import FeatureCache, stack_features
-from polygym.search.strategies.learning_options import DEFAULT_LEARNING, LearningOptions
+from polygym.search.strategies.model_options import DEFAULT_LEARNING, LearningOptions
 from polygym.search.strategies.neighborhood import mutate_mapping, sample_parent
 from polygym.search.strategies.random_search import RandomSearch
+from polygym.search.strategies.samplers import EpisodeSchedules
 
 # Fewer measurements than these say nothing; after so many new ones the model learns again.
 _MIN_SAMPLES, _REFIT_AFTER = 12, 12
@@ -65,7 +85,7 @@ class ModelAnnealing(RandomSearch):
         seeds: Sequence[Candidate],
         rng: np.random.Generator,
         features: FeatureCache,
-        prior: CostModel | None = None,
+        prior: cost_model.CostModel | None = None,
         is_local_prior: bool = True,
         learning: LearningOptions = DEFAULT_LEARNING,
     ) -> None:
@@ -93,20 +113,15 @@ class ModelAnnealing(RandomSearch):
         wanted = count - len(self._seeds)
         if wanted > 0 and (self._other is not None or self._has_enough):
             self._refit()
-            ready = [
-                candidate for candidate in self._propose(wanted) if candidate not in self._seeds
-            ]
-        share = (
-            _RANDOM_SHARE if self._is_of_here or self._model is not None else _RANDOM_SHARE_FOREIGN
-        )
-        return self._fill(
-            count,
-            lambda: (
-                ready.pop(0)
-                if ready and self.rng.random() >= share
-                else self.space.sample(self.rng)
-            ),
-        )
+            ready = [choice for choice in self._propose(wanted) if choice not in self._seeds]
+        is_foreign = not self._is_of_here and self._model is None
+        share = _RANDOM_SHARE_FOREIGN if is_foreign else _RANDOM_SHARE
+
+        def propose() -> Candidate:
+            is_ready = ready and self.rng.random() >= share
+            return ready.pop(0) if is_ready else self.space.sample(self.rng)
+
+        return self._fill(count, propose)
 
     @property
     def _has_enough(self) -> bool:
@@ -119,9 +134,8 @@ class ModelAnnealing(RandomSearch):
         self._learned_from = len(self.speedups)
         worst = min(speedup for speedup in self.speedups.values() if speedup > 0)
         looks, seconds = [], []
-        for look, speedup in zip(
-            self._looked_at.features(list(self.speedups)), self.speedups.values(), strict=True
-        ):
+        features = self._looked_at.features(list(self.speedups))
+        for look, speedup in zip(features, self.speedups.values(), strict=True):
             if look is not None:
                 looks.append(look)
                 # What failed is slower than all that did not.
@@ -130,7 +144,7 @@ class ModelAnnealing(RandomSearch):
             return
         vectors, loops = stack_features(looks)
         cases = np.zeros(len(looks), dtype=np.int64)
-        samples = TrainingSamples(vectors, np.array(seconds), cases, loops)
+        samples = cost_model.TrainingSamples(vectors, np.array(seconds), cases, loops)
         self._model = self._learning.fit_correction(samples, self._other)
         # On the model's own scale, which for a model of ranks is no other's.
         self._best_score = float(self._model.scores(vectors, loops).mean(axis=0).max())
@@ -149,8 +163,8 @@ class ModelAnnealing(RandomSearch):
         if self._model is not None:
             scores = self._model.scores(*rows)
             # Where no members may differ there is no doubt to be taken into account.
-            kind = self._learning.acquisition if len(scores) > 1 else Acquisition.MEAN
-            array[known] = acquisition_values(scores, kind, self._best_score)
+            kind = self._learning.acquisition if len(scores) > 1 else cost_model.Acquisition.MEAN
+            array[known] = cost_model.acquisition_values(scores, kind, self._best_score)
         else:
             array[known] = 0.0 if self._other is None else base_scores(self._other, *rows)
         return array
@@ -169,11 +183,7 @@ class ModelAnnealing(RandomSearch):
         near = self._neighbors()
         fresh = self._distinct_code(near | seen)
         parts = (
-            {
-                candidate: score
-                for candidate, score in fresh.items()
-                if (candidate in near) is is_near
-            }
+            {choice: score for choice, score in fresh.items() if (choice in near) is is_near}
             for is_near in (True, False)
         )
         pairs = zip_longest(*(self._chosen(part, count) for part in parts))
@@ -192,9 +202,8 @@ class ModelAnnealing(RandomSearch):
 
     def _distinct_code(self, scores: Dictionary[Candidate, float]) -> dict[Candidate, float]:
         """Return those whose code is none that was measured, one of each."""
-        known = {
-            look.code for look in self._looked_at.features(list(self.speedups)) if look is not None
-        }
+        measured = self._looked_at.features(list(self.speedups))
+        known = {look.code for look in measured if look is not None}
         result: dict[Candidate, float] = {}
         for candidate, look in zip(scores, self._looked_at.features(list(scores)), strict=True):
             if look is not None and np.isfinite(scores[candidate]) and look.code not in known:
@@ -209,9 +218,8 @@ class ModelAnnealing(RandomSearch):
         spread = float(np.std([fresh[one] for one in ranked])) or 1.0
         scores = {candidate: fresh[candidate] / spread for candidate in ranked}
         entries = {one: tuple(self.space.values(one).values()) for one in ranked}
-        return select_diverse(
-            scores, entries, count, self._learning.diversity_weight(len(self.speedups))
-        )
+        weight = self._learning.diversity_weight(len(self.speedups))
+        return select_diverse(scores, entries, count, weight)
 
     def _best_candidates(self) -> list[Candidate]:
         return self.ranked()[:8]
@@ -260,3 +268,77 @@ class ModelFilter(ModelAnnealing):
         scores = self._score(proposed)
         fresh = self._distinct_code(dict(zip(proposed, map(float, scores), strict=True)))
         return sorted(fresh, key=lambda candidate: -fresh[candidate])[:count]
+
+
+CHAIN_COUNT = 128
+
+
+class AnnealingChains:
+    """Chains, and where they are."""
+
+    def __init__(self, start: Sequence[Candidate], rng: np.random.Generator) -> None:
+        """Begin with one chain at each of some candidates."""
+        self.current = list(start)
+        self._dice = rng
+
+    @reduced_gc()
+    def run(
+        self,
+        steps: int,
+        neighbor: Callable[[Candidate], Candidate],
+        score: Callable[[Sequence[Candidate]], np.ndarray],
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> dict[Candidate, float]:
+        """Walk, and return the score of every candidate that was looked at.
+
+        ``is_over`` is asked before every step.
+        """
+        now = score(self.current)
+        seen = dict(zip(self.current, map(float, now), strict=True))
+        known = now[np.isfinite(now)]
+        unit = float(known.std()) if len(known) else 0.0
+        for step in range(steps):
+            if is_over():
+                break
+            temperature = (1.0 - step / steps) * (unit or 1.0)
+            proposed = [neighbor(candidate) for candidate in self.current]
+            array = score(proposed)
+            seen.update(zip(proposed, map(float, array), strict=True))
+            with np.errstate(invalid="ignore", over="ignore"):
+                chance = np.exp(np.minimum(0.0, array - now) / temperature)
+            taken = self._dice.random(len(proposed)) < np.nan_to_num(chance)
+            for place in np.flatnonzero(taken | ~np.isfinite(now)):
+                self.current[int(place)] = proposed[int(place)]
+            now = np.where(taken | ~np.isfinite(now), array, now)
+        return seen
+
+
+Item = TypeVar("Item")
+
+
+def select_diverse(
+    scores: Mapping[Item, float],
+    entries: Mapping[Item, Sequence[Hashable]],
+    count: int,
+    alpha: float,
+) -> list[Item]:
+    """Return so many, those first that add most.
+
+    >>> entries = {"a": (32, True), "b": (32, True), "c": (8, False)}
+    >>> select_diverse({"a": 3.0, "b": 2.9, "c": 2.5}, entries, 2, alpha=1.0)
+    ['a', 'c']
+    """
+    left = dict(sorted(scores.items(), key=lambda one: -one[1]))
+    have: set[tuple[int, Hashable]] = set()
+    chosen: list[Item] = []
+
+    def gain(one: Item) -> float:
+        new = sum(pair not in have for pair in enumerate(entries[one]))
+        return left[one] + alpha * new
+
+    while left and len(chosen) < count:
+        best = max(left, key=gain)
+        del left[best]
+        chosen.append(best)
+        have.update(enumerate(entries[best]))
+    return chosen

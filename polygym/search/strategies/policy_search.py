@@ -12,13 +12,7 @@ import numpy as np
 from polygym.mdp.episode import Task
 from polygym.mdp.policies.registry import DETERMINISTIC, Policy
 from polygym.poly.schedule import Schedule
-from polygym.search.strategies.candidates import (
-    Candidate,
-    EpisodeSchedule,
-    ScheduleSource,
-    SearchSpace,
-    known_source,
-)
+from polygym.search.strategies import candidates
 from polygym.search.strategies.neighborhood import mutate_mapping, sample_parent
 from polygym.search.strategies.random_search import RandomSearch
 from polygym.search.strategies.samplers import sample_episode, schedule_or_reason
@@ -36,14 +30,14 @@ class PolicySearch(RandomSearch):
 
     def __init__(
         self,
-        space: SearchSpace,
-        seeds: Sequence[Candidate],
+        space: candidates.SearchSpace,
+        seeds: Sequence[candidates.Candidate],
         rng: np.random.Generator,
         task: Task,
         policy: Policy,
         name: str,
         seed: int,
-        known: dict[ScheduleSource, Schedule],
+        known: dict[candidates.ScheduleSource, Schedule],
     ) -> None:
         """Begin with the seeds."""
         super().__init__(space, seeds, rng)
@@ -52,22 +46,22 @@ class PolicySearch(RandomSearch):
         self._played = 0
         self._patience = 1 if name in DETERMINISTIC else _MAX_FRUITLESS
 
-    def ask(self, count: int) -> list[Candidate]:
+    def ask(self, count: int) -> list[candidates.Candidate]:
         """Return new schedules, and the best ones so far under other mappings."""
         ranked = self.ranked()
         return self._fill(count, lambda: self._propose(ranked))
 
-    def _propose(self, ranked: Sequence[Candidate]) -> Candidate:
+    def _propose(self, ranked: Sequence[candidates.Candidate]) -> candidates.Candidate:
         if not ranked or self.rng.random() >= _MAPPING_MUTATION_SHARE:
             source = self._next_source()
             if source is not None:
-                return Candidate(source, self.space.default)
+                return candidates.Candidate(source, self.space.default)
         if not ranked:
             return self.space.sample(self.rng)
         parent = ranked[sample_parent(len(ranked), self.rng)]
         return replace(parent, mapping=mutate_mapping(parent.mapping, self.rng))
 
-    def _next_source(self) -> ScheduleSource | None:
+    def _next_source(self) -> candidates.ScheduleSource | None:
         """Return the source of a new schedule, None if there seem to be no more."""
         for _ in range(self._patience):
             index, self._played = self._played, self._played + 1
@@ -76,8 +70,8 @@ class PolicySearch(RandomSearch):
             )
             if isinstance(schedule, str):
                 continue
-            source = EpisodeSchedule(self._name, index)
-            if known_source(self._known, source, schedule) == source:
+            source = candidates.EpisodeSchedule(self._name, index)
+            if candidates.known_source(self._known, source, schedule) == source:
                 return source
         self._patience = 0
         return None

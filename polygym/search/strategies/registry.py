@@ -16,16 +16,13 @@ from polygym.mdp.episode import Task
 from polygym.mdp.policies.registry import LEARNED, POLICIES, Policy
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.schedule import Schedule
-from polygym.search.strategies.candidates import Candidate, ScheduleSource, SearchSpace
-from polygym.search.strategies.episode_search import EpisodeSearch
+from polygym.search.strategies.candidates import Candidate, ScheduleSource, SearchSpace, Strategy
 from polygym.search.strategies.feature_cache import FeatureCache
-from polygym.search.strategies.genetic import GeneticSearch
 from polygym.search.strategies.model_annealing import ModelAnnealing, ModelFilter
 from polygym.search.strategies.model_options import DEFAULT_MODEL_OPTIONS, ModelOptions
 from polygym.search.strategies.policy_search import PolicySearch
-from polygym.search.strategies.protocol import Strategy
-from polygym.search.strategies.random_search import RandomSearch
-from polygym.search.strategies.samplers import GUIDED, make_sampler
+from polygym.search.strategies.random_search import GeneticSearch, RandomSearch
+from polygym.search.strategies.samplers import GUIDED, EpisodeSearch, make_sampler
 
 POLICY_PREFIX = "policy:"
 EPISODE_BUDGET, CANDIDATE_BUDGET = 100, 1000
@@ -64,6 +61,11 @@ class StrategyContext:
         """Random numbers from the seed."""
         return np.random.default_rng(self.seed)
 
+    @property
+    def start(self) -> tuple[SearchSpace, Sequence[Candidate], np.random.Generator]:
+        """The beginning of every search that is not indexed."""
+        return self.space, self.initial, self.rng
+
 
 @dataclass(frozen=True, slots=True)
 class StrategyEntry:
@@ -83,33 +85,23 @@ class StrategyEntry:
 
 
 def _make_episodes(name: str, context: StrategyContext) -> Strategy:
-    sampler = make_sampler(
-        name, context.task, context.sizes, context.mapping, context.model_options.model
-    )
-    return EpisodeSearch(
-        sampler, name, context.seed, context.initial, context.mapping, context.known
-    )
+    mapping, model = context.mapping, context.model_options.model
+    sampler = make_sampler(name, context.task, context.sizes, mapping, model)
+    return EpisodeSearch(sampler, name, context.seed, context.initial, mapping, context.known)
 
 
 def _make_policy(name: str, policy: Policy, context: StrategyContext) -> Strategy:
-    return PolicySearch(
-        context.space, context.initial, context.rng,
-        Task(context.scop, TaskOptions()), policy, name, context.seed, context.known,
-    )  # fmt: skip
+    task = Task(context.scop, TaskOptions())
+    return PolicySearch(*context.start, task, policy, name, context.seed, context.known)
 
 
 def _make_model(kind: type[ModelAnnealing], context: StrategyContext) -> Strategy:
     expect_lightgbm()
     options = context.model_options
     prior, learning = options.model.load(), options.learning
-    features = FeatureCache(
-        context.scop, context.sizes, context.known, learning.wants_loops(prior),
-        machine=options.machine,
-    )  # fmt: skip
-    return kind(
-        context.space, context.initial, context.rng, features, prior, options.is_local(prior),
-        learning,
-    )  # fmt: skip
+    program, has_loops = (context.scop, context.sizes, context.known), learning.wants_loops(prior)
+    features = FeatureCache(*program, has_loops, machine=options.machine)
+    return kind(*context.start, features, prior, options.is_local(prior), learning)
 
 
 def _expect_model(options: ModelOptions) -> None:
@@ -140,15 +132,13 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
         ),
         "genetic": StrategyEntry(
             "children of the fastest candidates",
-            lambda context: GeneticSearch(
-                context.space, context.initial, context.rng, context.population
-            ),
+            lambda context: GeneticSearch(*context.start, context.population),
             frozenset({"population"}),
             takes_fixed_schedule=True,
         ),
         "random": StrategyEntry(
             "random candidates",
-            lambda context: RandomSearch(context.space, context.initial, context.rng),
+            lambda context: RandomSearch(*context.start),
             takes_fixed_schedule=True,
         ),
         "annealing": StrategyEntry(
@@ -164,8 +154,7 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
         ),
         **{
             f"{POLICY_PREFIX}{name}": StrategyEntry(
-                "its schedules, and other mappings of the best",
-                partial(_make_policy, name, policy),
+                "its schedules, and other mappings of the best", partial(_make_policy, name, policy)
             )
             for name, policy in POLICIES.items()
         },

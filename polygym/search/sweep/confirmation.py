@@ -13,18 +13,10 @@ from polygym.runtime.evaluation import Evaluator, expect_candidate_result, round
 from polygym.runtime.evaluation.compiler import CompilerPool, pin_to_cores
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.runner import retries
-from polygym.search.sweep import reader
+from polygym.search.sweep import reader, rows
 from polygym.search.sweep.cores import JobCores
 from polygym.search.sweep.monitoring import load_subject, record_load
 from polygym.search.sweep.references import compiler_timings, isl_or_reason
-from polygym.search.sweep.rows import (
-    ISL,
-    BaselineTiming,
-    Confirmation,
-    ReferenceTiming,
-    ScheduleOutcome,
-    Timing,
-)
 from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.store import SweepStore, now
 
@@ -33,12 +25,12 @@ _CONFIRM_SECONDS = 2.0
 _MIN_ROUNDS, _MAX_ROUNDS = 2, 11
 
 
-def best_outcomes(outcomes: Sequence[ScheduleOutcome], count: int) -> tuple[ScheduleOutcome, ...]:
+def best_outcomes(
+    outcomes: Sequence[rows.ScheduleOutcome], count: int
+) -> tuple[rows.ScheduleOutcome, ...]:
     """Return the fastest schedules at the size of the search; of equal ones the earlier."""
-    ran = [(outcome.timing.speedup, outcome) for outcome in outcomes]
-    kept = [(speedup, schedule_outcome) for speedup, schedule_outcome in ran if speedup is not None]
-    kept.sort(key=lambda pair: (-pair[0], pair[1].number))
-    return tuple(one for _, one in kept[:count])
+    ran = [outcome for outcome in outcomes if outcome.timing.speedup is not None]
+    return tuple(sorted(ran, key=lambda row: (-(row.timing.speedup or 0.0), row.number))[:count])
 
 
 def is_confirmed(
@@ -46,16 +38,11 @@ def is_confirmed(
 ) -> bool:
     """Say whether the best schedules and all references were measured at the larger size."""
     connection, dataset = store.connection, str(setting.dataset)
-    confirmed = {
-        confirmation.outcome
-        for confirmation in reader.confirmations(connection, kernel)
-        if confirmation.dataset == dataset
-    }
+    again = reader.confirmations(connection, kernel)
+    confirmed = {row.outcome for row in again if row.dataset == dataset}
     best = best_outcomes(reader.outcomes(connection, kernel), count)
     known = reader.reference_names(connection, kernel, dataset)
-    return known.issuperset((ISL, *against)) and confirmed.issuperset(
-        outcome.number for outcome in best
-    )
+    return known >= {rows.ISL, *against} and confirmed >= {outcome.number for outcome in best}
 
 
 def confirm_program(
@@ -75,10 +62,9 @@ def confirm_program(
     pin_to_cores(place.measuring)
     program, options, dataset = subject.program, setting.evaluation, str(setting.dataset)
     best = best_outcomes(reader.outcomes(store.connection, kernel), count)
+    limits = options.compile_seconds, place.compiling, options.compile_memory
     with (
-        closing(
-            CompilerPool(options.compile_seconds, place.compiling, options.compile_memory)
-        ) as compilers,
+        closing(CompilerPool(*limits)) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
         record_load(store, kernel, dataset),
     ):
@@ -86,24 +72,21 @@ def confirm_program(
         found = [parse_schedule(outcome.schedule, program.scop) for outcome in best]
         schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
         compilers.compile_all(program, [(schedule, options.mapping) for schedule in schedules])
-        one = evaluator.baseline_seconds
-        rounds = rounds_within(_CONFIRM_SECONDS, one, _MIN_ROUNDS, _MAX_ROUNDS)
+        seconds = evaluator.baseline_seconds
+        rounds = rounds_within(_CONFIRM_SECONDS, seconds, _MIN_ROUNDS, _MAX_ROUNDS)
         together = retries.evaluate_together_with_retries(evaluator, schedules, rounds)
-        timings = [Timing.of(expect_candidate_result(evaluation)) for evaluation in together]
-        others = [
-            ReferenceTiming(kernel, dataset, name, timing)
-            for name, timing in compiler_timings(evaluator, against, rounds)
-        ]
+        timings = [rows.Timing.of(expect_candidate_result(evaluation)) for evaluation in together]
+        compared = compiler_timings(evaluator, against, rounds)
+        others = [rows.ReferenceTiming(kernel, dataset, *timing) for timing in compared]
     if isinstance(isl, str):
-        timings.append(Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=isl))
+        timings.append(rows.Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=isl))
     *confirmed, reference = timings
-    samples = next((timing.baseline_samples for timing in timings if timing.baseline_samples), ())
-    if samples:
-        store.add_baseline(BaselineTiming(kernel, dataset, now(), samples))
+    if samples := next(filter(None, (timing.baseline_samples for timing in timings)), ()):
+        store.add_baseline(rows.BaselineTiming(kernel, dataset, now(), samples))
     store.set_confirmations(
         [
-            Confirmation(schedule_outcome.number, kernel, dataset, timing)
-            for schedule_outcome, timing in zip(best, confirmed, strict=True)
+            rows.Confirmation(outcome.number, kernel, dataset, timing)
+            for outcome, timing in zip(best, confirmed, strict=True)
         ],
-        [ReferenceTiming(kernel, dataset, ISL, reference), *others],
+        [rows.ReferenceTiming(kernel, dataset, rows.ISL, reference), *others],
     )

@@ -66,11 +66,9 @@ def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> CorePlan:
 
 
 def _remark(cores: int, jobs: int, fitting: int, threads: int) -> str:
-    needed = (
-        f"{_counted(jobs, 'job')} of {_counted(threads, 'thread')} "
-        f"need{'s' if jobs == 1 else ''} {_counted(jobs * threads, 'core')}, and there "
-        f"{'is' if cores == 1 else 'are'} {cores}"
-    )
+    who = f"{_counted(jobs, 'job')} of {_counted(threads, 'thread')} need{'s' * (jobs == 1)}"
+    there = f"there {'is' if cores == 1 else 'are'} {cores}"
+    needed = f"{who} {_counted(jobs * threads, 'core')}, and {there}"
     if threads > cores:
         return f"{needed}: the threads share them, one job at a time"
     if fitting < jobs:

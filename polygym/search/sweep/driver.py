@@ -15,11 +15,16 @@ from polygym.search.sweep.confirmation import is_confirmed
 from polygym.search.sweep.cores import CorePlan, JobCores
 from polygym.search.sweep.process import ProgramProcess, start_process
 from polygym.search.sweep.progress import ProgressEstimator, SweepPhase, SweepProgress
-from polygym.search.sweep.requests import ConfirmRequest, Request, SearchRequest
 from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.time_shares import is_due, limit_of
-from polygym.search.sweep.workload import SweepWorkload
+from polygym.search.sweep.workload import (
+    ConfirmRequest,
+    Request,
+    SearchRequest,
+    SweepWorkload,
+    is_due,
+    limit_of,
+)
 
 _POLL_SECONDS = 0.05
 _SHOW_SECONDS = 1.0
@@ -98,11 +103,15 @@ class LocalSweep:
             time.sleep(_POLL_SECONDS)
             has_changed = self._reap()
 
+    @property
+    def busy(self) -> tuple[str, ...]:
+        """The programs that are being worked on."""
+        return tuple(process.kernel for process in self.running.values())
+
     def _start(self, kernel: str, request: Request) -> None:
-        place = next(job_cores for job_cores in self.cores.places if job_cores not in self.running)
-        self.running[place] = start_process(
-            self.store.path.parent, kernel, request, place, self.lock
-        )
+        place = next(place for place in self.cores.places if place not in self.running)
+        folder = self.store.path.parent
+        self.running[place] = start_process(folder, kernel, request, place, self.lock)
 
     def _reap(self) -> bool:
         """Take the processes that have ended off the list; say whether there were any.
@@ -125,34 +134,28 @@ class LocalSweep:
 
     def _next_search(self) -> tuple[str, Request] | None:
         """Return the next program to be searched and for how long, or None."""
-        orders = self.workload
-        explored = reader.explored(self.store.connection)
+        orders, connection = self.workload, self.store.connection
+        explored = reader.explored(connection)
         finished = {
             name
             for name in orders.programs
             if all(explored.get((name, policy), 0) >= orders.budget for policy in orders.policies)
             and self._is_compared(name)
         }
-        busy = {process.kernel for process in self.running.values()}
-        known = {
-            program_row.name: program_row.seconds
-            for program_row in reader.kernels(self.store.connection)
-        }
+        known = {row.name: row.seconds for row in reader.kernels(connection)}
         used = {name: known[name] for name in orders.programs}
         done = finished | self.failed
         for name in sorted(orders.programs, key=lambda name: used[name] > 0):
-            if name in done or name in self.left or name in busy:
+            if name in done or name in self.left or name in self.busy:
                 continue
-            if orders.time_limit is None:
-                return name, self._search(None)
-            if is_due(name, orders.time_limit, used, done):
-                limit = max(0.0, limit_of(name, orders.time_limit, used, done))
-                return name, self._search(limit)
+            limit = orders.time_limit
+            if limit is not None:
+                if not is_due(name, limit, used, done):
+                    continue
+                limit = max(0.0, limit_of(name, limit, used, done))
+            how = orders.against, orders.model
+            return name, SearchRequest(orders.policies, orders.budget, limit, *how)
         return None
-
-    def _search(self, seconds: float | None) -> SearchRequest:
-        orders = self.workload
-        return SearchRequest(orders.policies, orders.budget, seconds, orders.against, orders.model)
 
     def _is_compared(self, kernel: str) -> bool:
         """Whether other compilers have been measured at the size of the search."""
@@ -165,12 +168,11 @@ class LocalSweep:
         count = self.workload.confirm_count
         if not count:
             return None
-        busy = {process.kernel for process in self.running.values()}
+        against = self.workload.against
         for name in self.workload.programs:
-            if name in self.left or name in busy:
+            if name in self.left or name in self.busy:
                 continue
             self.left.add(name)
-            against = self.workload.against
             if not is_confirmed(self.store, self.setting, name, count, against):
                 return name, ConfirmRequest(count, against)
         return None
@@ -178,4 +180,4 @@ class LocalSweep:
     def _show(
         self, pace: ProgressEstimator, phase: SweepPhase, show: Callable[[SweepProgress], None]
     ) -> None:
-        show(pace.progress(phase, tuple(process.kernel for process in self.running.values())))
+        show(pace.progress(phase, self.busy))

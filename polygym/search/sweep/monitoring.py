@@ -31,7 +31,7 @@ def load_subject(
     Raises:
         InputError: it was another one when its schedules were measured.
     """
-    known = {variant.kernel: variant for variant in reader.homes(store.connection)}
+    known = reader.variants(store.connection)
     problem = setting.subject(kernel, dataset, known.get(kernel))
     store.set_digest(kernel, problem.source_digest)
     if not setting.recipe.changes_nothing and kernel not in known:
@@ -90,7 +90,5 @@ def record_load(store: SweepStore, kernel: str, dataset: str) -> Iterator[None]:
     load = watch.load()
     if load is not None and load.is_notable:
         began = now() - load.seconds
-        row = BackgroundLoadRow(
-            kernel, dataset, began, load.seconds, load.other_cores, load.stolen_cores
-        )
-        store.add_background_load(row)
+        others = load.other_cores, load.stolen_cores
+        store.add_background_load(BackgroundLoadRow(kernel, dataset, began, load.seconds, *others))

@@ -25,10 +25,9 @@ from polygym.runtime.worker.outcome import crash_from_exit
 from polygym.search.sweep.confirmation import confirm_program
 from polygym.search.sweep.cores import JobCores
 from polygym.search.sweep.program_search import search_program
-from polygym.search.sweep.requests import ConfirmRequest, Request, SearchRequest
 from polygym.search.sweep.settings import sweep_setting_from_json
-from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.store_file import STORE_FILE, open_store, stored_setting
+from polygym.search.sweep.store import STORE_FILE, SweepStore, open_store, stored_setting
+from polygym.search.sweep.workload import ConfirmRequest, Request, SearchRequest
 
 # Exit statuses besides 0: the reason is in the store; the store cannot be written. Python's own, 1,
 # is of an exception by which nobody has been told anything.
@@ -118,11 +117,11 @@ def main(text: str) -> None:
     message = json.loads(text)
     with _termination() as is_stopped:
         exit_with_parent(message["parent"])
-        kernel, given, place = message["kernel"], message["request"], message["place"]
+        kernel, place = message["kernel"], message["place"]
         cores = JobCores(tuple(place["measuring"]), tuple(place["compiling"]))
         with open_store(Path(message["folder"]) / STORE_FILE) as store:
             setting = sweep_setting_from_json(stored_setting(store.path, store.connection))
-            request = _request(message["kind"], given)
+            request = _request(message["kind"], message["request"])
             try:
                 match request:
                     case SearchRequest():
@@ -135,22 +134,21 @@ def main(text: str) -> None:
                         assert_never(request)
             except (PolygymError, MemoryError, RecursionError) as error:
                 _record(store, kernel, str(error) or type(error).__name__)
-            except OSError as error:
-                if error.filename == str(store.path):  # nobody can go on
-                    print(error.strerror, file=sys.stderr)
-                    sys.exit(UNWRITABLE)
-                _record(store, kernel, f"{type(error).__name__}: {error}")
             except Exception as error:  # a defect, or the machine: the others go on
+                if isinstance(error, OSError) and error.filename == str(store.path):
+                    print(error.strerror, file=sys.stderr)  # nobody can go on
+                    sys.exit(UNWRITABLE)
                 _record(store, kernel, f"{type(error).__name__}: {error}")
 
 
 def _request(kind: str, given: dict[str, Any]) -> Request:
     """Return the request of a message."""
-    against = tuple(given["against"])
-    if kind == ConfirmRequest.__name__:
-        return ConfirmRequest(given["count"], against)
-    policies = tuple(given["policies"])
-    return SearchRequest(policies, given["budget"], given["time_limit"], against, given["model"])
+    make: Any = ConfirmRequest if kind == ConfirmRequest.__name__ else SearchRequest
+    values = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+    }
+    request: Request = make(**values)
+    return request
 
 
 def _record(store: SweepStore, kernel: str, reason: str) -> NoReturn:

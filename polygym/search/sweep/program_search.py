@@ -6,63 +6,47 @@ that goes on explores what an uninterrupted one would.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
+from math import inf
+from typing import TypeAlias
 
 from polygym.cost.models.pretrained import ModelChoice
-from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
-from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluator
 from polygym.runtime.evaluation.compiler import CompilerPool, pin_to_cores
+from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.evaluation.forked_timeout import StoppedError
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.strategies.samplers import EpisodeSampler, make_sampler, schedule_or_reason
-from polygym.search.sweep import reader
+from polygym.search.sweep import monitoring, reader, references
 from polygym.search.sweep.cores import JobCores
-from polygym.search.sweep.evaluation import ScheduleTimer
-from polygym.search.sweep.monitoring import (
-    BaselineRecorder,
-    TimeRecorder,
-    load_subject,
-    record_load,
-)
-from polygym.search.sweep.references import (
-    compiler_timings,
-    initial_schedule_or_reason,
-    isl_or_reason,
-)
-from polygym.search.sweep.requests import SearchRequest
 from polygym.search.sweep.rows import ISL, EpisodeRow, ReferenceTiming, Timing
 from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.store import SweepStore
+from polygym.search.sweep.workload import SearchRequest
 
 # So many schedules for each core are compiled before they are measured.
 _BATCH = 4
 
 _REFERENCE_ROUNDS = 5
 
-
-@dataclass(frozen=True, slots=True)
-class EpisodeStep:
-    """An episode to be played."""
-
-    policy: str
-    index: int
+EpisodeStep: TypeAlias = tuple[str, int]
+"""An episode to be played: the policy and the number."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeBatch:
     """Episodes that were played; of each its schedule, or why it has none.
 
-    ``new`` are the schedules of which nothing is known yet.
+    ``new`` are the schedules of which nothing is known yet, under the mapping of the sweep.
     """
 
     steps: tuple[EpisodeStep, ...]
     found: tuple[Schedule | str, ...]
-    new: tuple[Schedule, ...]
+    new: tuple[MappedSchedule, ...]
 
 
 def search_program(
@@ -82,7 +66,7 @@ def search_program(
     Raises:
         PolygymError: the program cannot be read or does not run, or the machine fails.
     """
-    subject = load_subject(store, setting, kernel, setting.search_dataset)
+    subject = monitoring.load_subject(store, setting, kernel, setting.search_dataset)
     pin_to_cores(place.measuring)
     options = setting.evaluation
     limits = options.compile_seconds, place.compiling, options.compile_memory
@@ -90,25 +74,19 @@ def search_program(
         suppress(StoppedError),
         closing(CompilerPool(*limits, beside)) as compilers,
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
-        record_load(store, kernel, str(setting.search_dataset)),
+        monitoring.record_load(store, kernel, str(setting.search_dataset)),
     ):
         # A model that is not there any more is said before anything is measured.
         sizes, model = dict(subject.program.parameters), ModelChoice(request.model)
-        players = {
+        samplers = {
             name: make_sampler(name, subject.task, sizes, options.mapping, model)
             for name in request.policies
         }
-        judge, baselines = (
-            ScheduleTimer(evaluator),
-            BaselineRecorder(store, kernel, str(setting.search_dataset)),
+        search = ProgramSearch(
+            store, setting, kernel, request, evaluator, compilers, samplers, is_stopped
         )
-        missing = _missing_references(store, setting, kernel, request.against)
-        _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
-        course = ProgramSearch(
-            store, setting, kernel, subject.program, players, judge, baselines, compilers,
-            make_is_over(request.time_limit, is_stopped), is_stopped,
-        )  # fmt: skip
-        course.run(_steps(store, kernel, request), _BATCH * len(place.compiling), bool(beside))
+        search.measure_references()
+        search.run(_BATCH * len(place.compiling), bool(beside))
 
 
 @dataclass(slots=True)
@@ -121,35 +99,75 @@ class ProgramSearch:
     store: SweepStore
     setting: SweepSetting
     kernel: str
-    program: Program
-    samplers: dict[str, EpisodeSampler]
-    timer: ScheduleTimer
-    baselines: BaselineRecorder
+    request: SearchRequest
+    evaluator: Evaluator
     compilers: CompilerPool
-    is_over: Callable[[], bool]
+    samplers: dict[str, EpisodeSampler]
     is_stopped: Callable[[], bool]
+    timer: references.ScheduleTimer = field(init=False)
+    baselines: monitoring.BaselineRecorder = field(init=False)
     known: dict[str, int] = field(init=False)
-    spending: TimeRecorder = field(init=False)
+    deadline: float = inf
 
     def __post_init__(self) -> None:
         """Remember what is known."""
-        self.spending = TimeRecorder(self.store, self.kernel)
+        self.timer = references.ScheduleTimer(self.evaluator)
+        dataset = str(self.setting.search_dataset)
+        self.baselines = monitoring.BaselineRecorder(self.store, self.kernel, dataset)
         outcomes = reader.outcomes(self.store.connection, self.kernel)
         self.known = {outcome.schedule: outcome.number for outcome in outcomes}
 
-    def run(self, steps: Iterator[EpisodeStep], size: int, ahead: bool) -> None:
+    def measure_references(self) -> None:
+        """Measure isl's schedule and other compilers' code where missing, until stopped."""
+        dataset = str(self.setting.search_dataset)
+        known = reader.reference_names(self.store.connection, self.kernel, dataset)
+        if ISL not in known:
+            schedule = references.isl_or_reason(self.evaluator.program, self.is_stopped)
+            if isinstance(schedule, str):
+                timing = Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=schedule)
+            else:
+                timing = self.timer.measure_with_retries(schedule)
+            self.baselines.record(timing)
+            self.store.set_reference(ReferenceTiming(self.kernel, dataset, ISL, timing))
+        others = [name for name in self.request.against if name not in (*known, ISL)]
+        for name, timing in references.compiler_timings(
+            self.evaluator, others, _REFERENCE_ROUNDS, self.is_stopped
+        ):
+            self.store.set_reference(ReferenceTiming(self.kernel, dataset, name, timing))
+
+    def run(self, size: int, ahead: bool) -> None:
         """Go through episodes; ``ahead``: a batch is compiled while the one before is measured."""
+        if self.request.time_limit is not None:
+            self.deadline = time.monotonic() + self.request.time_limit
+        steps, program = self._steps(), self.evaluator.program
+        spending = monitoring.TimeRecorder(self.store, self.kernel)
         try:
             batch = self._played(steps, size)
-            while batch is not None and self._is_compiled(batch):
+            while batch and self.compilers.compile_all(program, batch.new, self.is_over):
                 following = self._played(steps, size, batch) if ahead else None
                 if following is not None:
-                    self.compilers.prefetch(self.program, self._choices(following))
-                if not self._is_recorded(batch):
-                    return
+                    self.compilers.prefetch(program, following.new)
+                for step, schedule in zip(batch.steps, batch.found, strict=True):
+                    self._record(step, schedule)
+                    spending.record()
+                    if self.is_over():
+                        return
                 batch = following or self._played(steps, size)
         finally:
-            self.spending.record(0.0)
+            spending.record(0.0)
+
+    def is_over(self) -> bool:
+        """Whether time is up or the search was stopped."""
+        return self.is_stopped() or time.monotonic() >= self.deadline
+
+    def _steps(self) -> Iterator[EpisodeStep]:
+        """Yield the episodes that are not in the store, the policies in turn."""
+        episodes = reader.episodes(self.store.connection, self.kernel)
+        done = {(row.policy, row.index) for row in episodes}
+        indices = range(self.request.first, self.request.budget)
+        for index, name in product(indices, self.request.policies):
+            if (name, index) not in done:
+                yield name, index
 
     def _played(
         self, steps: Iterator[EpisodeStep], size: int, before: EpisodeBatch | None = None
@@ -159,127 +177,36 @@ class ProgramSearch:
         for step in islice(steps, size):
             if self.is_over():
                 return None
-            play = self.samplers[step.policy]
             chosen.append(step)
-            result.append(_sample_schedule(self.program, self.setting, step, play, self.is_stopped))
-        old = () if before is None else before.new
-        new = [
-            schedule
-            for schedule in result
-            if isinstance(schedule, Schedule) and str(schedule) not in self.known
-        ]
-        fresh = tuple(one for one in new if one not in old)
+            result.append(self._sample_schedule(*step))
+        mapping = self.setting.evaluation.mapping
+        schedules = [schedule for schedule in result if isinstance(schedule, Schedule)]
+        new = [(schedule, mapping) for schedule in schedules if str(schedule) not in self.known]
+        fresh = tuple(choice for choice in new if before is None or choice not in before.new)
         return EpisodeBatch(tuple(chosen), tuple(result), fresh) if chosen else None
 
-    def _choices(self, batch: EpisodeBatch) -> list[tuple[Schedule, Mapping]]:
-        return [(schedule, self.setting.evaluation.mapping) for schedule in batch.new]
-
-    def _is_compiled(self, batch: EpisodeBatch) -> bool:
-        return self.compilers.compile_all(self.program, self._choices(batch), self.is_over)
-
-    def _is_recorded(self, batch: EpisodeBatch) -> bool:
-        """Measure a batch and write down what became of it; return whether it is not over."""
-        for step, schedule in zip(batch.steps, batch.found, strict=True):
-            is_seed = step.index < len(self.setting.initial_schedules)
-            _record(
-                self.store, self.kernel, step, schedule, self.known, self.timer, self.baselines,
-                is_seed,
-            )  # fmt: skip
-            self.spending.record()
-            if self.is_over():
-                return False
-        return True
-
-
-def _sample_schedule(
-    program: Program,
-    setting: SweepSetting,
-    step: EpisodeStep,
-    play: EpisodeSampler,
-    is_stopped: Callable[[], bool],
-) -> Schedule | str:
-    """Return the schedule of an episode, or why it has none; the first ones are the seeds'."""
-    seed, seeds = setting.seed, setting.initial_schedules
-    if step.index < len(seeds):
-        return initial_schedule_or_reason(
-            seeds[step.index], program, setting.evaluation.mapping, is_stopped
+    def _sample_schedule(self, policy: str, index: int) -> Schedule | str:
+        """Return the schedule of an episode, or why it has none; the first ones are the seeds'."""
+        seeds = self.setting.initial_schedules
+        if index >= len(seeds):
+            return schedule_or_reason(self.samplers[policy](self.setting.seed, index - len(seeds)))
+        mapping = self.setting.evaluation.mapping
+        return references.initial_schedule_or_reason(
+            seeds[index], self.evaluator.program, mapping, self.is_stopped
         )
-    return schedule_or_reason(play(seed, step.index - len(seeds)))
 
-
-def _steps(store: SweepStore, kernel: str, request: SearchRequest) -> Iterator[EpisodeStep]:
-    """Yield the episodes that are not in the store, the policies in turn."""
-    done = {
-        (episode_row.policy, episode_row.index)
-        for episode_row in reader.episodes(store.connection, kernel)
-    }
-    for index in range(request.first, request.budget):
-        for name in request.policies:
-            if (name, index) not in done:
-                yield EpisodeStep(name, index)
-
-
-def _record(
-    store: SweepStore,
-    kernel: str,
-    step: EpisodeStep,
-    found: Schedule | str,
-    known: dict[str, int],
-    judge: ScheduleTimer,
-    baselines: BaselineRecorder,
-    is_seed: bool,
-) -> None:
-    """Measure a schedule, unless it is known, and write down what became of the episode."""
-    if isinstance(found, str):
-        store.add_episode(EpisodeRow(kernel, step.policy, step.index, None, found))
-        return
-    text = str(found)
-    if text in known:
-        store.add_episode(EpisodeRow(kernel, step.policy, step.index, known[text]))
-        return
-    timing = judge.measure_with_retries(found) if is_seed else judge.measure(found)
-    episode = EpisodeRow(kernel, step.policy, step.index, None)
-    known[text] = store.add_measured(episode, text, timing)
-    baselines.record(timing)
-
-
-def _missing_references(
-    store: SweepStore, setting: SweepSetting, kernel: str, against: tuple[str, ...]
-) -> list[str]:
-    """Return what there is to compare with that has not been measured yet."""
-    known = reader.reference_names(store.connection, kernel, str(setting.search_dataset))
-    return [name for name in (ISL, *against) if name not in known]
-
-
-def _measure_references(
-    store: SweepStore,
-    setting: SweepSetting,
-    kernel: str,
-    judge: ScheduleTimer,
-    baselines: BaselineRecorder,
-    missing: Sequence[str],
-    is_stopped: Callable[[], bool],
-) -> None:
-    """Measure isl's schedule and other compilers' code, until stopped."""
-    dataset = str(setting.search_dataset)
-    if ISL in missing:
-        schedule = isl_or_reason(judge.evaluator.program, is_stopped)
+    def _record(self, step: EpisodeStep, schedule: Schedule | str) -> None:
+        """Measure a schedule, unless it is known, and write down what became of the episode."""
         if isinstance(schedule, str):
-            timing = Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=schedule)
-        else:
-            timing = judge.measure_with_retries(schedule)
-        baselines.record(timing)
-        store.set_reference(ReferenceTiming(kernel, dataset, ISL, timing))
-    others = [name for name in missing if name != ISL]
-    for name, timing in compiler_timings(judge.evaluator, others, _REFERENCE_ROUNDS, is_stopped):
-        store.set_reference(ReferenceTiming(kernel, dataset, name, timing))
-
-
-def make_is_over(seconds: float | None, is_stopped: Callable[[], bool]) -> Callable[[], bool]:
-    """Return what says whether time is up or the search was stopped."""
-    deadline = None if seconds is None else time.monotonic() + seconds
-
-    def is_over() -> bool:
-        return is_stopped() or (deadline is not None and time.monotonic() >= deadline)
-
-    return is_over
+            self.store.add_episode(EpisodeRow(self.kernel, *step, None, schedule))
+            return
+        text = str(schedule)
+        episode = EpisodeRow(self.kernel, *step, self.known.get(text))
+        if text in self.known:
+            self.store.add_episode(episode)
+            return
+        is_seed = step[1] < len(self.setting.initial_schedules)
+        measure = self.timer.measure_with_retries if is_seed else self.timer.measure
+        timing = measure(schedule)
+        self.known[text] = self.store.add_measured(episode, text, timing)
+        self.baselines.record(timing)

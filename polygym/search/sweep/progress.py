@@ -70,21 +70,14 @@ class ProgressEstimator:
     def progress(self, phase: SweepPhase, busy: tuple[str, ...]) -> SweepProgress:
         """Return how far the sweep is now."""
         connection = self.store.connection
-        counts = dict(
-            connection.execute("SELECT kernel, count(*) FROM episodes GROUP BY kernel").fetchall()
+        counts = dict(connection.execute("SELECT kernel, count(*) FROM episodes GROUP BY kernel"))
+        kinds = OutcomeStatus.OK, OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH
+        rows = connection.execute(
+            "SELECT kernel, max(CASE status WHEN ? THEN baseline_seconds / max(seconds, 1e-9) "
+            "END), sum(status = ?), sum(status = ?) FROM outcomes GROUP BY kernel",
+            [status.value for status in kinds],
         )
-        found = {
-            kernel: (best, wrong, crashed)
-            for kernel, best, wrong, crashed in connection.execute(
-                "SELECT kernel, max(CASE status WHEN ? THEN baseline_seconds / max(seconds, 1e-9) "
-                "END), sum(status = ?), sum(status = ?) FROM outcomes GROUP BY kernel",
-                (
-                    OutcomeStatus.OK.value,
-                    OutcomeStatus.WRONG_OUTPUT.value,
-                    OutcomeStatus.CRASH.value,
-                ),
-            )
-        }
+        found = {kernel: numbers for kernel, *numbers in rows}
         standings = []
         for name in self.orders.programs:
             best, wrong, crashed = found.get(name, (None, 0, 0))

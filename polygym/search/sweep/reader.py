@@ -14,21 +14,9 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.sweep.rows import (
-    BackgroundLoadRow,
-    BaselineTiming,
-    Confirmation,
-    EpisodeRow,
-    ProgramRow,
-    ProgramVariant,
-    ReferenceTiming,
-    ScheduleOutcome,
-    SweepRun,
-    Timing,
-)
-from polygym.search.sweep.schema import EXPECTED
+from polygym.search.sweep import rows
 from polygym.search.sweep.settings import SweepSetting, sweep_setting_from_json
-from polygym.search.sweep.store_file import STORE_FILE, connect, stored_setting
+from polygym.search.sweep.store import STORE_FILE, connect, stored_setting
 from polygym.sqlite_files import sqlite_errors
 
 
@@ -37,15 +25,15 @@ class SweepContents:
     """All that a store held at a moment; kernels are in the order in which they were named."""
 
     setting: SweepSetting
-    kernels: tuple[ProgramRow, ...]
-    outcomes: tuple[ScheduleOutcome, ...]
-    episodes: tuple[EpisodeRow, ...]
-    baselines: tuple[BaselineTiming, ...]
-    confirmations: tuple[Confirmation, ...]
-    references: tuple[ReferenceTiming, ...]
-    runs: tuple[SweepRun, ...] = ()
-    background_loads: tuple[BackgroundLoadRow, ...] = ()
-    variants: tuple[ProgramVariant, ...] = ()
+    kernels: tuple[rows.ProgramRow, ...]
+    outcomes: tuple[rows.ScheduleOutcome, ...]
+    episodes: tuple[rows.EpisodeRow, ...]
+    baselines: tuple[rows.BaselineTiming, ...]
+    confirmations: tuple[rows.Confirmation, ...]
+    references: tuple[rows.ReferenceTiming, ...]
+    runs: tuple[rows.SweepRun, ...] = ()
+    background_loads: tuple[rows.BackgroundLoadRow, ...] = ()
+    variants: tuple[rows.ProgramVariant, ...] = ()
 
 
 def read_sweep(folder: Path) -> SweepContents:
@@ -56,7 +44,7 @@ def read_sweep(folder: Path) -> SweepContents:
     """
     path = folder / STORE_FILE
     connection = connect(path, writing=False)
-    with closing(connection), sqlite_errors(path, EXPECTED):
+    with closing(connection), sqlite_errors(path, rows.EXPECTED):
         setting = sweep_setting_from_json(stored_setting(path, connection))
         connection.execute("BEGIN")
         try:
@@ -65,12 +53,12 @@ def read_sweep(folder: Path) -> SweepContents:
                 kernels(connection),
                 outcomes(connection),
                 episodes(connection),
-                _all(connection, "baselines", _baseline),
-                _all(connection, "confirmations", _confirmation),
-                _all(connection, "reference_times", _reference),
-                runs(connection),
-                disturbances(connection),
-                homes(connection),
+                _rows(connection, "baselines", _baseline),
+                _rows(connection, "confirmations", _timed(rows.Confirmation)),
+                _rows(connection, "reference_times", _timed(rows.ReferenceTiming)),
+                _rows(connection, "runs", _run),
+                _rows(connection, "disturbances", rows.BackgroundLoadRow),
+                tuple(variants(connection).values()),
             )
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(
@@ -79,46 +67,33 @@ def read_sweep(folder: Path) -> SweepContents:
             ) from None
 
 
-def runs(connection: sqlite3.Connection) -> tuple[SweepRun, ...]:
-    """Return when and where the sweep was at work; nothing where the store does not know."""
-    return _all(connection, "runs", _run) if _has(connection, "runs") else ()
+def variants(connection: sqlite3.Connection) -> dict[str, rows.ProgramVariant]:
+    """Return how programs are changed, by their names; nothing where the store does not know."""
+    return {row.kernel: row for row in _rows(connection, "homes", rows.ProgramVariant)}
 
 
-def disturbances(connection: sqlite3.Connection) -> tuple[BackgroundLoadRow, ...]:
-    """Return what else the machine did; nothing where the store does not know."""
-    if not _has(connection, "disturbances"):
-        return ()
-    return _all(connection, "disturbances", lambda row: BackgroundLoadRow(*row))
-
-
-def homes(connection: sqlite3.Connection) -> tuple[ProgramVariant, ...]:
-    """Return how programs are changed; nothing where the store does not know."""
-    if not _has(connection, "homes"):
-        return ()
-    return _all(connection, "homes", lambda row: ProgramVariant(*row))
-
-
-def kernels(connection: sqlite3.Connection) -> tuple[ProgramRow, ...]:
+def kernels(connection: sqlite3.Connection) -> tuple[rows.ProgramRow, ...]:
     """Return the programs, in the order in which they were named."""
-    return _all(connection, "kernels", lambda row: ProgramRow(*row))
+    return _rows(connection, "kernels", rows.ProgramRow)
 
 
 def outcomes(
     connection: sqlite3.Connection, kernel: str | None = None
-) -> tuple[ScheduleOutcome, ...]:
+) -> tuple[rows.ScheduleOutcome, ...]:
     """Return the outcomes, of one program or of all, in the order in which they were measured."""
-    return _some(connection, "outcomes", kernel, "number", _outcome)
+    return _rows(connection, "outcomes", _timed(rows.ScheduleOutcome), kernel, "number")
 
 
-def episodes(connection: sqlite3.Connection, kernel: str | None = None) -> tuple[EpisodeRow, ...]:
+def episodes(
+    connection: sqlite3.Connection, kernel: str | None = None
+) -> tuple[rows.EpisodeRow, ...]:
     """Return the episodes, of one program or of all, each policy's in order."""
-    order = "kernel, policy, number"
-    return _some(connection, "episodes", kernel, order, lambda row: EpisodeRow(*row))
+    return _rows(connection, "episodes", rows.EpisodeRow, kernel, "kernel, policy, number")
 
 
-def confirmations(connection: sqlite3.Connection, kernel: str) -> tuple[Confirmation, ...]:
+def confirmations(connection: sqlite3.Connection, kernel: str) -> tuple[rows.Confirmation, ...]:
     """Return the confirmations of one program."""
-    return _some(connection, "confirmations", kernel, "outcome", _confirmation)
+    return _rows(connection, "confirmations", _timed(rows.Confirmation), kernel, "outcome")
 
 
 def reference_names(connection: sqlite3.Connection, kernel: str, dataset: str) -> frozenset[str]:
@@ -127,9 +102,10 @@ def reference_names(connection: sqlite3.Connection, kernel: str, dataset: str) -
     return frozenset(timing.name for timing in timings if timing.dataset == dataset)
 
 
-def references(connection: sqlite3.Connection, kernel: str) -> tuple[ReferenceTiming, ...]:
+def references(connection: sqlite3.Connection, kernel: str) -> tuple[rows.ReferenceTiming, ...]:
     """Return what there is to compare one program with."""
-    return _some(connection, "reference_times", kernel, "dataset, name", _reference)
+    order = "dataset, name"
+    return _rows(connection, "reference_times", _timed(rows.ReferenceTiming), kernel, order)
 
 
 def explored(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
@@ -138,64 +114,46 @@ def explored(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     return {(kernel, policy): count for kernel, policy, count in connection.execute(query)}
 
 
-def _has(connection: sqlite3.Connection, table: str) -> bool:
-    query = "SELECT count(*) FROM sqlite_master WHERE name = ?"
-    return bool(connection.execute(query, (table,)).fetchone() != (0,))
-
-
-def _all(
-    connection: sqlite3.Connection, table: str, make: Callable[[Sequence[Any]], Any]
-) -> tuple[Any, ...]:
-    return _some(connection, table, None, "rowid", make)
-
-
-def _some(
+def _rows(
     connection: sqlite3.Connection,
     table: str,
-    kernel: str | None,
-    order: str,
-    make: Callable[[Sequence[Any]], Any],
+    make: Callable[..., Any],
+    kernel: str | None = None,
+    order: str = "rowid",
 ) -> tuple[Any, ...]:
-    """Return rows of a table as values; all names are this module's own."""
-    where = "" if kernel is None else "WHERE kernel = ?"
-    values = () if kernel is None else (kernel,)
+    """Return rows of a table as values; there are none of a table that the store has not.
+
+    All names are this module's own.
+    """
+    query = "SELECT count(*) FROM sqlite_master WHERE name = ?"
+    if connection.execute(query, (table,)).fetchone() == (0,):
+        return ()
+    where, values = ("", ()) if kernel is None else ("WHERE kernel = ?", (kernel,))
     query = f"SELECT * FROM {table} {where} ORDER BY {order}"
-    return tuple(make(row) for row in connection.execute(query, values))
+    return tuple(make(*row) for row in connection.execute(query, values))
 
 
-def _timing(row: Sequence[Any]) -> Timing:
-    status, seconds, baseline_seconds, samples, baseline_samples, detail = row
-    return Timing(
-        OutcomeStatus(status),
-        float(seconds),
-        float(baseline_seconds),
-        _samples(samples),
-        _samples(baseline_samples),
-        detail,
-    )
+def _timed(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what makes rows of a kind whose last field is a timing, behind three others."""
+    return lambda *row: kind(*row[:3], _timing(*row[3:]))
+
+
+def _timing(
+    status: str, seconds: float, baseline: float, samples: str, baseline_samples: str, detail: str
+) -> rows.Timing:
+    times = float(seconds), float(baseline), _samples(samples), _samples(baseline_samples)
+    return rows.Timing(OutcomeStatus(status), *times, detail)
 
 
 def _samples(text: str) -> tuple[float, ...]:
     return tuple(map(float, json.loads(text)))
 
 
-def _outcome(row: Sequence[Any]) -> ScheduleOutcome:
-    return ScheduleOutcome(row[0], row[1], row[2], _timing(row[3:]))
+def _baseline(kernel: str, dataset: str, moment: float, samples: str) -> rows.BaselineTiming:
+    return rows.BaselineTiming(kernel, dataset, moment, _samples(samples))
 
 
-def _baseline(row: Sequence[Any]) -> BaselineTiming:
-    return BaselineTiming(row[0], row[1], row[2], _samples(row[3]))
-
-
-def _confirmation(row: Sequence[Any]) -> Confirmation:
-    return Confirmation(row[0], row[1], row[2], _timing(row[3:]))
-
-
-def _reference(row: Sequence[Any]) -> ReferenceTiming:
-    return ReferenceTiming(row[0], row[1], row[2], _timing(row[3:]))
-
-
-def _run(row: Sequence[Any]) -> SweepRun:
-    moment, version, processor, cores, system, compilers = row
-    named = tuple((str(name), str(text)) for name, text in json.loads(compilers))
-    return SweepRun(moment, version, processor, cores, system, named)
+def _run(*row: Any) -> rows.SweepRun:
+    compilers: Sequence[Any] = json.loads(row[-1])
+    named = tuple((str(name), str(text)) for name, text in compilers)
+    return rows.SweepRun(*(*row[:-1], named))

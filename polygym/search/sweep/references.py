@@ -6,38 +6,45 @@ once or twice, their outputs are compared to a relative tolerance.
 
 The limit (:mod:`polygym.cost.compute_limit`) is one more: no code, but the time that none goes
 below.
+
+Whose doing an outcome is: the schedule's, which is recorded, or the machine's, which is not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from polygym.autoschedule.schedule_choice import resolved_schedule_within
 from polygym.cost.limit.bound import compute_limit
 from polygym.cost.limit.demand import program_demand
-from polygym.errors import PolygymError
+from polygym.errors import IllegalScheduleError, PolygymError
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.poly.schedule import Schedule
-from polygym.poly.scheduling.strategy import AUTO, ISL, ORIGINAL, ScheduleStrategy, parse_strategy
+from polygym.poly.scheduling.strategy import AUTO, ISL, ORIGINAL, parse_strategy
 from polygym.programs import Program
-from polygym.runtime.evaluation import Evaluator
+from polygym.runtime.evaluation import Evaluation, Evaluator, expect_candidate_result
 from polygym.runtime.evaluation.c_compilers import compile_with
 from polygym.runtime.evaluation.forked_timeout import never_stopped
 from polygym.runtime.evaluation.time_limits import count_within
 from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.search.runner.retries import measure_with_retries
+from polygym.search.runner.retries import evaluate_with_retries, measure_with_retries
 from polygym.search.sweep.rows import LIMIT, Timing
 
-_INITIAL_STRATEGIES: tuple[ScheduleStrategy, ...] = (ORIGINAL, ISL, AUTO)
-INITIAL_SCHEDULES = tuple(map(str, _INITIAL_STRATEGIES))
+INITIAL_SCHEDULES = (str(ORIGINAL), str(ISL), str(AUTO))
 
 
 def initial_schedule_or_reason(
     name: str, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
 ) -> Schedule | str:
     """Return the schedule that a search may begin with, or why there is none."""
-    return _schedule_or_reason(parse_strategy(name), program, mapping, is_stopped)
+    sizes = scop_sizes(program.scop, dict(program.parameters))
+    strategy = parse_strategy(name)
+    try:
+        return resolved_schedule_within(strategy, program.scop, sizes, mapping, is_stopped)
+    except PolygymError as error:
+        return str(error)
 
 
 def isl_or_reason(
@@ -48,17 +55,7 @@ def isl_or_reason(
     Raises:
         StoppedError: ``is_stopped`` before it is known.
     """
-    return _schedule_or_reason(ISL, program, SEQUENTIAL_MAPPING, is_stopped)
-
-
-def _schedule_or_reason(
-    strategy: ScheduleStrategy, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
-) -> Schedule | str:
-    sizes = scop_sizes(program.scop, dict(program.parameters))
-    try:
-        return resolved_schedule_within(strategy, program.scop, sizes, mapping, is_stopped)
-    except PolygymError as error:
-        return str(error)
+    return initial_schedule_or_reason(str(ISL), program, SEQUENTIAL_MAPPING, is_stopped)
 
 
 def compiler_timings(
@@ -114,3 +111,36 @@ def _timing(outcome: Outcome, base: Outcome) -> Timing:
     if not isinstance(outcome, Ok):
         return Timing(outcome.status, 0.0, seconds, (), samples, str(outcome))
     return Timing(OutcomeStatus.OK, outcome.best, seconds, tuple(outcome.samples), samples)
+
+
+@dataclass(slots=True)
+class ScheduleTimer:
+    """Measures schedules of a program; one that is refused as illegal has not compiled.
+
+    Raises:
+        WorkerError: the machine failed, which says nothing about the schedule.
+    """
+
+    evaluator: Evaluator
+    _retried: dict[Schedule, Timing] = field(default_factory=dict)
+
+    def measure(self, schedule: Schedule) -> Timing:
+        """Measure a schedule, unless it was measured patiently."""
+        known = self._retried.get(schedule)
+        return known or _evaluated(lambda: self.evaluator.evaluate(schedule))
+
+    def measure_with_retries(self, schedule: Schedule) -> Timing:
+        """Measure what others are compared with: again, if it was cut off."""
+        if schedule not in self._retried:
+            self._retried[schedule] = _evaluated(
+                lambda: evaluate_with_retries(self.evaluator, schedule)
+            )
+        return self._retried[schedule]
+
+
+def _evaluated(evaluate: Callable[[], Evaluation]) -> Timing:
+    try:
+        return Timing.of(expect_candidate_result(evaluate()))
+    except IllegalScheduleError as error:
+        detail = f"{type(error).__name__}: {error}"
+        return Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=detail)

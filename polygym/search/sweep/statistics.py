@@ -5,8 +5,9 @@ that of the confirmation where there is one. A mean over programs is geometric, 
 the same whichever side of the ratio is called the baseline.
 """
 
+import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,8 @@ from polygym.pickling import pickle_by_name
 from polygym.programs import is_path
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.means import geometric_mean
+from polygym.search.sweep import rows
 from polygym.search.sweep.reader import SweepContents
-from polygym.search.sweep.rows import ISL, LIMIT, EpisodeRow, ProgramVariant, ScheduleOutcome
 
 # So many programs are named where there may be many.
 _NAMED = 5
@@ -58,7 +58,7 @@ class KernelSummary:
     missing_compilers: Mapping[str, str] = field(default_factory=dict)
     limit: float | None = None
     bound_by: str = ""
-    variant: ProgramVariant | None = None
+    variant: rows.ProgramVariant | None = None
 
     @property
     def ok(self) -> int:
@@ -68,7 +68,7 @@ class KernelSummary:
     @property
     def speedup_over_isl(self) -> float | None:
         """How many times faster than isl's schedule the best is."""
-        isl = self.references.get(ISL)
+        isl = self.references.get(rows.ISL)
         return None if self.best is None or not isl else self.best / isl
 
     @property
@@ -79,13 +79,15 @@ class KernelSummary:
     @property
     def isl_of_limit(self) -> float | None:
         """Which share of its limit isl's schedule reaches."""
-        return self._share(self.references.get(ISL))
+        return self._share(self.references.get(rows.ISL))
 
     def _share(self, speedup: float | None) -> float | None:
         return speedup / self.limit if speedup and self.limit else None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
+        home = self.variant
+        changed = {"splitting": home.splitting, "storage": home.storage} if home else {}
         return {
             "kernel": self.kernel,
             "error": self.error or None,
@@ -109,25 +111,17 @@ class KernelSummary:
             "of_limit": self.share_of_limit,
             "isl_of_limit": self.isl_of_limit,
             "bound_by": self.bound_by or None,
-            **(
-                {}
-                if self.variant is None
-                else {"splitting": self.variant.splitting, "storage": self.variant.storage}
-            ),
+            **changed,
         }
 
 
 def summaries(contents: SweepContents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
-    labels = labels_of([program_row.name for program_row in contents.kernels])
+    labels = labels_of([row.name for row in contents.kernels])
     homes = {variant.kernel: variant for variant in contents.variants}
+    found = [(row.name, _summary(contents, row.name, row.error)) for row in contents.kernels]
     return tuple(
-        replace(
-            _summary(contents, row.name, row.error),
-            label=labels[row.name],
-            variant=homes.get(row.name),
-        )
-        for row in contents.kernels
+        replace(summary, label=labels[name], variant=homes.get(name)) for name, summary in found
     )
 
 
@@ -138,9 +132,8 @@ def mean_best(found: Sequence[KernelSummary]) -> float | None:
 
 def mean_reference(found: Sequence[KernelSummary], name: str) -> float | None:
     """Return the geometric mean of a reference's speedups."""
-    return geometric_mean(
-        summary.references[name] for summary in found if summary.references.get(name)
-    )
+    speedups = (summary.references.get(name) for summary in found)
+    return geometric_mean(filter(None, speedups))
 
 
 def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
@@ -159,21 +152,16 @@ def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
     names = (
         name for summary in found for name in (*summary.references, *summary.search_references)
     )
-    return tuple(dict.fromkeys(name for name in names if name != ISL))
+    return tuple(dict.fromkeys(name for name in names if name != rows.ISL))
 
 
 def background_load_note(found: Sequence[KernelSummary]) -> str:
     """Say that the machine was not the sweep's alone; nothing where it was."""
-    disturbed = sorted(
-        (summary for summary in found if summary.background_load),
-        key=lambda one: -one.background_load,
-    )
+    disturbed = [summary for summary in found if summary.background_load]
     if not disturbed:
         return ""
-    worst = ", ".join(
-        f"{kernel_summary.label} {kernel_summary.background_load:.1f}"
-        for kernel_summary in disturbed[:_NAMED]
-    )
+    disturbed.sort(key=lambda summary: -summary.background_load)
+    worst = ", ".join(f"{one.label} {one.background_load:.1f}" for one in disturbed[:_NAMED])
     more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
     return (
         "The machine was not the sweep's alone; cores that others had on average while a program "
@@ -212,141 +200,95 @@ def label_of(kernel: str) -> str:
 
 def _summary(contents: SweepContents, kernel: str, error: str) -> KernelSummary:
     setting = contents.setting
-    outcomes = [outcome for outcome in contents.outcomes if outcome.kernel == kernel]
-    episodes = [episode_row for episode_row in contents.episodes if episode_row.kernel == kernel]
-    statuses = Counter(outcome.timing.status.value for outcome in outcomes)
-    again = [
-        confirmation for confirmation in contents.confirmations if confirmation.kernel == kernel
-    ]
-    again = [one for one in again if one.dataset == str(setting.dataset)]
-    speedups = tuple(
-        outcome.timing.speedup for outcome in outcomes if outcome.timing.speedup is not None
-    )
+    timings = [row for row in contents.references if row.kernel == kernel]
+    outcomes = [row for row in contents.outcomes if row.kernel == kernel]
+    episodes = [row for row in contents.episodes if row.kernel == kernel]
+    where = kernel, str(setting.dataset)
+    again = [row for row in contents.confirmations if (row.kernel, row.dataset) == where]
     dataset = str(setting.dataset if again else setting.search_dataset)
-    texts = {schedule_outcome.number: schedule_outcome.schedule for schedule_outcome in outcomes}
-    best, schedule = _best(outcomes) if not again else (None, "")
-    for confirmation in again:
-        speedup = confirmation.timing.speedup
-        if speedup is not None and (best is None or speedup > best):
-            best, schedule = speedup, texts.get(confirmation.outcome, "")
-    references = _references(contents, kernel, dataset)
-    if again and (seed := _isl_seed(contents, episodes)) is not None:
-        # Explored like the others, and measured beside the best whether or not it was among them.
-        speedup = references.get(ISL)
-        if speedup is not None and (best is None or speedup > best):
-            best, schedule = speedup, texts.get(seed, "")
+    texts = {outcome.number: outcome.schedule for outcome in outcomes}
+    isl = _isl_seed(contents, episodes)
+    references = _speedups(timings, dataset)
+    measured = [(row.timing.speedup, row.schedule) for row in outcomes]
+    if again:
+        measured = [(row.timing.speedup, texts.get(row.outcome, "")) for row in again]
+        if isl is not None:
+            # Explored like the others, and measured beside the best even if not among them.
+            measured.append((references.get(rows.ISL), texts.get(isl, "")))
+    ran = [(speedup, schedule) for speedup, schedule in measured if speedup is not None]
+    best: tuple[float | None, str] = max(ran, key=lambda pair: pair[0], default=(None, ""))
+    own = (row for row in timings if (row.dataset, row.name) == (dataset, rows.LIMIT))
+    limits = [(row.timing.speedup, row.timing.detail) for row in own if row.timing.is_ok]
     return KernelSummary(
         kernel,
         label_of(kernel),
         error,
         dataset,
         bool(again),
-        best,
-        schedule,
+        *best,
         references,
-        _references(contents, kernel, str(setting.search_dataset)),
-        speedups,
+        _speedups(timings, str(setting.search_dataset)),
+        tuple(row.timing.speedup for row in outcomes if row.timing.speedup is not None),
         len(episodes),
         len(outcomes),
-        dict(statuses),
+        dict(Counter(outcome.timing.status.value for outcome in outcomes)),
         sum(row.outcome is None for row in episodes),
-        _defects(contents, kernel),
+        _defects(
+            [
+                *((row.number, str(setting.search_dataset), row.timing) for row in outcomes),
+                *((row.outcome, row.dataset, row.timing) for row in again),
+                *((isl, row.dataset, row.timing) for row in timings if row.name == rows.ISL),
+            ]
+        ),
         _drift(contents, kernel),
-        _foreign(contents, kernel),
+        max((row.cores for row in contents.background_loads if row.kernel == kernel), default=0.0),
         {
-            timing.name: f"{timing.timing.status.value}: {timing.timing.detail}"
-            for timing in contents.references
-            if timing.kernel == kernel and not timing.timing.is_ok
+            row.name: f"{row.timing.status.value}: {row.timing.detail}"
+            for row in timings
+            if not row.timing.is_ok
         },
-        *_limit(contents, kernel, dataset),
+        *(limits[0] if limits else (None, "")),
     )
 
 
-def _defects(contents: SweepContents, kernel: str) -> Defects:
+def _defects(timings: Sequence[tuple[int | None, str, rows.Timing]]) -> Defects:
     """Count what was wrong or crashed, at either size; isl's schedule, which may be explored, once.
 
     Other compilers' code is none of polygym's.
     """
-    setting = contents.setting
-    episodes = [episode_row for episode_row in contents.episodes if episode_row.kernel == kernel]
-    isl, search = _isl_seed(contents, episodes), str(setting.search_dataset)
-    found = {
-        *(
-            (outcome.number, search, outcome.timing.status)
-            for outcome in contents.outcomes
-            if outcome.kernel == kernel
-        ),
-        *(
-            (confirmation.outcome, confirmation.dataset, confirmation.timing.status)
-            for confirmation in contents.confirmations
-            if (confirmation.kernel, confirmation.dataset) == (kernel, str(setting.dataset))
-        ),
-        *(
-            (isl, timing.dataset, timing.timing.status)
-            for timing in contents.references
-            if (timing.kernel, timing.name) == (kernel, ISL)
-        ),
-    }
-    kinds = [status for _, _, status in found]
+    kinds = [kind for *_, kind in {(number, size, row.status) for number, size, row in timings}]
     return Defects(kinds.count(OutcomeStatus.WRONG_OUTPUT), kinds.count(OutcomeStatus.CRASH))
 
 
-def _isl_seed(contents: SweepContents, episodes: Sequence[EpisodeRow]) -> int | None:
+def _isl_seed(contents: SweepContents, episodes: Sequence[rows.EpisodeRow]) -> int | None:
     """Return the outcome of isl's schedule, if the search began with it."""
     seeds = contents.setting.initial_schedules
-    if ISL not in seeds:
+    if rows.ISL not in seeds:
         return None
-    place = seeds.index(ISL)
-    return next(
-        (episode_row.outcome for episode_row in episodes if episode_row.index == place), None
-    )
+    return next((row.outcome for row in episodes if row.index == seeds.index(rows.ISL)), None)
 
 
-def _best(outcomes: Sequence[ScheduleOutcome]) -> tuple[float | None, str]:
-    best: tuple[float | None, str] = (None, "")
-    for outcome in outcomes:
-        speedup = outcome.timing.speedup
-        if speedup is not None and (best[0] is None or speedup > best[0]):
-            best = (speedup, outcome.schedule)
-    return best
-
-
-def _references(contents: SweepContents, kernel: str, dataset: str) -> dict[str, float]:
+def _speedups(timings: Sequence[rows.ReferenceTiming], dataset: str) -> dict[str, float]:
     """Return the speedups of what there is to compare with, at a size."""
+    known = {row.name: row.timing.speedup for row in timings if row.dataset == dataset}
     return {
-        timing.name: speedup
-        for timing in contents.references
-        if (timing.kernel, timing.dataset) == (kernel, dataset)
-        and timing.name != LIMIT
-        and (speedup := timing.timing.speedup) is not None
+        name: value for name, value in known.items() if name != rows.LIMIT and value is not None
     }
-
-
-def _limit(contents: SweepContents, kernel: str, dataset: str) -> tuple[float | None, str]:
-    """Return the speedup that the limit is, and what it is due to."""
-    for timing in contents.references:
-        if (timing.kernel, timing.dataset, timing.name) == (
-            kernel,
-            dataset,
-            LIMIT,
-        ) and timing.timing.is_ok:
-            return timing.timing.speedup, timing.timing.detail
-    return None, ""
-
-
-def _foreign(contents: SweepContents, kernel: str) -> float:
-    return max(
-        (row.others + row.stolen for row in contents.background_loads if row.kernel == kernel),
-        default=0.0,
-    )
 
 
 def _drift(contents: SweepContents, kernel: str) -> float | None:
     """Return the slowest of the original order's times during the search over the fastest."""
-    dataset = str(contents.setting.search_dataset)
-    times = [
-        timing.seconds
-        for timing in contents.baselines
-        if (timing.kernel, timing.dataset) == (kernel, dataset) and timing.samples
-    ]
+    where = kernel, str(contents.setting.search_dataset)
+    baselines = (row for row in contents.baselines if (row.kernel, row.dataset) == where)
+    times = [row.seconds for row in baselines if row.samples]
     return max(times) / max(min(times), 1e-9) if len(times) > 1 else None
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """Return the geometric mean of positive numbers, None of none.
+
+    >>> round(geometric_mean([2, 8]), 6)
+    4.0
+    """
+    numbers = list(values)
+    return statistics.geometric_mean(numbers) if numbers else None

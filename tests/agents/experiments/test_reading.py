@@ -13,7 +13,7 @@ from agents.experiments.rewrite_terms import REWRITE, programs_of_selection
 from agents.experiments.splits import selected_kernels
 from agents.experiments.yaml_documents import load_yaml
 from polygym.errors import InputError
-from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.program_choice import TEST_KERNELS
 from tests.agents.small_experiments import document, small
 
 CONFIGS = sorted(Path("configs").glob("*.yaml"))

@@ -8,7 +8,7 @@ from agents.experiments.splits import selected_kernels, split_names, split_part
 from polygym.errors import InputError
 from polygym.mdp.problems.loading import program_targets
 from polygym.programs import load_program
-from polygym.search.corpus.held_out import TEST_KERNELS, is_held_out
+from polygym.search.corpus.program_choice import TEST_KERNELS, is_held_out
 
 
 def test_test_kernels_are_those_from_which_nothing_is_learned() -> None:

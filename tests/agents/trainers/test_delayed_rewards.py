@@ -9,7 +9,7 @@ import pytest
 from agents.experiments.experiment import Experiment
 from agents.trainers.baselines import LibraryLearner
 from agents.trainers.delayed_rewards import refusal_reason
-from polygym.search.runner.ray.evaluations.episode_rewards import BlockingRewards, RayRewards
+from polygym.search.runner.ray.episode_rewards import BlockingRewards, RayRewards
 from polygym.search.runner.ray.fleet.fleet import Fleet
 from polygym.search.runner.ray.fleet.jobs import Json
 from tests.search.runner.ray.evaluations.test_episode_rewards import evaluation

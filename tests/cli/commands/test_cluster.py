@@ -8,7 +8,6 @@ import pytest
 
 from polygym.cli.commands import cluster
 from polygym.search.runner.ray import ray_transport
-from polygym.search.runner.ray import status as of_nodes
 from tests.cli.invoke import call
 
 COMMANDS = (
@@ -98,10 +97,10 @@ class Pretended:
         """Nothing is to be left."""
 
 
-def test_the_status_of_nodes(
+def test_the_status_ray_transport(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = of_nodes.cluster_status(Pretended(""))  # type: ignore[arg-type]
+    found = ray_transport.cluster_status(Pretended(""))  # type: ignore[arg-type]
     assert [one["node"][0] for one in found] == ["c", "b", "a"]
     assert found[0]["worker"] == {"about": "gemm", "clock_seconds": 0.001, "kind": "k"}
     assert found[1]["worker"] is found[2]["worker"] is None

@@ -13,8 +13,13 @@ import pytest
 from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.corpus.export import export_parquet
-from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, SHIPPED_CORPORA, pack
+from polygym.search.corpus.packing import (
+    LARGE_FILE,
+    NEAR_FILE,
+    SHIPPED_CORPORA,
+    export_parquet,
+    pack,
+)
 from polygym.search.corpus.program_choice import TEST_KERNELS
 from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.store import open_corpus

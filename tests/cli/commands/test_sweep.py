@@ -33,11 +33,10 @@ from polygym.search.strategies.samplers import (
 from polygym.search.sweep.process import RECORDED, UNWRITABLE, ProgramProcess
 from polygym.search.sweep.progress import ProgramProgress, SweepPhase, SweepProgress
 from polygym.search.sweep.reader import read_sweep
-from polygym.search.sweep.requests import ConfirmRequest
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store_file import STORE_FILE
-from polygym.search.sweep.workload import SweepWorkload
+from polygym.search.sweep.store import STORE_FILE
+from polygym.search.sweep.workload import ConfirmRequest, SweepWorkload
 from tests.c_programs import Y_AX
 from tests.cli import invoke
 from tests.cli.commands.test_optimize import CRASHING, group_is_gone

@@ -9,7 +9,7 @@ from polygym.cli import dispatch
 from polygym.runtime.worker import background_load
 from polygym.runtime.worker.background_load import BackgroundLoad, LoadMonitor
 from polygym.search.sweep.rows import BackgroundLoadRow
-from polygym.search.sweep.store_file import STORE_FILE, open_store
+from polygym.search.sweep.store import STORE_FILE, open_store
 from tests.cli.invoke import call
 
 

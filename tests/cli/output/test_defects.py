@@ -22,7 +22,7 @@ from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import Crash, OutcomeStatus, WrongOutput
 from polygym.search.sweep.rows import ISL
-from polygym.search.sweep.store_file import STORE_FILE
+from polygym.search.sweep.store import STORE_FILE
 from tests.cli.invoke import call, call_json
 
 CRASHES, WRONG = (OutcomeStatus.CRASH, Crash), (OutcomeStatus.WRONG_OUTPUT, WrongOutput)

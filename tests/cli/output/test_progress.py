@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polygym.cli.output import progress
-from polygym.search.tally import Stage
+from polygym.search.result import Stage
 from tests.search.fakes import begin_fake
 
 

@@ -10,8 +10,7 @@ from polygym.poly.scheduling.baselines import original_schedule
 from polygym.runtime.evaluation import Evaluation
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.result import SearchResult
-from polygym.search.tally import Finding
+from polygym.search.result import Finding, SearchResult
 from tests.search.fakes import begin_fake, run_fake, setting
 
 NOTHING = "Nothing faster than the original order was found"

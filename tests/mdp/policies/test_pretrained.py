@@ -32,8 +32,8 @@ from polygym.poly.scheduling.alternatives import alternative_schedules
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.poly.scheduling.strategy import ISL
 from polygym.programs import load_program
-from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, STORAGE_VARIANTS_FILE, unpack
+from polygym.search.corpus.program_choice import TEST_KERNELS
 from polygym.search.corpus.store import open_corpus
 
 

@@ -33,7 +33,7 @@ from polygym.programs.generate import (
 )
 from polygym.programs.generate.program_draft import ProgramDraft
 from polygym.programs.selection import select_programs
-from polygym.search.corpus.held_out import equivalent_kernels
+from polygym.search.corpus.program_choice import equivalent_kernels
 from polygym.search.corpus.rows import CorpusCase
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
 from tests.oracles.interpreter import interpret

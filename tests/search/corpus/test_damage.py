@@ -19,13 +19,10 @@ from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import Collection, CollectPlan
-from polygym.search.corpus.export import export_parquet
-from polygym.search.corpus.merge import merge_corpora
-from polygym.search.corpus.packing import pack
+from polygym.search.corpus.packing import export_parquet, merge_corpora, pack
 from polygym.search.corpus.program_choice import ProgramChoice
-from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
+from polygym.search.corpus.rows import TABLES, CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.samples import case_rows
-from polygym.search.corpus.schema import TABLES
 from polygym.search.corpus.statistics import corpus_statistics
 from polygym.search.corpus.store import Corpus, file_problems, open_corpus
 

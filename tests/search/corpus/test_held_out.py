@@ -12,9 +12,15 @@ from polygym.frontend.tc.library import definitions
 from polygym.programs import Program, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.search.corpus.collector import Collection, CollectPlan
-from polygym.search.corpus.held_out import TEST_KERNELS, equivalent_kernels, is_held_out
 from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, STORAGE_VARIANTS_FILE, unpack
-from polygym.search.corpus.program_choice import DEFAULT_CHOICE, ProgramChoice, choose_program
+from polygym.search.corpus.program_choice import (
+    DEFAULT_CHOICE,
+    TEST_KERNELS,
+    ProgramChoice,
+    choose_program,
+    equivalent_kernels,
+    is_held_out,
+)
 from polygym.search.corpus.samples import case_rows, without_tests
 from polygym.search.corpus.store import open_corpus
 

@@ -18,8 +18,12 @@ from polygym.programs.generate import SCALARS_PREFIX
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint, machine_fingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import Collection, CollectPlan
-from polygym.search.corpus.held_out import is_held_out
-from polygym.search.corpus.program_choice import ProgramChoice, choose_program, choose_variant
+from polygym.search.corpus.program_choice import (
+    ProgramChoice,
+    choose_program,
+    choose_variant,
+    is_held_out,
+)
 from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.samples import (
     by_variant,

@@ -18,9 +18,7 @@ from polygym.poly.schedule import parse_schedule
 from polygym.programs import load_program
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.corpus.export import export_parquet
-from polygym.search.corpus.merge import merge_corpora
-from polygym.search.corpus.packing import pack
+from polygym.search.corpus.packing import export_parquet, merge_corpora, pack
 from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.samples import case_rows, features_of, legal_of, training_samples
 from polygym.search.corpus.statistics import corpus_statistics, outliers

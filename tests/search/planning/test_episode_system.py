@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polygym.mdp.episode import Episode
-from polygym.mdp.policies.rules import earliest
+from polygym.mdp.policies.registry import earliest
 from polygym.search.planning import PlanningLimits, explore, search
 from polygym.search.planning.episode_system import EpisodeSystem, PolicyValue
 

@@ -136,7 +136,7 @@ def test_the_horizon_is_kept() -> None:
 
 
 def test_a_beam_keeps_the_best_few() -> None:
-    from polygym.search.planning.beam import beam
+    from polygym.search.planning.simple_searches import beam
 
     narrow = beam(STRAIGHT, "a", PlanningLimits(5), width=1)
     assert narrow.states == ["a", "b", "c"]  # of c nothing follows

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.scheduling.strategy import ISL
-from polygym.search.strategies.annealing import AnnealingChains
 from polygym.search.strategies.candidates import Candidate
-from polygym.search.strategies.diversity import select_diverse
+from polygym.search.strategies.model_annealing import AnnealingChains, select_diverse
 
 START = replace(DEFAULT_MAPPING, threads=2)
 

@@ -13,17 +13,16 @@ from polygym.poly.legality import is_legal
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.strategy import ISL
 from polygym.programs import load_program
-from polygym.search.strategies import episode_schedules
+from polygym.search.strategies import samplers
 from polygym.search.strategies.candidates import (
     Candidate,
     EpisodeSchedule,
     ScheduleSource,
     schedules_of,
 )
-from polygym.search.strategies.episode_schedules import EpisodeSchedules
 from polygym.search.strategies.model_annealing import ModelAnnealing
 from polygym.search.strategies.registry import StrategyContext, make_strategy
-from polygym.search.strategies.samplers import TRIES
+from polygym.search.strategies.samplers import TRIES, EpisodeSchedules
 
 START = replace(DEFAULT_MAPPING, threads=2)
 SCOP = load_program("mvt").scop
@@ -65,12 +64,12 @@ def test_where_nothing_can_be_played_it_is_tried_once(monkeypatch: pytest.Monkey
         tries.append(1)
         raise LimitError("too large")
 
-    monkeypatch.setattr(episode_schedules, "sample_episode", beyond)
+    monkeypatch.setattr(samplers, "sample_episode", beyond)
     playing = EpisodeSchedules(SCOP, np.random.default_rng(0))
     assert [playing.sample(always, never) for _ in range(3)] == [{}, {}, {}]
     assert len(tries) == 1
-    monkeypatch.setattr(episode_schedules, "sample_episode", lambda *_: tries.append(1))
-    monkeypatch.setattr(episode_schedules, "schedule_or_reason", lambda _: "no schedule")
+    monkeypatch.setattr(samplers, "sample_episode", lambda *_: tries.append(1))
+    monkeypatch.setattr(samplers, "schedule_or_reason", lambda _: "no schedule")
     playing = EpisodeSchedules(SCOP, np.random.default_rng(0))
     assert [playing.sample(always, never) for _ in range(9)] == [{}] * 9
     assert len(tries) == 1 + 3 * TRIES
@@ -88,7 +87,7 @@ def test_defects_are_no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise InternalError("a defect")
 
-    monkeypatch.setattr(episode_schedules, "sample_episode", broken)
+    monkeypatch.setattr(samplers, "sample_episode", broken)
     with pytest.raises(InternalError):
         EpisodeSchedules(SCOP, np.random.default_rng(0)).sample(always, never)
 

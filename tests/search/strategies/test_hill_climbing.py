@@ -17,9 +17,9 @@ from polygym.runtime.evaluation import Evaluation
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.folder import BEST_C_FILE, BEST_FILE, JOURNAL_FILE
+from polygym.search.result import Finding
 from polygym.search.strategies.hill_climbing import climb
 from polygym.search.strategies.neighborhood import initial_variants, mutate_mapping
-from polygym.search.tally import Finding
 from tests.search.fakes import FakeRunner, begin_fake, resume_fake, run_fake, setting
 
 SCOP = setting().subject.program.scop

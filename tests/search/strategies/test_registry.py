@@ -22,8 +22,7 @@ from polygym.search.strategies.candidates import (
     SearchSpace,
     schedules_of,
 )
-from polygym.search.strategies.genetic import GeneticSearch
-from polygym.search.strategies.random_search import RandomSearch
+from polygym.search.strategies.random_search import GeneticSearch, RandomSearch
 from polygym.search.strategies.registry import StrategyContext, make_strategy
 
 START = replace(DEFAULT_MAPPING, threads=2)

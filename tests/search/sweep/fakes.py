@@ -15,8 +15,7 @@ from polygym.search.sweep.rows import (
     Timing,
 )
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.store_file import create_or_open
+from polygym.search.sweep.store import SweepStore, create_or_open
 
 SETTING = SweepSetting(search_dataset=Dataset.MINI, dataset=Dataset.SMALL)
 

@@ -16,7 +16,7 @@ from polygym.runtime.evaluation.compiler import CompilerPool
 from polygym.runtime.worker.problem import CompiledProgram
 from polygym.search.sweep.cores import plan_cores, usable_cores
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.time_shares import is_due, limit_of
+from polygym.search.sweep.workload import is_due, limit_of
 
 
 @given(st.integers(1, 64), st.integers(1, 40), st.integers(1, 70))

@@ -16,11 +16,10 @@ from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.runner import retries
 from polygym.search.sweep import confirmation, program_search, reader
 from polygym.search.sweep.cores import JobCores
-from polygym.search.sweep.requests import SearchRequest
 from polygym.search.sweep.rows import ISL, ReferenceTiming, Timing
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.store_file import create_or_open
+from polygym.search.sweep.store import SweepStore, create_or_open
+from polygym.search.sweep.workload import SearchRequest
 
 PLACE = JobCores((0,), (0,))
 SEEDS = ("original", "isl")
@@ -190,6 +189,7 @@ def test_what_else_the_machine_did_is_kept_for_both_sizes(
     monkeypatch.setattr(LoadMonitor, "load", lambda _: BackgroundLoad(60.0, others, 0.0, 2))
     for module in (program_search, confirmation):
         monkeypatch.setattr(module, "pin_to_cores", lambda _: None)
-    with swept(tmp_path, (), 1) as store:
-        found = [(row.kernel, row.others) for row in reader.disturbances(store.connection)]
+    with swept(tmp_path, (), 1):
+        loads = reader.read_sweep(tmp_path).background_loads
+        found = [(row.kernel, row.others) for row in loads]
     assert found == ([] if kept is None else [("mvt", kept)] * 2)

@@ -7,10 +7,8 @@ import pytest
 
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.means import geometric_mean
-from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.reader import SweepContents, read_sweep
-from polygym.search.sweep.report.figures import sweep_figures
+from polygym.search.sweep.report.figures import curve_kernels, curves, passes, sweep_figures
 from polygym.search.sweep.report.page import ReportPage, page_html
 from polygym.search.sweep.rows import (
     ISL,
@@ -23,13 +21,14 @@ from polygym.search.sweep.rows import (
 )
 from polygym.search.sweep.statistics import (
     background_load_note,
+    geometric_mean,
     mean_best,
     mean_of_limit,
     mean_over,
     other_compilers,
     summaries,
 )
-from polygym.search.sweep.store_file import STORE_FILE, create_or_open, open_store
+from polygym.search.sweep.store import STORE_FILE, create_or_open, open_store
 from tests.search.sweep.fakes import SETTING, fill, timing
 
 

@@ -13,7 +13,6 @@ from polygym.autoschedule.program_recipes import DefaultSource, ProgramRecipe
 from polygym.errors import InputError
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.search.sweep import reader
-from polygym.search.sweep.folder_lock import lock_folder
 from polygym.search.sweep.monitoring import load_subject
 from polygym.search.sweep.rows import (
     ISL,
@@ -23,9 +22,9 @@ from polygym.search.sweep.rows import (
     ProgramVariant,
     SweepRun,
 )
+from polygym.search.sweep.session import lock_folder
 from polygym.search.sweep.statistics import summaries
-from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.store_file import STORE_FILE, create_or_open, open_store
+from polygym.search.sweep.store import STORE_FILE, SweepStore, create_or_open, open_store
 from tests.search.sweep.fakes import SETTING, fill, timing
 
 
@@ -129,7 +128,7 @@ def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
 
 
 def test_one_sweep_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygym.search.sweep.folder_lock._RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("polygym.search.sweep.session._RETRY_SECONDS", 0.1)
     with lock_folder(tmp_path):
         with pytest.raises(InputError, match="another sweep at work"), lock_folder(tmp_path):
             pass
@@ -181,7 +180,7 @@ def test_runs_on_another_machine_are_refused(tmp_path: Path) -> None:
         for other in (replace(RUN, cores=4), replace(RUN, processor="Another")):
             with pytest.raises(InputError, match="A processor with 2 cores"):
                 store.begin_run(other)
-        sweep_runs = reader.runs(store.connection)
+        sweep_runs = reader.read_sweep(store.path.parent).runs
     assert [sweep_run.moment for sweep_run in sweep_runs] == [1.0, 2.0, 3.0]
     assert sweep_runs[0] == RUN
 

@@ -10,9 +10,9 @@ from polybench import Dataset
 from polygym.mapping.mapping import parse_mapping
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.search.sweep import reader
-from polygym.search.sweep.report.files import write_report
+from polygym.search.sweep.report.page import write_report
 from polygym.search.sweep.settings import SweepSetting
-from polygym.search.sweep.store_file import STORE_FILE
+from polygym.search.sweep.store import STORE_FILE
 
 TIMING = """status TEXT NOT NULL, seconds REAL NOT NULL, baseline_seconds REAL NOT NULL,
     samples TEXT NOT NULL, baseline_samples TEXT NOT NULL, detail TEXT NOT NULL"""

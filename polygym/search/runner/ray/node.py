@@ -9,33 +9,45 @@ Several drivers may share a node, and several nodes a host: a call may have to w
 Meanwhile it gives a sign of life now and then, the row ``waiting``, and can be stopped.
 
 What is done is chosen by a name in a table, never by anything that comes with the message.
+
+Measuring slot of a host: a lock, so that one process measures at a time.
+
+Ray counts slots by nodes (the resource ``measuring``). Two nodes of Ray on one host are two
+programs on one machine all the same, and so are two clusters; their clocks would disturb each
+other. A lock on a file settles it: the kernel gives it back when its holder ends, however it ends.
 """
 
 import json
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
+from polybench import Dataset
 from polygym.cost.models.pretrained import local_machine
 from polygym.errors import InternalError, PolygymError
+from polygym.files import try_lock
+from polygym.programs import load_program
+from polygym.runtime.evaluation import EvaluationOptions, Evaluator
 from polygym.runtime.worker.outcome import WorkerError
 from polygym.runtime.worker.timing import describe_host
-from polygym.search.runner.ray.fleet.calibration import clock_seconds
 from polygym.search.runner.ray.fleet.jobs import FAILED_ROW, Json
-from polygym.search.runner.ray.fleet.measuring_slot import hold_slot
 from polygym.search.runner.ray.fleet.node_kinds import source_digest, this_node_kind
-from polygym.search.runner.ray.fleet.program_texts import ProgramTexts
+from polygym.search.runner.ray.fleet.programs import ProgramTexts
 from polygym.version import __version__
 
-_BUNDLE_SECONDS = 0.25
+_BUNDLE_SECONDS, _POLL_SECONDS = 0.25, 0.02
 _HEARTBEAT_SECONDS = 15.0
 _MAX_REASON = 2000
+_CLOCK = ("gemm", Dataset.SMALL)
 _QUIET_TASKS = frozenset({"confirm", "together"})  # all that they measure is one row, at the end
 
 _HEARTBEAT = json.dumps([{"row": "waiting"}])
@@ -63,20 +75,17 @@ class MeasuringNode:
         if self._seconds is None:
             found = yield from self._clock()
             self._seconds = self._seconds or found
-        yield json.dumps(
-            [
-                {
-                    "row": "greeting",
-                    "kind": kind.to_json(),
-                    "version": __version__,
-                    "sources": source_digest(),
-                    "system": describe_host().system,
-                    "planned_for": asdict(local_machine().machine),
-                    "seconds": self._seconds,
-                    "niceness": self._niceness,
-                }
-            ]
-        )
+        greeting = {
+            "row": "greeting",
+            "kind": kind.to_json(),
+            "version": __version__,
+            "sources": source_digest(),
+            "system": describe_host().system,
+            "planned_for": asdict(local_machine().machine),
+            "seconds": self._seconds,
+            "niceness": self._niceness,
+        }
+        yield json.dumps([greeting])
 
     def calibrate(self, _: str = "") -> Iterator[str]:
         """Measure the clock program again."""
@@ -90,21 +99,18 @@ class MeasuringNode:
 
     def status(self, _: str = "") -> Iterator[str]:
         """Say what the node is at, without disturbing it."""
-        found = {"about": self._at.get("about", ""), "task": self._at.get("task", "")}
         kind = this_node_kind()
-        yield json.dumps(
-            [
-                {
-                    "row": "status",
-                    **found,
-                    "clock_seconds": self._seconds,
-                    "kind": kind.key,
-                    "machine": kind.to_json(),
-                    "version": __version__,
-                    "sources": source_digest(),
-                }
-            ]
-        )
+        status = {
+            "row": "status",
+            "about": self._at.get("about", ""),
+            "task": self._at.get("task", ""),
+            "clock_seconds": self._seconds,
+            "kind": kind.key,
+            "machine": kind.to_json(),
+            "version": __version__,
+            "sources": source_digest(),
+        }
+        yield json.dumps([status])
 
     def work(self, text: str) -> Iterator[str]:
         """Do a job; yield its rows as they come."""
@@ -173,6 +179,13 @@ class MeasuringNode:
             emit(_failure(f"{type(error).__name__}: {error}"))
 
 
+def clock_seconds() -> float:
+    """Return the best time of the program that is always the same, in its original order."""
+    name, dataset = _CLOCK
+    with Evaluator(load_program(name, dataset=dataset), EvaluationOptions()) as evaluator:
+        return evaluator.baseline_seconds
+
+
 def _failure(reason: str) -> Json:
     return {"row": FAILED_ROW, "reason": reason[:_MAX_REASON], "machine": False}
 
@@ -213,27 +226,38 @@ def _bundles(future: Future[None], rows: SimpleQueue[Json], *, is_quiet: bool) -
             return
 
 
+# Where each task is done; a module is imported when it is needed.
+_TASK_MODULES = {
+    "search": "sweep_tasks",
+    "confirm": "sweep_tasks",
+    "visit": "collection",
+    "measure": "measurements",
+    "together": "measurements",
+}
+
+
 def _task(name: str) -> NodeTask:
-    """Return what does a job of a name; modules are imported when they are needed."""
-    match name:
-        case "search":
-            from polygym.search.runner.ray.sweeps.tasks import search_task
+    """Return what does a job of a name."""
+    if name not in _TASK_MODULES:
+        raise InternalError(f"a job: expected a task that a node knows, found {name!r}")
+    module = import_module(f"polygym.search.runner.ray.{_TASK_MODULES[name]}")
+    task: NodeTask = getattr(module, f"{name}_task")
+    return task
 
-            return search_task
-        case "confirm":
-            from polygym.search.runner.ray.sweeps.tasks import confirm_task
 
-            return confirm_task
-        case "visit":
-            from polygym.search.runner.ray.collection.tasks import visit_task
+def slot_file() -> Path:
+    """Return the file whose lock is the slot of this host, for this user."""
+    return Path(tempfile.gettempdir()) / f"polygym-measuring-{os.getuid()}.lock"
 
-            return visit_task
-        case "measure":
-            from polygym.search.runner.ray.evaluations.tasks import measure_task
 
-            return measure_task
-        case "together":
-            from polygym.search.runner.ray.evaluations.tasks import together_task
-
-            return together_task
-    raise InternalError(f"a job: expected a task that a node knows, found {name!r}")
+@contextmanager
+def hold_slot(is_stopped: Callable[[], bool]) -> Iterator[bool]:
+    """Hold the slot, which may have to be waited for; give False where it was stopped before."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(slot_file(), flags, 0o600)
+    try:
+        while not (has_it := try_lock(descriptor)) and not is_stopped():
+            time.sleep(_POLL_SECONDS)
+        yield has_it
+    finally:
+        os.close(descriptor)

@@ -8,8 +8,14 @@ the other one ends, it leaves the actor to its driver.
 
 What goes through Ray is texts of JSON. The actor's class is found by its name on the node, where
 polygym has to be installed; nothing of polygym's is pickled.
+
+Status of a cluster's nodes: their offer, whether they measure, and their current job.
+
+Nobody is hired and nothing is measured for that; a worker that is there is asked, and answers
+beside its work.
 """
 
+import json
 import logging
 import os
 import socket
@@ -78,17 +84,13 @@ class RayTransport:
             return
         # Ray's own word for the address of its client begins as ours do.
         address = address or os.environ.get(ADDRESS, "").removeprefix("ray://")
-        common = {
-            "namespace": NAMESPACE,
-            "log_to_driver": False,
-            "logging_level": logging.ERROR,
-            "include_dashboard": False,
-        }
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+        common = {"namespace": NAMESPACE, **quiet}
         if not address:
+            own: Any = {"resources": {RESOURCE: 1}, "include_dashboard": False}
             urgent = {"worker_niceness": 0}  # or workers give way to all others
-            self._ray.init("local", resources={RESOURCE: 1}, _system_config=urgent, **common)
+            self._ray.init("local", _system_config=urgent, **own, **common)
             return
-        del common["include_dashboard"]
         _expect_answer(address)
         self._expect_head(address)
         try:
@@ -181,22 +183,20 @@ class RayTransport:
     def call(self, worker: Worker, method: str, text: str) -> Call:
         """Have an actor do something; its texts come in as a stream."""
         group = _CONCURRENCY_GROUPS.get(method, _TALK)
-        return (
-            getattr(worker, method)
-            .options(num_returns="streaming", concurrency_group=group)
-            .remote(text)
-        )
+        options = {"num_returns": "streaming", "concurrency_group": group}
+        return getattr(worker, method).options(**options).remote(text)
 
     def ready(self, calls: Sequence[Call], seconds: float) -> list[Call]:
         """Return the streams that have something, waiting for one of them so long."""
         if not calls:
             return []
-        first, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds, fetch_local=False)
-        if not first:
-            return []
-        result, _ = self._ray.wait(
-            list(calls), num_returns=len(calls), timeout=0, fetch_local=False
-        )
+        result: list[Call] = []
+        for count, limit in ((1, seconds), (len(calls), 0.0)):
+            result, _ = self._ray.wait(
+                list(calls), num_returns=count, timeout=limit, fetch_local=False
+            )
+            if not result:
+                return []
         return list(result)
 
     def take(self, call: Call) -> str | None:
@@ -247,3 +247,38 @@ def _expect_answer(address: str) -> None:
             f"--cluster ray://{address}: expected the head of a Ray cluster, found nobody who "
             f"answers: {error}"
         ) from None
+
+
+def cluster_status(transport: RayTransport) -> list[dict[str, Any]]:
+    """Return what there is to say of every node, those that measure first."""
+    result = [_node(transport, node) for node in transport.nodes()]
+    result.sort(
+        key=lambda node: (not node["alive"], not node["measuring"], node["host"], node["node"])
+    )
+    return result
+
+
+def _node(transport: RayTransport, node: dict[str, Any]) -> dict[str, Any]:
+    offers, alive = node["Resources"], bool(node["Alive"])
+    measuring = int(offers.get(RESOURCE, 0))
+    return {
+        "node": node["NodeID"],
+        "host": node["NodeManagerHostname"],
+        "alive": alive,
+        "cpus": offers.get("CPU", 0.0),
+        "measuring": measuring,
+        "worker": _worker_status(transport, node["NodeID"]) if alive and measuring else None,
+    }
+
+
+def _worker_status(transport: RayTransport, name: str) -> dict[str, Any] | None:
+    """Return what the worker of a node says, None where there is none or it does not answer."""
+    worker = transport.at_work(name)
+    if worker is None:
+        return None
+    call = transport.call(worker, "status", "")
+    with suppress(WorkerLostError):
+        if transport.ready([call], _ANSWER_SECONDS) and (text := transport.take(call)):
+            (row,) = json.loads(text)
+            return {name: value for name, value in row.items() if name != "row"}
+    return None

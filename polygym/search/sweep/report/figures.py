@@ -1,26 +1,25 @@
 """The pictures of a report, with what is to be read beside each.
 
 They are drawn of what there is: a sweep that has just begun has pictures with less in them.
+
+The best so far against schedules explored: a curve for each policy, its mean over programs.
+
+The numbers are those of the search, at its size.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from polygym.pictures.charts.best_speedups import SpeedupGroup, best_speedups_picture
 from polygym.pictures.charts.chart_style import Picture
 from polygym.pictures.charts.limit_shares import LimitShares, limit_shares_picture
 from polygym.pictures.charts.policy_curves import policy_curves_picture
 from polygym.pictures.charts.speedup_distribution import SpeedupDistribution, distribution_picture
-from polygym.search.means import geometric_mean
-from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.reader import SweepContents
-from polygym.search.sweep.rows import ISL
-from polygym.search.sweep.statistics import (
-    KernelSummary,
-    mean_best,
-    mean_of_limit,
-    mean_reference,
-)
+from polygym.search.sweep.rows import ISL, EpisodeRow
+from polygym.search.sweep.statistics import KernelSummary, mean_best, mean_of_limit, mean_reference
 
 _NO_DATA = "No schedule has run yet."
 
@@ -48,15 +47,13 @@ def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> Re
     shown = [summary for summary in found if summary.speedups or summary.search_references]
     picture = distribution_picture(
         [
-            SpeedupDistribution(
-                kernel_summary.label, kernel_summary.speedups, kernel_summary.search_references
-            )
-            for kernel_summary in shown
+            SpeedupDistribution(summary.label, summary.speedups, summary.search_references)
+            for summary in shown
         ],
         size,
     )
-    count = sum(len(one.speedups) for one in shown)
-    faster = sum(speedup > 1 for one in shown for speedup in one.speedups)
+    count = sum(len(summary.speedups) for summary in shown)
+    faster = sum(speedup > 1 for summary in shown for speedup in summary.speedups)
     text = (
         f"{plural(count, 'distinct schedule')} that ran, of {plural(len(shown), 'program')} at the "
         f"size {size}; {faster:,} of them faster than the original order. A violin is as wide as "
@@ -69,19 +66,13 @@ def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> Re
 
 def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
     shown = [summary for summary in found if summary.best is not None]
-    names = list(dict.fromkeys(name for one in shown for name in one.references))
-    means: Mapping[str, float] = {
-        name: mean for name in names if (mean := mean_reference(shown, name)) is not None
-    }
-    groups = [
-        SpeedupGroup(kernel_summary.label, kernel_summary.best, kernel_summary.references)
-        for kernel_summary in shown
-    ]
-    size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
-    picture = best_speedups_picture(
-        groups, SpeedupGroup("geo. mean", mean_best(shown), means), size
-    )
-    confirmed = sum(one.is_confirmed for one in shown)
+    names = list(dict.fromkeys(name for summary in shown for name in summary.references))
+    known = {name: mean_reference(shown, name) for name in names}
+    means = {name: mean for name, mean in known.items() if mean is not None}
+    groups = [SpeedupGroup(summary.label, summary.best, summary.references) for summary in shown]
+    together = SpeedupGroup("geo. mean", mean_best(shown), means)
+    picture = best_speedups_picture(groups, together, _sizes(shown))
+    confirmed = sum(summary.is_confirmed for summary in shown)
     text = (
         f"The fastest schedule of each program ({plural(len(shown), 'program')}) and the geometric "
         f"means. {_measured_again(confirmed, len(shown))}"
@@ -91,15 +82,12 @@ def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
 
 
 def _limits(found: Sequence[KernelSummary]) -> ReportFigure:
-    shown = [
-        kernel_summary for kernel_summary in found if kernel_summary.share_of_limit is not None
-    ]
+    shown = [summary for summary in found if summary.share_of_limit is not None]
     programs = []
     for summary in shown:
         shares = {"best schedule": summary.share_of_limit, ISL: summary.isl_of_limit}
         known = {name: value for name, value in shares.items() if value is not None}
         programs.append(LimitShares(summary.label, known, summary.bound_by))
-    size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
     mean = mean_of_limit(shown)
     text = (
         f"Which share of its limit each program reaches ({plural(len(shown), 'program')}; "
@@ -107,9 +95,12 @@ def _limits(found: Sequence[KernelSummary]) -> ReportFigure:
         "is faster than the limit on this machine; docs/limit.md says how it is computed."
     )
     title = "Every program under its roof"
-    return ReportFigure(
-        "limits", title, text if shown else _NO_DATA, limit_shares_picture(programs, size)
-    )
+    picture = limit_shares_picture(programs, _sizes(shown))
+    return ReportFigure("limits", title, text if shown else _NO_DATA, picture)
+
+
+def _sizes(shown: Sequence[KernelSummary]) -> str:
+    return " and ".join(sorted({summary.dataset for summary in shown})) or "no size yet"
 
 
 def _measured_again(confirmed: int, programs: int) -> str:
@@ -127,11 +118,8 @@ def _policies(contents: SweepContents, found: Sequence[KernelSummary]) -> Report
     size = str(contents.setting.search_dataset)
     of = {summary.kernel: summary.search_references for summary in found}
     names = list(dict.fromkeys(name for kernel in kernels for name in of[kernel]))
-    levels: dict[str, float] = {}
-    for name in names:
-        mean = geometric_mean(of[kernel][name] for kernel in kernels if of[kernel].get(name))
-        if mean is not None:
-            levels[name] = mean
+    speedups = {name: [of[k][name] for k in kernels if of[k].get(name)] for name in names}
+    levels = {name: geometric_mean(values) for name, values in speedups.items() if values}
     found_curves = curves(contents)
     text = (
         f"The geometric mean over {plural(len(kernels), 'program')} of the best speedup so far, at "
@@ -159,3 +147,69 @@ def plural(number: int, noun: str) -> str:
     ('1 program', '3,197 schedules')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+Curve = tuple[tuple[int, float], ...]
+
+
+def curves(contents: SweepContents) -> dict[str, Curve]:
+    """Return for each policy the mean of the best so far after 1, 2, 3 … episodes, as steps.
+
+    The mean is over the programs that every policy has explored. One for which nothing has run
+    correctly yet counts with the speedup at which a run is cut off, 1 over the timeout factor; one
+    that was explored less far than others keeps its last best. A pair (n, mean) holds until the
+    next; the last one is where the policy has come to.
+    """
+    policies = tuple(dict.fromkeys(row.policy for row in contents.episodes))
+    of: dict[tuple[str, str], list[EpisodeRow]] = {}
+    for row in contents.episodes:
+        of.setdefault((row.policy, row.kernel), []).append(row)
+    kernels = curve_kernels(contents)
+    speedups = {outcome.number: outcome.timing.speedup for outcome in contents.outcomes}
+    floor = 1.0 / contents.setting.evaluation.timeout_factor
+    return {
+        policy: _mean_curve([_best_so_far(of[policy, name], speedups) for name in kernels], floor)
+        for policy in policies * bool(kernels)
+    }
+
+
+def curve_kernels(contents: SweepContents) -> tuple[str, ...]:
+    """Return the programs over which :func:`curves` takes its means."""
+    policies = {row.policy for row in contents.episodes}
+    seen = {(row.policy, row.kernel) for row in contents.episodes}
+    names = [row.name for row in contents.kernels] if policies else []
+    return tuple(name for name in names if all((policy, name) in seen for policy in policies))
+
+
+def passes(curve: Curve, level: float) -> int | None:
+    """Return after how many episodes a curve is above a level, None if it never is.
+
+    >>> passes(((1, 0.5), (4, 1.2), (9, 1.2)), 1.0)
+    4
+    """
+    return next((number for number, mean in curve if mean > level), None)
+
+
+def _best_so_far(
+    episodes: Sequence[EpisodeRow], speedups: Mapping[int, float | None]
+) -> tuple[list[int], list[float], int]:
+    """Return where the best improves (numbers of episodes, bests) and how many there are."""
+    numbers: list[int] = []
+    bests: list[float] = []
+    for count, row in enumerate(sorted(episodes, key=lambda row: row.index), start=1):
+        speedup = None if row.outcome is None else speedups.get(row.outcome)
+        if speedup is not None and (not bests or speedup > bests[-1]):
+            numbers.append(count)
+            bests.append(speedup)
+    return numbers, bests, len(episodes)
+
+
+def _mean_curve(found: Sequence[tuple[list[int], list[float], int]], floor: float) -> Curve:
+    changes = sorted({1, *(number for numbers, _, _ in found for number in numbers)})
+    last = max(count for _, _, count in found)
+    points = []
+    for number in dict.fromkeys((*changes, last)):
+        reached = [values[: bisect_right(numbers, number)][-1:] for numbers, values, _ in found]
+        bests = [max([floor, *values]) for values in reached]
+        points.append((number, geometric_mean(bests)))
+    return tuple(points)

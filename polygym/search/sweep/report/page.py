@@ -4,19 +4,25 @@ No scripts. The pictures are SVG files inside of the page; they are drawn on whi
 reader prefers a dark page. Their letters are as large as the text in all of them, since a picture
 for a column of a paper stays half as wide as one for a page. Wide things scroll by themselves, so
 that the page fits narrow screens and a picture's letters never become too small to be read.
+
+Writing a report: the page, and a PNG and an SVG file of each picture beside it.
 """
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from operator import attrgetter
+from pathlib import Path
 
 from polygym.cost.limit.bound import limit_share_text
 from polygym.errors import InternalError
+from polygym.files import write_atomically
 from polygym.mapping.mapping import TOLERANCE_TEXT
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.sweep.report.figures import ReportFigure, plural
+from polygym.search.sweep.reader import SweepContents
+from polygym.search.sweep.report.figures import ReportFigure, plural, sweep_figures
 from polygym.search.sweep.rows import ISL, SweepRun
 from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.statistics import (
@@ -27,6 +33,7 @@ from polygym.search.sweep.statistics import (
     mean_over,
     mean_reference,
     other_compilers,
+    summaries,
 )
 
 _STYLE = """
@@ -119,38 +126,25 @@ def _subtitle(page: ReportPage) -> str:
 
 def _alarm(page: ReportPage) -> str:
     """Say loudly that something was computed wrong, or crashed; nothing where all was right."""
-    wrong = [(summary.label, n) for summary in page.summaries if (n := summary.defects.wrong)]
-    crashed = [
-        (kernel_summary.label, n)
-        for kernel_summary in page.summaries
-        if (n := kernel_summary.defects.crashed)
-    ]
     blame = page.setting.evaluation.mapping.mismatch_reason
     what = f"Schedules computed something else than the original order: {blame}."
-    return _alarm_about("Wrong outputs", wrong, what) + _alarm_about(
-        "Crashes", crashed, "The code of legal schedules crashed: a defect of polygym."
-    )
-
-
-def _alarm_about(title: str, found: Sequence[tuple[str, int]], what: str) -> str:
-    if not found:
-        return ""
-    which = ", ".join(f"{label} ({count})" for label, count in found)
-    return (
-        f'<div class="alarm" role="alert">{title}: {sum(count for _, count in found)}. {what} '
-        f"Programs: {escape(which)}.</div>"
-    )
+    crash = "The code of legal schedules crashed: a defect of polygym."
+    text = ""
+    for title, kind, about in (("Wrong outputs", "wrong", what), ("Crashes", "crashed", crash)):
+        counts = {summary.label: getattr(summary.defects, kind) for summary in page.summaries}
+        if total := sum(counts.values()):
+            which = ", ".join(f"{label} ({count})" for label, count in counts.items() if count)
+            text += (
+                f'<div class="alarm" role="alert">{title}: {total}. {about} '
+                f"Programs: {escape(which)}.</div>"
+            )
+    return text
 
 
 def _errors(found: Sequence[KernelSummary]) -> str:
-    lines = [
-        f"<li>{escape(_of(summary.label, summary.error))}</li>"
-        for summary in found
-        if summary.error
-    ]
-    if not lines:
-        return ""
-    return f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
+    errors = [_of(summary.label, summary.error) for summary in found if summary.error]
+    lines = "".join(f"<li>{escape(error)}</li>" for error in errors)
+    return f'<div class="alarm">Not searched to the end:<ul>{lines}</ul></div>' if lines else ""
 
 
 def _of(label: str, error: str) -> str:
@@ -180,9 +174,7 @@ def _missing_compilers(found: Sequence[KernelSummary]) -> str:
 
 def _numbers(found: Sequence[KernelSummary]) -> str:
     """Return the few numbers that matter, large: a card for the best and one for each reference."""
-    names = list(
-        dict.fromkeys(name for kernel_summary in found for name in kernel_summary.references)
-    )
+    names = dict.fromkeys(name for summary in found for name in summary.references)
     cards = [(_ratio(mean_best(found)), ["best over -O3"])]
     for name in names:
         pairs = [(summary.best, summary.references.get(name)) for summary in found]
@@ -195,10 +187,9 @@ def _numbers(found: Sequence[KernelSummary]) -> str:
         ]
         cards.append((_ratio(mean_over(found, name)), notes))
     if (reached := mean_of_limit(found)) is not None:
-        count = sum(one.share_of_limit is not None for one in found)
-        cards.append(
-            (limit_share_text(reached), ["of the limit", f"the best of {plural(count, 'program')}"])
-        )
+        count = sum(summary.share_of_limit is not None for summary in found)
+        notes = ["of the limit", f"the best of {plural(count, 'program')}"]
+        cards.append((limit_share_text(reached), notes))
     shown = "".join(
         f'<div class="number"><b>{escape(value)}</b>'
         + "".join(f"<span>{escape(note)}</span>" for note in notes)
@@ -208,35 +199,32 @@ def _numbers(found: Sequence[KernelSummary]) -> str:
     return f'<div class="numbers">{shown}</div><p class="faint">Geometric means.</p>'
 
 
-def _figure(one: ReportFigure) -> str:
-    data = base64.b64encode(one.picture.svg).decode("ascii")
-    points = _points(one.picture.svg)
+def _figure(figure: ReportFigure) -> str:
+    data = base64.b64encode(figure.picture.svg).decode("ascii")
+    match = _POINTS.search(figure.picture.svg)
+    if match is None:
+        raise InternalError("a picture does not say how wide it is")
+    points = float(match[1])  # how wide it is on paper
     width = f"width:{_FONT_SCALE * points:.0f}pt;min-width:{_MIN_SCALE * points:.0f}pt"
     return (
-        f'<h2>{escape(one.title)}</h2>\n<figure><div class="sheet">'
-        f'<img alt="{escape(one.title)}" style="{width}" '
+        f'<h2>{escape(figure.title)}</h2>\n<figure><div class="sheet">'
+        f'<img alt="{escape(figure.title)}" style="{width}" '
         f'src="data:image/svg+xml;base64,{data}"></div>'
-        f"<figcaption>{escape(one.caption)}</figcaption></figure>"
+        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
     )
 
 
-def _points(svg: bytes) -> float:
-    """Return how wide a picture is on paper, in points."""
-    match = _POINTS.search(svg)
-    if match is None:
-        raise InternalError("a picture does not say how wide it is")
-    return float(match[1])
-
-
 def _table(found: Sequence[KernelSummary]) -> str:
-    names = list(dict.fromkeys([ISL, *(name for one in found for name in one.references)]))
-    kinds = [
-        status.value
-        for status in OutcomeStatus
-        if status not in (OutcomeStatus.OK, OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH)
-        and any(one.statuses.get(status.value) for one in found)
+    names = list(dict.fromkeys([ISL, *(name for row in found for name in row.references)]))
+    counted = (OutcomeStatus.OK, OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH)
+    kinds = [status.value for status in OutcomeStatus if status not in counted]
+    kinds = [kind for kind in kinds if any(row.statuses.get(kind) for row in found)]
+    limited = any(row.limit for row in found)
+    counts: list[Callable[[KernelSummary], int]] = [
+        *map(attrgetter, ("explored", "distinct", "ok")),
+        *(lambda row, kind=kind: row.statuses.get(kind, 0) for kind in kinds),
+        *map(attrgetter, ("defects.wrong", "defects.crashed")),
     ]
-    limited = any(kernel_summary.limit for kernel_summary in found)
     head = ["program", "at", "best", *names, "over isl", *["of limit", "bound by"] * limited]
     head += ["explored", "distinct", "ok", *kinds]
     head += ["wrong output", "crash", "drift", "others"]
@@ -249,15 +237,10 @@ def _table(found: Sequence[KernelSummary]) -> str:
             *(_ratio(summary.references.get(name)) for name in names),
             _ratio(summary.speedup_over_isl),
             *[limit_share_text(summary.share_of_limit), summary.bound_by or "-"] * limited,
-            str(summary.explored),
-            str(summary.distinct),
-            str(summary.ok),
-            *(str(summary.statuses.get(kind, 0)) for kind in kinds),
+            *(str(count(summary)) for count in counts[:-2]),
         ]
-        bad = "".join(
-            f'<td class="bad">{count}</td>' if count else "<td>0</td>"
-            for count in (summary.defects.wrong, summary.defects.crashed)
-        )
+        defects = (count(summary) for count in counts[-2:])
+        bad = "".join(f'<td class="bad">{n}</td>' if n else "<td>0</td>" for n in defects)
         rows.append(
             f"<tr>{_cells(cells)}{bad}<td>{_ratio(summary.drift)}</td>"
             f"<td>{f'{summary.background_load:.1f}' if summary.background_load else '-'}</td></tr>"
@@ -270,14 +253,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         _ratio(mean_over(found, ISL)),
         *[limit_share_text(mean_of_limit(found)), ""] * limited,
     ]
-    sums = [
-        sum(one.explored for one in found),
-        sum(one.distinct for one in found),
-        sum(one.ok for one in found),
-        *(sum(one.statuses.get(kind, 0) for one in found) for kind in kinds),
-        sum(one.defects.wrong for one in found),
-        sum(one.defects.crashed for one in found),
-    ]
+    sums = [sum(map(count, found)) for count in counts]
     foot = _cells([*means, *map(str, sums), "", ""])
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return (
@@ -347,3 +323,24 @@ def _cells(cells: Iterable[str]) -> str:
 
 def _ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}x"
+
+
+def write_report(
+    contents: SweepContents, page: Path
+) -> tuple[tuple[Path, ...], list[KernelSummary]]:
+    """Write a report; return the paths of its files, the page first, and what is in it.
+
+    The pictures have the page's name and their own: ``report.html``, ``report-best.svg``.
+    """
+    found = summaries(contents)
+    drawn = sweep_figures(contents, found)
+    policies = tuple(dict.fromkeys(row.policy for row in contents.episodes))
+    text = page_html(ReportPage(contents.setting, policies, found, drawn, contents.runs))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    files = [(page, text.encode())]
+    for figure in drawn:
+        for ending, data in ((".png", figure.picture.png), (".svg", figure.picture.svg)):
+            files.append((page.with_name(f"{page.stem}-{figure.name}{ending}"), data))
+    for path, data in files:
+        write_atomically(path, data)
+    return tuple(path for path, _ in files), list(found)

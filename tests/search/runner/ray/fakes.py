@@ -6,12 +6,11 @@ silent.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 
 from polygym.mapping import machine as planned
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
-from polygym.search.runner.ray.fleet.jobs import ClusterJob, Json
+from polygym.search.runner.ray.fleet.jobs import ClusterJob, JobSupply, Json
 from polygym.search.runner.ray.fleet.node_kinds import NodeKind, source_digest
 from polygym.search.runner.ray.fleet.transport import MeasuringSite, WorkerLostError
 
@@ -128,10 +127,11 @@ class FakeTransport:
         self.closed = True
 
 
-class FakeSupply:
+class FakeSupply(JobSupply[None]):
     """A supply of jobs with three rows each."""
 
     def __init__(self, count: int, refused: str = "") -> None:
+        super().__init__()
         self.waiting = [ClusterJob(number, f"q{number}", {"of": number}) for number in range(count)]
         self.under_way: list[ClusterJob] = []
         self.rows: list[tuple[int, int]] = []
@@ -156,9 +156,6 @@ class FakeSupply:
 
     def add_rows(self, job: ClusterJob, rows: Sequence[Json]) -> None:
         self.rows += [(row["of"], row["number"]) for row in rows if row["row"] == "result"]
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def job_ended(self, job: ClusterJob) -> None:
         self.under_way.remove(job)

@@ -16,14 +16,17 @@ from polygym.errors import InputError, InternalError
 from polygym.mdp.problems.loading import source_digest
 from polygym.programs import load_program
 from polygym.search.runner.ray import node as at_node
-from polygym.search.runner.ray.fleet import calibration, node_kinds
-from polygym.search.runner.ray.fleet.address import parse_address
+from polygym.search.runner.ray.fleet import members, node_kinds
 from polygym.search.runner.ray.fleet.jobs import Json
-from polygym.search.runner.ray.fleet.measuring_slot import hold_slot
 from polygym.search.runner.ray.fleet.node_kinds import NodeKind, node_kind_from_json, this_node_kind
-from polygym.search.runner.ray.fleet.program_bundles import ProgramBundle, bundle_from_json
-from polygym.search.runner.ray.fleet.program_texts import ProgramTexts, SentTexts
-from polygym.search.runner.ray.node import Emit, MeasuringNode
+from polygym.search.runner.ray.fleet.programs import (
+    ProgramBundle,
+    ProgramTexts,
+    SentTexts,
+    bundle_from_json,
+)
+from polygym.search.runner.ray.fleet.transport import parse_address
+from polygym.search.runner.ray.node import Emit, MeasuringNode, hold_slot
 from tests.search.runner.ray.fakes import kind
 
 
@@ -52,20 +55,18 @@ def test_a_pretended_kind_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_drift_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert calibration.drift_allowed() == calibration.DEFAULT_DRIFT
-    monkeypatch.setenv(calibration.DRIFT_VARIABLE, "1.5")
-    assert calibration.drift_allowed() == 1.5
+    assert members.drift_allowed() == members.DEFAULT_DRIFT
+    monkeypatch.setenv(members.DRIFT_VARIABLE, "1.5")
+    assert members.drift_allowed() == 1.5
     for text in ("1", "x", "-2", "inf", "nan"):
-        monkeypatch.setenv(calibration.DRIFT_VARIABLE, text)
+        monkeypatch.setenv(members.DRIFT_VARIABLE, text)
         with pytest.raises(InputError, match="POLYGYM_CLUSTER_DRIFT"):
-            calibration.drift_allowed()
+            members.drift_allowed()
 
 
 @pytest.fixture
 def own_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "polygym.search.runner.ray.fleet.measuring_slot.slot_file", lambda: tmp_path / "slot"
-    )
+    monkeypatch.setattr("polygym.search.runner.ray.node.slot_file", lambda: tmp_path / "slot")
 
 
 @pytest.mark.usefixtures("own_slot")

@@ -31,10 +31,9 @@ from polygym.poly.scheduling.baselines import original_schedule
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.worker.timing import describe_host
 from polygym.search.corpus.store import open_corpus
-from polygym.search.runner.ray.evaluations.episode_rewards import RayRewards
+from polygym.search.runner.ray.episode_rewards import RayRewards
 from polygym.search.runner.ray.fleet.fleet import Fleet
-from polygym.search.runner.ray.ray_transport import RayTransport
-from polygym.search.runner.ray.status import cluster_status
+from polygym.search.runner.ray.ray_transport import RayTransport, cluster_status
 
 ray = pytest.importorskip("ray")
 # Among the tests that run alone: workers that run tests side by side would each start a cluster.

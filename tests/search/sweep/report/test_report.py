@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
-from polygym.search.means import geometric_mean
 from polygym.search.sweep.reader import read_sweep
-from polygym.search.sweep.report.files import write_report
+from polygym.search.sweep.report.page import write_report
 from polygym.search.sweep.rows import BackgroundLoadRow
-from polygym.search.sweep.store_file import STORE_FILE, create_or_open, open_store
+from polygym.search.sweep.statistics import geometric_mean
+from polygym.search.sweep.store import STORE_FILE, create_or_open, open_store
 from tests.search.sweep.fakes import SETTING, fill
 
 

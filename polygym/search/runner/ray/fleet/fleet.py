@@ -14,17 +14,19 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from secrets import token_hex
+from typing import Any
 
 from polygym.closeable import Closeable
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
-from polygym.search.runner.ray.fleet.calibration import ClockCalibration, drift_allowed
 from polygym.search.runner.ray.fleet.jobs import PRELIMINARY_ROWS, ClusterJob, JobSupply, Json
 from polygym.search.runner.ray.fleet.members import (
+    ClockCalibration,
     FleetMember,
     MemberState,
     NodeGreeting,
     Notifier,
+    drift_allowed,
     greeting_from_json,
 )
 from polygym.search.runner.ray.fleet.node_kinds import source_digest
@@ -94,10 +96,9 @@ class Fleet(Closeable):
     def greetings(self) -> tuple[NodeGreeting, ...]:
         """The greetings of the workers that are there."""
         present = (MemberState.FREE, MemberState.BUSY)
+        members = self.members.values()
         return tuple(
-            member.greeting
-            for member in self.members.values()
-            if member.greeting and member.state in present
+            member.greeting for member in members if member.greeting and member.state in present
         )
 
     def states(self) -> str:
@@ -113,7 +114,7 @@ class Fleet(Closeable):
 
     def run(
         self,
-        supply: JobSupply,
+        supply: JobSupply[Any],
         is_stopped: Callable[[], bool] = lambda: False,
         show: Callable[[], None] = lambda: None,
     ) -> None:
@@ -149,15 +150,14 @@ class Fleet(Closeable):
         if time.monotonic() - self._looked < _POLL_SECONDS:
             return
         self._looked = time.monotonic()
-        sites = {measuring_site.name: measuring_site for measuring_site in self.transport.sites()}
+        sites = {site.name: site for site in self.transport.sites()}
         for name, member in self.members.items():
             if name not in sites and member.state.is_hired and member.call is None:
                 self._handle_loss(None, member, "the node is gone")
         for name, site in sites.items():
             known = self.members.get(name)
-            if known is None or (
-                known.state is MemberState.LOST and self._deaths[name] < _MAX_DEATHS
-            ):
+            is_lost = known is not None and known.state is MemberState.LOST
+            if known is None or (is_lost and self._deaths[name] < _MAX_DEATHS):
                 self._hire(site)
 
     def _hire(self, site: MeasuringSite) -> None:
@@ -171,7 +171,7 @@ class Fleet(Closeable):
         self.members[site.name] = member
         member.begin(self.transport.call(worker, "greet", ""))
 
-    def _assign(self, supply: JobSupply) -> None:
+    def _assign(self, supply: JobSupply[Any]) -> None:
         """Give every free worker something to do: a job, or a calibration that is due."""
         for member in self.members.values():
             if member.state is not MemberState.FREE or member.greeting is None:
@@ -187,15 +187,14 @@ class Fleet(Closeable):
             job = supply.next(member.name, kind, self.workers)
             if job is not None:
                 member.state, member.job = MemberState.BUSY, job
-                more = {"job": self._name_of(job), "about": job.about}
-                text = json.dumps({**job.document, **more})
+                text = json.dumps({**job.document, "job": self._name_of(job), "about": job.about})
                 member.begin(self.transport.call(member.worker, "work", text))
 
     def _name_of(self, job: ClusterJob) -> str:
         """Return a name that no job of another driver has, which may share the worker."""
         return f"{self._own}/{job.number}"
 
-    def _receive_all(self, supply: JobSupply | None, seconds: float) -> None:
+    def _receive_all(self, supply: JobSupply[Any] | None, seconds: float) -> None:
         """Take what has come in."""
         calls = {member.call: member for member in self.members.values() if member.call is not None}
         if not calls:
@@ -206,7 +205,7 @@ class Fleet(Closeable):
             for call in found:
                 self._receive(supply, calls[call])
 
-    def _receive(self, supply: JobSupply | None, member: FleetMember) -> None:
+    def _receive(self, supply: JobSupply[Any] | None, member: FleetMember) -> None:
         try:
             text = self.transport.take(member.call)
         except WorkerLostError as error:
@@ -243,11 +242,9 @@ class Fleet(Closeable):
 
     def _handle_greeting(self, member: FleetMember, row: Json) -> None:
         if row["sources"] != source_digest():
-            self._refuse(
-                member,
-                f"expected polygym as it is here ({source_digest()}), found {row['version']} "
-                f"({row['sources']})",
-            )
+            found = f"{row['version']} ({row['sources']})"
+            here = f"expected polygym as it is here ({source_digest()}), found {found}"
+            self._refuse(member, here)
             return
         member.greeting = greeting_from_json(row)
         member.calibration = ClockCalibration(member.greeting.seconds)
@@ -257,7 +254,7 @@ class Fleet(Closeable):
                 "clock feels: RAY_worker_niceness=0 ray start …"
             )
 
-    def _end_call(self, supply: JobSupply | None, member: FleetMember) -> None:
+    def _end_call(self, supply: JobSupply[Any] | None, member: FleetMember) -> None:
         """Take note that a greeting, a calibration or a job is over."""
         job = member.end()
         if member.state in (MemberState.JOINING, MemberState.BUSY):
@@ -266,9 +263,8 @@ class Fleet(Closeable):
             self._deaths.pop(member.site.name, None)
             supply.job_ended(job)
         if member.calibration is not None and member.calibration.has_drifted:
-            self._refuse(
-                member, f"its clock has drifted: {member.calibration}", MemberState.DRAINED
-            )
+            reason = f"its clock has drifted: {member.calibration}"
+            self._refuse(member, reason, MemberState.DRAINED)
 
     def _refuse(
         self, member: FleetMember, reason: str, state: MemberState = MemberState.REFUSED
@@ -279,7 +275,7 @@ class Fleet(Closeable):
         member.end()
         self._tell(f"node {member.label} is {state.value}: {reason}")
 
-    def _handle_loss(self, supply: JobSupply | None, member: FleetMember, reason: str) -> None:
+    def _handle_loss(self, supply: JobSupply[Any] | None, member: FleetMember, reason: str) -> None:
         """Take back the job of a worker that is gone; after some losses it is given up."""
         job = member.end()
         if member.state in (MemberState.REFUSED, MemberState.DRAINED):
@@ -300,16 +296,15 @@ class Fleet(Closeable):
             supply.job_lost(job)
             return
         self._forget_losses(job.about)
-        supply.job_abandoned(
-            job, f"{_MAX_LOSSES} nodes in a row were lost at it; the last: {reason}"
-        )
+        last = f"{_MAX_LOSSES} nodes in a row were lost at it; the last: {reason}"
+        supply.job_abandoned(job, last)
 
     def _forget_losses(self, about: str) -> None:
         """Take note that a job came further."""
         self._losses.pop(about, None)
         self._lost_at.pop(about, None)
 
-    def _check_silence(self, supply: JobSupply | None) -> None:
+    def _check_silence(self, supply: JobSupply[Any] | None) -> None:
         """Let go of workers from which nothing has come for too long."""
         now = time.monotonic()
         for member in self.members.values():
@@ -319,18 +314,16 @@ class Fleet(Closeable):
                 self.transport.dismiss(member.worker)
                 self._handle_loss(supply, member, f"nothing was heard of it for {limit:.0f} s")
 
-    def _drain(self, supply: JobSupply) -> None:
+    def _drain(self, supply: JobSupply[Any]) -> None:
         """Have the workers end their jobs after what they are at; those that do not are ended."""
-        busy = [
-            fleet_member for fleet_member in self.members.values() if fleet_member.job is not None
-        ]
+        busy = [member for member in self.members.values() if member.job is not None]
         for member in busy:
             assert member.job is not None
             with suppress(WorkerLostError):
                 text = json.dumps({"job": self._name_of(member.job)})
                 member.control_call = self.transport.call(member.worker, "stop", text)
         deadline = time.monotonic() + self.patience.drain
-        while any(one.job is not None for one in busy) and time.monotonic() < deadline:
+        while any(member.job is not None for member in busy) and time.monotonic() < deadline:
             self._receive_all(supply, _WAIT_SECONDS)
         for member in busy:
             if member.job is not None:
@@ -343,8 +336,7 @@ class Fleet(Closeable):
         Raises:
             InputError: there is nobody.
         """
-        working = (MemberState.JOINING, MemberState.FREE, MemberState.BUSY)
-        if any(member.state in working for member in self.members.values()):
+        if any(member.state.is_hired for member in self.members.values()):
             self._somebody = time.monotonic()
         elif time.monotonic() - self._somebody > self.patience.first_worker or self._is_empty():
             raise InputError(
@@ -358,8 +350,6 @@ class Fleet(Closeable):
         return bool(self.members) and all(member.state in gone for member in self.members.values())
 
     def _empty_reason(self) -> str:
-        notes = [
-            f"{member.label} {member.state.value} ({member.note})"
-            for member in self.members.values()
-        ]
+        members = self.members.values()
+        notes = [f"{member.label} {member.state.value} ({member.note})" for member in members]
         return "; ".join(notes) or "none"

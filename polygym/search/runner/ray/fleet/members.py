@@ -1,5 +1,20 @@
-"""The workers of a fleet, as the driver sees them: who they are, what they are at, how they are."""
+"""The workers of a fleet, as the driver sees them: who they are, what they are at, how they are.
 
+Calibration tells whether a machine still is what it was: one program is timed again and again.
+
+A node is calibrated when it joins, and every few minutes between two jobs. The program's time then
+is ``t``; at first it was ``t0``. A node with ::
+
+    max(t, t0) / min(t, t0) > drift
+
+twice in a row has drifted: a neighbour on the same host, heat, another frequency policy. It gets
+no more work. Once does not count, since a process of someone else may come and go.
+
+Example: with a drift of 1.25 and t0 = 0.40 ms, the times 0.42, 0.55, 0.41 are fine, and the second
+of 0.55, 0.57 is not.
+"""
+
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -10,10 +25,64 @@ from typing import Any, TypeAlias
 from polygym.cost.models.pretrained import TargetMachine
 from polygym.errors import InputError
 from polygym.mapping.machine import Machine
-from polygym.search.runner.ray.fleet.calibration import ClockCalibration
 from polygym.search.runner.ray.fleet.jobs import ClusterJob, Json
 from polygym.search.runner.ray.fleet.node_kinds import NodeKind, node_kind_from_json
 from polygym.search.runner.ray.fleet.transport import Call, MeasuringSite, Worker
+
+DRIFT_VARIABLE = "POLYGYM_CLUSTER_DRIFT"
+"""The environment variable that says how far a node may drift."""
+
+DEFAULT_DRIFT = 1.25
+
+
+def drift_allowed() -> float:
+    """Return how far a node may drift before it is drained: a ratio of two times."""
+    text = os.environ.get(DRIFT_VARIABLE, "").strip()
+    try:
+        result = float(text) if text else DEFAULT_DRIFT
+    except ValueError:
+        result = 0.0
+    if not 1.0 < result < 1e6:
+        raise InputError(f"{DRIFT_VARIABLE}: expected a ratio above 1, such as 1.25, found {text}")
+    return result
+
+
+@dataclass(slots=True)
+class ClockCalibration:
+    """The times of a node's clock program: the first, the last, how often in a row it was off."""
+
+    first: float
+    last: float = 0.0
+    times: int = 0
+    drifted_in_row: int = 0
+
+    def record(self, seconds: float, drift: float) -> None:
+        """Take note of another time.
+
+        >>> node = ClockCalibration(0.40)
+        >>> for seconds in (0.42, 0.55, 0.41, 0.55, 0.57):
+        ...     node.record(seconds, 1.25)
+        >>> node.has_drifted
+        True
+        """
+        self.last, self.times = seconds, self.times + 1
+        is_off = max(seconds, self.first) > drift * min(seconds, self.first)
+        self.drifted_in_row = self.drifted_in_row + 1 if is_off else 0
+
+    @property
+    def has_drifted(self) -> bool:
+        """Whether it was off twice in a row."""
+        return self.drifted_in_row >= 2
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it was off the last time, and should be asked again at once."""
+        return self.drifted_in_row == 1
+
+    def __str__(self) -> str:
+        """Say what was found."""
+        return f"{self.first * 1e3:.3g} ms at first, {self.last * 1e3:.3g} ms now"
+
 
 Notifier: TypeAlias = Callable[[str], None]
 
@@ -80,11 +149,8 @@ def greeting_from_json(row: Json) -> NodeGreeting:
 
 def most_frequent_kind(greetings: tuple[NodeGreeting, ...], key: str = "") -> NodeGreeting:
     """Return the greeting of the kind of which there are most nodes, or of the kind of a key."""
-    counts = Counter(greeting.kind.key for greeting in greetings)
-    return max(
-        greetings,
-        key=lambda node_greeting: (node_greeting.kind.key == key, counts[node_greeting.kind.key]),
-    )
+    counts = Counter(node.kind.key for node in greetings)
+    return max(greetings, key=lambda node: (node.kind.key == key, counts[node.kind.key]))
 
 
 @dataclass(slots=True, eq=False)
@@ -136,6 +202,7 @@ class FleetMember:
 
     def to_json(self) -> dict[str, Any]:
         """Return what there is to say of it."""
+        greeting = self.greeting
         return {
             "node": self.site.name,
             "host": self.site.host,
@@ -144,9 +211,9 @@ class FleetMember:
             "about": self.job.about if self.job is not None else "",
             "rows": self.rows,
             "jobs": self.jobs,
-            "kind": None if self.greeting is None else self.greeting.kind.key,
-            "machine": None if self.greeting is None else self.greeting.kind.to_json(),
-            "version": None if self.greeting is None else self.greeting.version,
+            "kind": None if greeting is None else greeting.kind.key,
+            "machine": None if greeting is None else greeting.kind.to_json(),
+            "version": None if greeting is None else greeting.version,
             "clock_seconds": None if self.calibration is None else self.calibration.first,
             "note": self.note,
         }

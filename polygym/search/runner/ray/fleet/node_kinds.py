@@ -39,7 +39,8 @@ class NodeKind:
     @property
     def key(self) -> str:
         """A short name that is the same for nodes that are alike."""
-        return _key(self)
+        text = json.dumps([self.machine.key, self.governor])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
         """Return it for people."""
@@ -49,25 +50,6 @@ class NodeKind:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; :func:`node_kind_from_json` reads it back."""
         return {**asdict(self.machine), "governor": self.governor}
-
-
-class SingleKindSupply:
-    """What takes place on nodes of one kind, since their times are compared."""
-
-    __slots__ = ()
-    kind: NodeKind
-
-    def accepts(self, kind: NodeKind) -> str:
-        """Return why nodes of a kind may not work here, "" where they may."""
-        if kind.key == self.kind.key:
-            return ""
-        return f"expected nodes of one kind, {self.kind}, found {kind}"
-
-
-@cache
-def _key(kind: NodeKind) -> str:
-    text = json.dumps([kind.machine.key, kind.governor])
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def node_kind_from_json(data: Mapping[str, Any]) -> NodeKind:

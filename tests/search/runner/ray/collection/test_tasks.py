@@ -5,7 +5,7 @@ from __future__ import annotations
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import Collection, CollectPlan
 from polygym.search.corpus.rows import CorpusRow
-from polygym.search.runner.ray.collection.tasks import ForwardingCorpus, row_from_json
+from polygym.search.runner.ray.collection import ForwardingCorpus, row_from_json
 from polygym.search.runner.ray.fleet.jobs import Json
 
 

@@ -16,7 +16,7 @@ from polygym.mdp.problems.loading import ProgramSource
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.worker.outcome import WorkerError
-from polygym.search.runner.ray.evaluations.episode_rewards import BlockingRewards, RayRewards
+from polygym.search.runner.ray.episode_rewards import BlockingRewards, RayRewards
 from polygym.search.runner.ray.fleet.fleet import Fleet
 from polygym.search.runner.ray.fleet.jobs import Json
 from tests.search.runner.ray.fakes import FakeMachine, FakeTransport

@@ -11,13 +11,11 @@ from hypothesis import strategies as some
 from polygym.errors import InputError
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.runner.ray.fleet.jobs import Json
-from polygym.search.runner.ray.sweeps.index_runs import IndexRuns
-from polygym.search.runner.ray.sweeps.ledger import ProgramLedger
-from polygym.search.runner.ray.sweeps.row_encoding import timing_from_json, timing_json
+from polygym.search.runner.ray.sweep_ledger import IndexRuns, ProgramLedger
+from polygym.search.runner.ray.sweep_tasks import timing_from_json, timing_json
 from polygym.search.sweep import reader
 from polygym.search.sweep.rows import Timing
-from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.store_file import create_or_open
+from polygym.search.sweep.store import SweepStore, create_or_open
 from polygym.search.sweep.workload import SweepWorkload
 from tests.search.sweep.fakes import SETTING, timing
 

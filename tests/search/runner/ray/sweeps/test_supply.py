@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from polygym.search.runner.ray.fleet.jobs import ClusterJob, Json
-from polygym.search.runner.ray.sweeps.row_encoding import timing_json
-from polygym.search.runner.ray.sweeps.supply import ConfirmationSupply, SearchSupply
+from polygym.search.runner.ray.sweep_tasks import timing_json
+from polygym.search.runner.ray.sweeps import ConfirmationSupply, SearchSupply
 from polygym.search.sweep import reader
-from polygym.search.sweep.store import SweepStore
-from polygym.search.sweep.store_file import create_or_open
+from polygym.search.sweep.store import SweepStore, create_or_open
 from polygym.search.sweep.workload import SweepWorkload
 from tests.search.runner.ray.fakes import kind
 from tests.search.sweep.fakes import SETTING, timing

@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil, inf
+from typing import Any
 
 from polygym.mdp.problems.loading import ProgramSource
 from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.worker.outcome import WorkerError
-from polygym.search.runner.ray.evaluations.supply import BatchSupply
 from polygym.search.runner.ray.fleet.fleet import Fleet
 from polygym.search.runner.ray.fleet.node_kinds import NodeKind
-from polygym.search.runner.ray.fleet.program_texts import SentTexts
+from polygym.search.runner.ray.fleet.programs import SentTexts
+from polygym.search.runner.ray.measurements import BatchSupply
 
 _ROUNDS = 2  # so many batches per node, for the slower ones
 
@@ -50,11 +51,10 @@ class RayRunner:
         new = [schedule for schedule in dict.fromkeys(choices) if schedule not in self._ready]
         size = max(1, ceil(len(new) / (_ROUNDS * max(1, self.fleet.workers))))
         # The first of all is what others are compared with, which is measured patiently.
-        batches = self._batches(new, best_so_far=best_so_far, size=size)
-        batches.patiently = not self._baseline
-        self._run(batches, is_over)
-        for place, answer in batches.answers.items():
-            self._ready[new[place]] = Evaluation.from_json(answer, self.program.scop)
+        answers = self._measure(
+            new, is_over, best_so_far=best_so_far, size=size, patiently=not self._baseline
+        )
+        self._ready.update((new[place], evaluation) for place, evaluation in answers.items())
 
     def is_ready(self, choice: MappedSchedule) -> bool:
         """Whether it is measured."""
@@ -74,42 +74,26 @@ class RayRunner:
         self, choices: Sequence[MappedSchedule], rounds: int
     ) -> tuple[Evaluation, ...]:
         """Measure in turn, on one node."""
-        batches = self._batches(choices, rounds=rounds)
-        self._run(batches, lambda: False)
-        evaluations = [
-            Evaluation.from_json(json, self.program.scop) for json in batches.answers.values()
-        ]
+        evaluations = self._measure(choices, lambda: False, rounds=rounds).values()
         if len(evaluations) != len(choices):
             raise WorkerError("expected an answer of the cluster, found none")
         return tuple(evaluations)
 
-    def _batches(
-        self,
-        choices: Sequence[MappedSchedule],
-        *,
-        best_so_far: float = inf,
-        rounds: int | None = None,
-        size: int = 1,
-    ) -> BatchSupply:
-        return BatchSupply(
-            self.source,
-            self.options,
-            self.kind,
-            self._sent,
-            choices,
-            best_so_far,
-            rounds=rounds,
-            size=size,
-        )
-
-    def _run(self, batches: BatchSupply, is_over: Callable[[], bool]) -> None:
-        """Have batches measured; a stop is a KeyboardInterrupt, with what came before it kept."""
+    def _measure(
+        self, choices: Sequence[MappedSchedule], is_over: Callable[[], bool], **how: Any
+    ) -> dict[int, Evaluation]:
+        """Have choices measured; a stop is a KeyboardInterrupt, with what came before it kept."""
+        batches = BatchSupply(self.source, self.options, self.kind, self._sent, choices, **how)
         self.fleet.run(batches, lambda: self.is_stopped() or is_over(), self.show)
         self._baseline = batches.baseline or self._baseline
         if self.is_stopped():
             raise KeyboardInterrupt
         if batches.failures:
             raise WorkerError(batches.failures[0])
+        scop = self.program.scop
+        return {
+            place: Evaluation.from_json(answer, scop) for place, answer in batches.answers.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)

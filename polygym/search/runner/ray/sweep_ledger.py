@@ -4,27 +4,80 @@ The store is the driver's alone. An episode is identified by its policy and its 
 by its schedule; a row of something that is there already changes nothing, no matter who sends it
 and how often. So a job may be done twice, by a node that was taken for dead or by two at once, and
 the store has one row of each.
+
+Numbers that are left, as runs: a million episodes are one run until some of them are taken.
+
+Runs are kept in order, disjoint, and not touching.
+
+>>> left = IndexRuns([range(0, 10)])
+>>> left.take(3), left.take(2), len(left)
+(range(0, 3), range(3, 5), 5)
+>>> left.add(range(1, 2)); left.add(range(3, 5)); left.runs
+[range(1, 2), range(3, 10)]
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 
 from polygym.search.runner.ray.fleet.jobs import Json
-from polygym.search.runner.ray.sweeps.index_runs import IndexRuns, index_runs
-from polygym.search.runner.ray.sweeps.row_encoding import timing_from_json
-from polygym.search.sweep import reader
-from polygym.search.sweep.rows import (
-    BackgroundLoadRow,
-    BaselineTiming,
-    Confirmation,
-    EpisodeRow,
-    ProgramVariant,
-    ReferenceTiming,
-)
+from polygym.search.runner.ray.sweep_tasks import timing_from_json
+from polygym.search.sweep import reader, rows
 from polygym.search.sweep.store import SweepStore
 from polygym.search.sweep.workload import SweepWorkload
+
+
+class IndexRuns:
+    """A set of numbers, of which the smallest are taken first."""
+
+    def __init__(self, runs: Iterable[range] = ()) -> None:
+        """Begin with some runs, in any order."""
+        self.runs: list[range] = []
+        for run in runs:
+            self.add(run)
+
+    def __len__(self) -> int:
+        """Return how many numbers there are."""
+        return sum(map(len, self.runs))
+
+    def add(self, new: range) -> None:
+        """Add the numbers of a run, of which some may be there."""
+        if not new:
+            return
+        first, last = new.start, new.stop
+        kept = []
+        for run in self.runs:
+            if run.stop < first or last < run.start:
+                kept.append(run)
+            else:
+                first, last = min(first, run.start), max(last, run.stop)
+        self.runs = sorted([*kept, range(first, last)], key=lambda run: run.start)
+
+    def take(self, count: int) -> range:
+        """Take the smallest numbers that follow one another, ``count`` at most; one is there."""
+        run = self.runs[0]
+        taken = range(run.start, min(run.stop, run.start + count))
+        self.runs[0] = range(taken.stop, run.stop)
+        if not self.runs[0]:
+            del self.runs[0]
+        return taken
+
+
+def index_runs(numbers: Iterable[int]) -> list[range]:
+    """Return numbers in order as runs.
+
+    >>> index_runs([1, 2, 3, 7, 9, 10])
+    [range(1, 4), range(7, 8), range(9, 11)]
+    """
+    result: list[range] = []
+    for number in numbers:
+        if result and result[-1].stop == number:
+            result[-1] = range(result[-1].start, number + 1)
+        else:
+            result.append(range(number, number + 1))
+    return result
 
 
 @dataclass(slots=True)
@@ -52,15 +105,10 @@ class ProgramLedger:
             store,
             kernel,
             orders.policies,
-            {
-                (episode_row.policy, episode_row.index)
-                for episode_row in reader.episodes(connection, kernel)
-            },
+            {(row.policy, row.index) for row in reader.episodes(connection, kernel)},
             {outcome.schedule: outcome.number for outcome in reader.outcomes(connection, kernel)},
             set(reader.reference_names(connection, kernel, dataset)),
-            {
-                program_row.name: program_row.seconds for program_row in reader.kernels(connection)
-            }.get(kernel, 0.0),
+            sum(row.seconds for row in reader.kernels(connection) if row.name == kernel),
         )
         indices = sorted({index for _, index in ledger.done if index < orders.budget})
         whole = [-1, *filter(ledger.is_done, indices), orders.budget]
@@ -79,12 +127,8 @@ class ProgramLedger:
 
     def done_among(self, indices: range) -> list[tuple[str, int]]:
         """Return what is done of some episodes, of which not all policies have played each."""
-        return [
-            (policy, index)
-            for index in indices
-            for policy in self.policies
-            if (policy, index) in self.done
-        ]
+        steps = product(indices, self.policies)
+        return [(policy, index) for index, policy in steps if (policy, index) in self.done]
 
     def add_row(self, row: Json) -> None:
         """Write a row down, unless it is there.
@@ -100,26 +144,32 @@ class ProgramLedger:
             case "digest":
                 store.set_digest(kernel, row["digest"])
             case "home":
-                store.set_variant(ProgramVariant(kernel, row["splitting"], row["storage"]))
+                store.set_variant(rows.ProgramVariant(kernel, row["splitting"], row["storage"]))
             case "spent":
                 self.spent += float(row["seconds"])
                 store.add_seconds(kernel, float(row["seconds"]))
             case "baseline":
                 samples = tuple(map(float, row["samples"]))
-                store.add_baseline(BaselineTiming(kernel, row["dataset"], row["moment"], samples))
+                store.add_baseline(
+                    rows.BaselineTiming(kernel, row["dataset"], row["moment"], samples)
+                )
             case "disturbance":
-                values = (float(row[name]) for name in ("moment", "seconds", "others", "stolen"))
-                store.add_background_load(BackgroundLoadRow(kernel, row["dataset"], *values))
+                values = (
+                    row[name] for name in ("dataset", "moment", "seconds", "others", "stolen")
+                )
+                store.add_background_load(rows.BackgroundLoadRow(kernel, *values))
             case "reference":
                 self.compared.add(row["name"])
                 store.set_reference(self._reference(row))
             case "confirmed":
                 store.set_confirmations(
                     [
-                        Confirmation(self.numbers[text], kernel, dataset, timing_from_json(timing))
-                        for text, dataset, timing in row["confirmations"]
+                        rows.Confirmation(
+                            self.numbers[text], kernel, size, timing_from_json(timing)
+                        )
+                        for text, size, timing in row["confirmations"]
                     ],
-                    [self._reference(one) for one in row["references"]],
+                    list(map(self._reference, row["references"])),
                 )
 
     def _keep_episode(self, row: Json) -> None:
@@ -128,7 +178,7 @@ class ProgramLedger:
             return
         text = row["schedule"]
         number = None if text is None else self.numbers.get(text)
-        episode = EpisodeRow(self.kernel, *key, number, row["reason"])
+        episode = rows.EpisodeRow(self.kernel, *key, number, row["reason"])
         if text is None or number is not None:
             self.store.add_episode(episode)
         elif row["timing"] is None:
@@ -138,7 +188,6 @@ class ProgramLedger:
             self.numbers[text] = self.store.add_measured(episode, text, timing)
         self.done.add(key)
 
-    def _reference(self, row: Json) -> ReferenceTiming:
-        return ReferenceTiming(
-            self.kernel, row["dataset"], row["name"], timing_from_json(row["timing"])
-        )
+    def _reference(self, row: Json) -> rows.ReferenceTiming:
+        timing = timing_from_json(row["timing"])
+        return rows.ReferenceTiming(self.kernel, row["dataset"], row["name"], timing)

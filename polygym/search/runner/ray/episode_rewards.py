@@ -11,9 +11,9 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from polygym.closeable import Closeable
 from polygym.errors import PolygymError
@@ -23,12 +23,11 @@ from polygym.mdp.problems.loading import ProgramSource
 from polygym.poly.schedule import Schedule
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions
 from polygym.runtime.worker.outcome import WorkerError
-from polygym.search.runner.ray.evaluations.supply import measurement_document
 from polygym.search.runner.ray.fleet.fleet import Fleet
-from polygym.search.runner.ray.fleet.jobs import FAILED_ROW, ClusterJob, Json
+from polygym.search.runner.ray.fleet.jobs import FAILED_ROW, ClusterJob, JobSupply, Json
 from polygym.search.runner.ray.fleet.members import most_frequent_kind
-from polygym.search.runner.ray.fleet.node_kinds import NodeKind, SingleKindSupply
-from polygym.search.runner.ray.fleet.program_texts import SentTexts
+from polygym.search.runner.ray.fleet.node_kinds import NodeKind
+from polygym.search.runner.ray.measurements import measurement_document
 
 _MAX_BATCH = 8  # questions of a batch
 
@@ -48,17 +47,15 @@ class RewardRequest:
         return (self.source, self.options) == (other.source, other.options)
 
 
-class RewardSupply(SingleKindSupply):
+class RewardSupply(JobSupply[list[RewardRequest]]):
     """What was asked and is not answered yet: the jobs of a fleet that waits for more."""
 
     def __init__(self, kind: NodeKind) -> None:
         """Nothing was asked."""
+        super().__init__()
         self.kind = kind
-        self._sent = SentTexts()
         self._waiting: deque[RewardRequest] = deque()
-        self._under_way: dict[ClusterJob, list[RewardRequest]] = {}
         self._lock = threading.Lock()
-        self._count = 0
 
     def add(self, question: RewardRequest) -> None:
         """Take a question, from any thread."""
@@ -76,13 +73,12 @@ class RewardSupply(SingleKindSupply):
             if not self._waiting:
                 return None
             first = self._waiting[0]
-            of_it = [one for one in self._waiting if one.is_beside(first)]
+            of_it = [request for request in self._waiting if request.is_beside(first)]
             # All nodes get some, where there are few.
             some = of_it[: max(1, min(_MAX_BATCH, -(-len(of_it) // workers)))]
             for request in some:
                 self._waiting.remove(request)
-        self._count += 1
-        choices = [(reward_request.schedule, reward_request.mapping) for reward_request in some]
+        choices = [(request.schedule, request.mapping) for request in some]
         document = {
             "task": "measure",
             "places": list(range(len(some))),
@@ -90,9 +86,7 @@ class RewardSupply(SingleKindSupply):
             "patiently": True,
             **measurement_document(self._sent, worker, first.source, first.options, choices),
         }
-        job = ClusterJob(self._count, first.source.target, document)
-        self._under_way[job] = some
-        return job
+        return self._new_job(first.source.target, document, some)
 
     def add_rows(self, job: ClusterJob, rows: Sequence[Json]) -> None:
         """Answer questions."""
@@ -104,10 +98,6 @@ class RewardSupply(SingleKindSupply):
                     request.future.set_result(Evaluation.from_json(row["evaluation"], scop))
             elif row["row"] == FAILED_ROW:
                 self._fail(self._under_way[job], str(row["reason"]))
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Nothing is written in one go."""
-        return nullcontext()
 
     def job_ended(self, job: ClusterJob) -> None:
         """Take note that a batch is over; what it has not answered was stopped."""
@@ -126,10 +116,7 @@ class RewardSupply(SingleKindSupply):
     def fail_all(self, reason: str) -> None:
         """Leave nobody waiting."""
         with self._lock:
-            left = [
-                *self._waiting,
-                *(request for some in self._under_way.values() for request in some),
-            ]
+            left = list(chain(self._waiting, *self._under_way.values()))
             self._waiting.clear()
         self._fail(left, reason)
 

@@ -1,3 +1,0 @@
-"""collection: to be described."""
-
-__all__: list[str] = []

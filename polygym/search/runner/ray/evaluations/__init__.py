@@ -1,3 +1,0 @@
-"""evaluations: to be described."""
-
-__all__: list[str] = []

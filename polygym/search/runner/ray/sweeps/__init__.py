@@ -1,3 +1,0 @@
-"""sweeps: to be described."""
-
-__all__: list[str] = []
