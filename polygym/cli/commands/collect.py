@@ -12,7 +12,7 @@ import click
 
 from polygym.cli.options.cluster import cluster_option, open_fleet
 from polygym.cli.options.common import function_option, json_option, seed_option, threads_option
-from polygym.cli.options.values import count_option, duration_option, file_argument
+from polygym.cli.options.values import count_option, duration_option, file_argument, parsed_by
 from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import CommandResult, counted, format_seconds, write_text
 from polygym.cli.output.limits import report_defects
@@ -35,15 +35,13 @@ if TYPE_CHECKING:
     from polygym.search.runner.ray.fleet.fleet import Fleet
 
 
-def _bounds(_: click.Context, __: click.Parameter, text: str) -> tuple[float, float]:
+def _bounds(text: str) -> tuple[float, float]:
     """Return the two numbers of a text such as 3e7:3e9."""
-    least, colon, most = text.partition(":")
     try:
-        if colon:
-            return float(least), float(most)
+        least, most = map(float, text.split(":", 1))
     except ValueError:
-        pass
-    raise click.BadParameter(f"expected two numbers such as 3e7:3e9, found {text!r}")
+        raise ValueError(f"expected two numbers such as 3e7:3e9, found {text!r}") from None
+    return least, most
 
 
 _HELP = f"""Measure many candidates of many programs, for models to learn from.
@@ -95,7 +93,7 @@ Examples:
 @duration_option("--time-limit", help="Stop after this time.")
 @click.option(
     "--operations",
-    callback=_bounds,
+    callback=parsed_by(_bounds),
     default=f"{MIN_OPERATIONS:g}:{MAX_OPERATIONS:g}",
     show_default=True,
     metavar="MIN:MAX",

@@ -15,7 +15,7 @@ from polybench import Dataset
 from polygym.cli.execution.sweep_session import ActiveSweep, open_sweep
 from polygym.cli.options import common
 from polygym.cli.options.cluster import cluster_option
-from polygym.cli.options.values import count_option, duration_option
+from polygym.cli.options.values import count_option, duration_option, parsed_by
 from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output import console
 from polygym.cli.output.limits import report_defects
@@ -64,14 +64,6 @@ Examples:
       --threads 2 --time-limit 2h --against polly --out found
   polygym report found
 """
-
-
-def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
-    """Return the data set of a name."""
-    try:
-        return Dataset.parse(value)
-    except ValueError as error:
-        raise click.BadParameter(console.shorten(str(error), 300)) from None
 
 
 @click.command("sweep", help=_HELP, epilog=common.EXCLUSION_HELP)
@@ -124,7 +116,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 )
 @click.option(
     "--search-dataset",
-    callback=_size,
+    callback=parsed_by(Dataset.parse),
     default="medium",
     show_default=True,
     metavar="SIZE",
@@ -133,7 +125,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 @click.option(
     "--dataset",
     "-d",
-    callback=_size,
+    callback=parsed_by(Dataset.parse),
     default="large",
     show_default=True,
     metavar="SIZE",

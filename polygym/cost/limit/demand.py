@@ -106,11 +106,6 @@ class Demand:
             and floating in (None, operation.type.is_floating)
         )
 
-    @property
-    def intensity(self) -> float:
-        """Operations for each byte that has to move."""
-        return self.count() / max(1, self.traffic.bytes)
-
 
 def program_demand(program: Program) -> Demand:
     """Return what a program has to do at its sizes, as it was written.

@@ -14,6 +14,7 @@ from polygym.cli.commands.graph.options import (
     make_costs,
     rules_option,
     shape_option,
+    teller,
     threads_option,
 )
 from polygym.cli.options.common import json_option, seed_option
@@ -135,7 +136,7 @@ def command(
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known at once
     rules = load_rules(rule_files)
     costs = make_costs(kind, threads)
-    tell = _silent if as_json else _told
+    tell = teller(as_json)
     result: OptimizationResult
     deep: dict[str, int] = {}
     if strategy == "backtracking":
@@ -168,15 +169,6 @@ def command(
         return console.CommandResult(code, report)
     _print(result, report, out)
     return console.CommandResult(code)
-
-
-def _silent(_: str) -> None:
-    """Say nothing of how far it is."""
-
-
-def _told(text: str) -> None:
-    """Say how far it is, beside the answer."""
-    console.write_text(text, err=True)
 
 
 def _confirmed(

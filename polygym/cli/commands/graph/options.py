@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polygym.cli.options.values import count_option, file_option
-from polygym.cli.output.console import shorten
+from polygym.cli.output.console import shorten, write_text
 
 if TYPE_CHECKING:
     from polygym.graphs.costs import NodeCosts
@@ -62,6 +62,11 @@ def rules_option(function: Any) -> Any:
         help="More rules, beside those of polygym: each is checked before it is used. May be "
         "repeated.",
     )(function)
+
+
+def teller(as_json: bool) -> Callable[[str], None]:
+    """Return what says how far a command is, beside its answer."""
+    return (lambda _: None) if as_json else (lambda text: write_text(text, err=True))
 
 
 def load_rules(files: Sequence[Path]) -> list[Rule]:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from polygym.cli.commands.graph.options import teller
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import duration_option, file_option
-from polygym.cli.output.console import CommandResult, heading, write_text
+from polygym.cli.output.console import CommandResult, answer, heading, write_text
 from polygym.errors import InputError
 
 _HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.
@@ -62,9 +63,5 @@ def command(
 def _generated(target: Path, time_limit: float, seed: int, *, as_json: bool) -> CommandResult:
     from polygym.graphs.rules.generate import generate_rules
 
-    tell = (lambda _: None) if as_json else (lambda text: write_text(text, err=True))
-    made = generate_rules(target, seed=seed, minutes=time_limit / 60, progress=tell)
-    if as_json:
-        return CommandResult(document=made.to_json())
-    heading(f"{target}: {len(made.rules)} rules")
-    return CommandResult()
+    made = generate_rules(target, seed=seed, minutes=time_limit / 60, progress=teller(as_json))
+    return answer(as_json, made.to_json(), lambda: heading(f"{target}: {len(made.rules)} rules"))
