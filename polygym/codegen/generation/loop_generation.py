@@ -131,15 +131,12 @@ def generate_loops(
         del keep  # the callback had to live until here
         if annotate.failure is not None:
             raise annotate.failure
-        with (
-            unbounded_operations()
-        ):  # reading what is there; isl would leave out numbers at its bound
+        with unbounded_operations():  # isl would leave out numbers at its bound
             marks: dict[int, str] = {}
             read = node_from_isl(ast, _instance_lookup(instances), marks)
         numbers = {id(instance): number for number, instance in enumerate(instances)}
-        check_legal_order(
-            read, annotate.released(), numbers, scop, sizes, reordered_reductions_in(tree)
-        )
+        reordered = reordered_reductions_in(tree)
+        check_legal_order(read, annotate.released(), numbers, scop, sizes, reordered)
     places = {node: int(mark.removeprefix(BRANCH_PREFIX)) for node, mark in marks.items()}
     body = with_annotations(read, tree, places)
     known = None if sizes is None else tuple(sizes.items())
@@ -181,15 +178,14 @@ def with_annotations(node: ir.Node, tree: Tree, places: Mapping[int, int] | None
             case ir.Block(children):
                 walked = [walk(child, branch) for child in children]
                 return ir.Block(tuple(child for child, _ in walked)), walked[0][1]
-            case ir.Loop(variable, lower, upper, step, body):
+            case ir.Loop(variable, body=body):
                 body, statement = walk(body, branch)
                 own = annotation(statement, branch, counter_depth(variable))
-                return ir.Loop(variable, lower, upper, step, body, own), statement
+                return replace(node, body=body, annotation=own), statement
             case ir.Guard(condition, then, otherwise):
                 then, statement = walk(then, branch)
-                return ir.Guard(
-                    condition, then, None if otherwise is None else walk(otherwise, branch)[0]
-                ), statement
+                other = None if otherwise is None else walk(otherwise, branch)[0]
+                return ir.Guard(condition, then, other), statement
             case ir.Instance():
                 return node, node.statement
             case _:
@@ -212,10 +208,8 @@ class _InstanceRecorder:
         self.failure: Exception | None = None
         self.statements = {statement.name: statement for statement in scop.statements}
         reads = {
-            statement.name: [
-                speculative_read(scop, statement, access, sizes) for access in statement.reads
-            ]
-            for statement in scop.statements
+            own.name: [speculative_read(scop, own, access, sizes) for access in own.reads]
+            for own in scop.statements
         }
         self.functions = {
             statement.name: (
@@ -255,14 +249,10 @@ class _InstanceRecorder:
         write, reads = self.functions[statement.name]
         running = schedule.range()
         self.counters.append(schedule)
-        self.instances.append(
-            ir.Instance(
-                statement.name,
-                _iterators(statement, instance_at, build),
-                _subscripts(write, instance_at, running, build),
-                tuple(_subscripts(read, instance_at, running, build) for read in reads),
-            )
-        )
+        iterators = _iterators(statement, instance_at, build)
+        place = _subscripts(write, instance_at, running, build)
+        loads = tuple(_subscripts(read, instance_at, running, build) for read in reads)
+        self.instances.append(ir.Instance(statement.name, iterators, place, loads))
 
 
 def _iterators(

@@ -83,13 +83,7 @@ def _branch_instances(
     if where is None:
         return group
     schedule = conversion.legal.schedule
-    parameters, own = (
-        schedule.parameters,
-        {
-            statement_schedule.statement: statement_schedule
-            for statement_schedule in schedule.statements
-        },
-    )
+    parameters, own = schedule.parameters, {part.statement: part for part in schedule.statements}
     pieces = []
     for place, name in enumerate(branch.statements):
         iterators = own[name].iterators
@@ -115,15 +109,11 @@ def _partial_schedule(band: Band, conversion: _ConversionContext) -> isl.MultiUn
         pieces = []
         for position, name in enumerate(band.statements):
             iterators = names[name]
-            value = " + ".join(
-                _part_text(
-                    row_at_sizes(part.rows[position], parameters, sizes).text(
-                        iterators, parameters
-                    ),
-                    part.size,
-                )
-                for part in member.terms
+            rows = (
+                (row_at_sizes(p.rows[position], parameters, sizes), p.size) for p in member.terms
             )
+            texts = (_part_text(row.text(iterators, parameters), size) for row, size in rows)
+            value = " + ".join(texts)
             pieces.append(f"{name}[{', '.join(iterators)}] -> [({value})]")
         columns.append(f"{{ {'; '.join(pieces)} }}")
     # isl would read `[] -> [...]` as a tuple without members.
