@@ -19,7 +19,7 @@ test: ## the README's test command, word for word: every test, what takes times 
 	echo "$$command"; bash -euo pipefail -c "$$command"
 
 nightly: ## all tests: soaks, notebooks, films, nodes of Ray, and all cases of what rotates
-	POLYGYM_NIGHTLY=1 python -m pytest -n 2 -m "not timing"
+	POLYGYM_NIGHTLY=1 python -m pytest -n 2 -m "not timing" --record-durations
 	POLYGYM_NIGHTLY=1 python -m pytest -m timing
 
 quick: ## tests of the architecture and of what is pure; a minute

@@ -45,10 +45,32 @@ _OF_COPIES = ("test_forked_timeout", "test_candidates", "test_time_limits", "tes
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--record-durations",
+        action="store_true",
+        help="write how long slow tests take into tests/durations.tsv, from which they rotate",
+    )
+    parser.addoption(
         "--update-golden",
         action="store_true",
         help="write the golden files from what is found now, instead of comparing",
     )
+
+
+class DurationRecorder:
+    """The seconds of every test that passes, written to ``tests/durations.tsv`` at the end."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add a phase of a test; what fails keeps its duration of before."""
+        if report.passed:
+            known = self._seconds.get(report.nodeid, 0.0)
+            self._seconds[report.nodeid] = known + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what took long."""
+        rotation.write_durations(self._seconds)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
     What takes times has the libraries' own threads, and docstrings have no such tests. These
     variables are read when the libraries are imported, which is later, and inherited.
     """
+    if config.option.record_durations and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(DurationRecorder())
     if config.option.update_golden:
         os.environ["POLYGYM_UPDATE_GOLDEN"] = "1"  # read by tests/frontend/c/gcc_results.py
     if config.option.markexpr == "timing":

@@ -1,28 +1,37 @@
-"""Rotation of random cases: a fixed sixth runs by default, all of them in ``make nightly``.
+"""Rotation: a fixed part of random cases and slow tests runs by default, all in ``make nightly``.
 
 A case is chosen by a hash of its name, so that every run of the tests chooses the same ones and
-new cases leave the choice of the old ones nearly unchanged. Three kinds of tests rotate:
+new cases leave the choice of the old ones nearly unchanged. A sixth of these runs:
 
 - parametrised tests with the mark ``rotates`` (the mark stands on the test, and a hook in
   ``tests/conftest.py`` chooses among all combinations of its arguments);
 - lists of cases within a test or in a ``parametrize``: ``rotating(cases)``;
 - tests with hypothesis: the same hook gives them a sixth of their examples, at least 20.
 
+Tests that are slow share the time instead: ``tests/durations.tsv`` has the seconds of every test
+that took half a second or more when durations were last recorded (``--record-durations``), and a
+test of ``d`` seconds runs with a chance of ``SLOW_SHARE / d``. So each costs the default run
+``SLOW_SHARE`` seconds on average, however slow it is. A new test, of which no duration is recorded,
+runs.
+
 ``POLYGYM_NIGHTLY=1`` runs the whole, and tests with the mark ``nightly`` too. Tests that a command
 line names (``FILE::TEST``) run with all of their cases.
 """
 
-from __future__ import annotations
-
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 NIGHTLY = os.environ.get("POLYGYM_NIGHTLY") == "1"
+
+DURATIONS = Path(__file__).parent / "durations.tsv"
+SLOW_SHARE = 0.25  # of a second; the default run takes under ten minutes with it
+RECORDED_FROM = 0.5  # seconds
 
 _PART = 6
 _FEWEST_EXAMPLES = 20
@@ -61,7 +70,28 @@ def choose_items(items: list[pytest.Item]) -> list[pytest.Item]:
     for group in rotating_items.values():
         group.sort(key=lambda item: _hash(item.nodeid))
         left_out += group[_part(len(group)) :]
-    return left_out
+    gone, seconds = set(left_out), read_durations()
+    slow = [item for item in items if item.nodeid in seconds and item not in gone]
+    return left_out + [item for item in slow if not is_its_turn(item.nodeid, seconds[item.nodeid])]
+
+
+def is_its_turn(name: str, seconds: float) -> bool:
+    """Return whether a test that takes so long belongs to the default run."""
+    place = int.from_bytes(_hash(name)[:8], "big") / 2**64  # from 0 to 1, even
+    return place * seconds < SLOW_SHARE
+
+
+def read_durations(path: Path = DURATIONS) -> dict[str, float]:
+    """Return the recorded seconds of tests by their names."""
+    rows = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {name: float(seconds) for seconds, name in (row.split("\t", 1) for row in rows)}
+
+
+def write_durations(seconds: Mapping[str, float], path: Path = DURATIONS) -> None:
+    """Replace the seconds of tests that ran, and forget those that are fast now."""
+    merged = read_durations(path) | dict(seconds)
+    kept = sorted((name, took) for name, took in merged.items() if took >= RECORDED_FROM)
+    path.write_text("".join(f"{took:.1f}\t{name}\n" for name, took in kept), encoding="utf-8")
 
 
 def limit_examples(item: pytest.Item) -> None:

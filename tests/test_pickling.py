@@ -42,7 +42,7 @@ def test_there_are_public_values() -> None:
         "Scop",
         "Schedule",
         "Mapping",
-        "TuningResult",
+        "SearchResult",
         "PlanningLimits",
         "KernelSummary",
         "Evaluation",

@@ -1,10 +1,12 @@
 """Rotation: a fixed sixth of the cases, chosen by their names alone."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from tests import rotation
+from tests.rotation import read_durations
 
 
 @dataclass
@@ -58,6 +60,37 @@ def test_the_hook_chooses_among_the_cases_of_a_function() -> None:
     assert len(left_out) == 10 + 1
     assert not any(item in left_out for item in plain)
     assert nightly[0] in left_out
+
+
+def test_slow_tests_share_the_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "durations.tsv"
+    monkeypatch.setattr(rotation, "read_durations", lambda: read_durations(path))
+    items = [Item(f"tests/test_a.py::slow[{n}]") for n in range(4000)]
+    rotation.write_durations({item.nodeid: 1.0 for item in items}, path)
+    assert len(items) - len(rotation.choose_items(items)) == pytest.approx(1000, rel=0.1)  # type: ignore[arg-type]
+    chosen = {item.nodeid for item in items} - {
+        item.nodeid
+        for item in rotation.choose_items(items)  # type: ignore[arg-type]
+    }
+    rotation.write_durations({item.nodeid: 10.0 for item in items}, path)
+    fewer = {item.nodeid for item in items} - {
+        item.nodeid
+        for item in rotation.choose_items(items)  # type: ignore[arg-type]
+    }
+    assert fewer < chosen  # a test that becomes slower drops out, and no other comes in for it
+    assert len(fewer) == pytest.approx(100, rel=0.3)
+    rotation.write_durations({items[0].nodeid: 0.1}, path)
+    assert items[0].nodeid not in read_durations(path)
+    assert items[0] not in rotation.choose_items(items[:1])  # type: ignore[arg-type]
+
+
+def test_every_recorded_test_is_in_a_file_that_there_is() -> None:
+    root = Path(__file__).parents[1]
+    seconds = rotation.read_durations()
+    assert seconds
+    assert all(took >= rotation.RECORDED_FROM for took in seconds.values())
+    missing = {name.partition("::")[0] for name in seconds}
+    assert not [file for file in missing if not (root / file).exists()]
 
 
 def test_everything_runs_nightly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ A name is a kernel of the suite (``gemm``), the path of a C file or of a file of
 (``.tc``), one of the library's comprehensions (``tc:matmul``), or a random program (``random:17``,
 ``scalars:17``). Sizes come from the kernel's data set or, for a user's file, from the table
 :data:`FILE_SIZES`; ``-p`` overrides single ones. The initial data come from the function ``init_…``
-beside the kernel, or from the rule of :mod:`polygym.programs.comprehension_initial_data`.
+beside the kernel, or from the rule of :mod:`polygym.programs.comprehensions`.
 """
 
 import os
