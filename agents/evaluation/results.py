@@ -58,12 +58,12 @@ def read_results(file: Path) -> list[EpisodeResultLine]:
     return result_lines
 
 
-_ENTRY_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "bool": (bool,),
-    "int": (int,),
-    "float": (float, int),
-    "dict[str, Any]": (dict,),
+_ENTRY_TYPES: dict[Any, tuple[type, ...]] = {
+    str: (str,),
+    bool: (bool,),
+    int: (int,),
+    float: (float, int),
+    dict[str, Any]: (dict,),
 }
 
 
@@ -72,7 +72,7 @@ def _result(line: str, place: str) -> EpisodeResultLine:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a result as JSON, found: {error}") from None
-    known = {str(field.name): _ENTRY_TYPES[str(field.type)] for field in fields(EpisodeResultLine)}
+    known = {str(field.name): _ENTRY_TYPES[field.type] for field in fields(EpisodeResultLine)}
     if not isinstance(data, dict) or set(data) != set(known):
         raise InputError(f"{place}: expected the entries {', '.join(known)}")
     for name, kinds in known.items():
