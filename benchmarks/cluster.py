@@ -243,9 +243,9 @@ def simulate_sweep(transport: Any, workers: int, seconds: float, mean: float) ->
     """Sweep for so long; return rows, seconds, and what a driver needs for itself."""
     kernels = ("gemm", "mvt", "atax", "bicg", "gesummv", "syrk", "syr2k", "trmm")
     orders = SweepWorkload(kernels, ("uniform",), 1_000_000, 0)
-    with tempfile.TemporaryDirectory() as home, Fleet(transport) as fleet:
+    with tempfile.TemporaryDirectory() as folder, Fleet(transport) as fleet:
         fleet.assemble()
-        with create_or_open(Path(home), _SWEEP_SETTING) as store:
+        with create_or_open(Path(folder), _SWEEP_SETTING) as store:
             cpu, began = time.process_time(), time.monotonic()
             count = "SELECT count(*) FROM episodes"
             end: dict[str, float] = {}

@@ -73,8 +73,10 @@ def test_what_types_see_is_what_is_found(package: str) -> None:
                 for alias in part.names
             }
             assert set(seen) == set(module.__all__)
-            for name, home in seen.items():
-                assert getattr(module, name) is getattr(importlib.import_module(str(home)), name)
+            for name, module_name in seen.items():
+                assert getattr(module, name) is getattr(
+                    importlib.import_module(str(module_name)), name
+                )
 
 
 def test_what_is_not_asked_for_is_not_imported() -> None:

@@ -81,7 +81,7 @@ class SetNetwork(nn.Module):
             self.of_choice = _layers(width + shapes["choices"].shape[1], width, 1)
             context += 2 * width + len(QUESTION_COLUMNS)
         if stores:
-            self.of_home = _layers(width + len(STORAGE_CHOICES_COLUMNS), width, 1)
+            self.of_storage = _layers(width + len(STORAGE_CHOICES_COLUMNS), width, 1)
             context += len(STORAGE_QUESTION_COLUMNS)
         self.of_context = _layers(context, 2 * width, width)
         self.construction = nn.Linear(width, CONSTRUCTION_ACTIONS)
@@ -95,9 +95,9 @@ class SetNetwork(nn.Module):
         scores = [self.construction(context), self.coefficients(context)]
         answers = self._scored(context, shown["choices"], self.of_choice) if self.decides else None
         if self.stores:
-            homes = self._scored(context, shown["storage_choices"], self.of_home)
+            storages = self._scored(context, shown["storage_choices"], self.of_storage)
             storing = shown["storage_question"][:, _STORING, None] > 0
-            answers = homes if answers is None else torch.where(storing, homes, answers)
+            answers = storages if answers is None else torch.where(storing, storages, answers)
         if answers is not None:
             scores.append(answers)
         return context, torch.cat(scores, -1)

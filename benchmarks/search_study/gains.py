@@ -113,8 +113,10 @@ def measure_gain(
     population = min(POPULATION, trials)
     plan = SearchPlan(trials, population, search, seed)
     program, usual = load_study_program(name, dataset), replace(DEFAULT_MAPPING, threads=threads)
-    home = best_variant(program, usual, DEFAULT_MEMORY_LIMIT)
-    result = tune(home, usual, plan, on_progress=lambda progress: report_progress(progress.tried))
+    variant = best_variant(program, usual, DEFAULT_MEMORY_LIMIT)
+    result = tune(
+        variant, usual, plan, on_progress=lambda progress: report_progress(progress.tried)
+    )
     if result.interrupted:
         raise KeyboardInterrupt
     check_tuned(name, result)
@@ -122,7 +124,7 @@ def measure_gain(
         raise PolygymError(
             f"{name}: expected the start to run, found: {result.initial.status.value}"
         )
-    took = time_interleaved(program, home, result.initial, result.best, usual)
+    took = time_interleaved(program, variant, result.initial, result.best, usual)
     return Gain(
         name, dataset, threads, trials, search, seed,
         original=took["original"],
@@ -134,8 +136,8 @@ def measure_gain(
         tried=result.tried,
         seconds=round(time.monotonic() - began, 1),
         strategy=str(result.source),
-        splitting=str(home.splitting),
-        storage=str(home.storage),
+        splitting=str(variant.splitting),
+        storage=str(variant.storage),
         schedule=str(result.best.schedule),
         mapping=str(result.best.mapping),
         version=code_version(),

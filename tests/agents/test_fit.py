@@ -67,7 +67,7 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
     assert len(dataset.features) == len(dataset.rows) == len(dataset.is_isl) == 7
 
 
-def test_homes_of_a_program_are_one_case() -> None:
+def test_variants_of_a_program_are_one_case() -> None:
     """They have numbers of their own beside it; what nothing is known of is no case."""
 
     def part(case: int, seconds: list[float]) -> dict[str, Any]:
@@ -115,8 +115,8 @@ def test_what_both_expect_is_taken() -> None:
     assert calibration.best_gain == pytest.approx(2.0)
 
 
-def in_homes() -> tuple[CalibrationDataset, HeldOutScores]:
-    """Return two programs, each in two homes; the second is 4 times as fast, and half as fast.
+def in_variants() -> tuple[CalibrationDataset, HeldOutScores]:
+    """Return two programs, each in two variants; the second is 4 times as fast, and half as fast.
 
     A third program has no time as it was written.
     """
@@ -131,8 +131,8 @@ def in_homes() -> tuple[CalibrationDataset, HeldOutScores]:
     return given, HeldOutScores(networks, networks, said)
 
 
-def test_homes_are_chosen_by_what_is_promised_of_them() -> None:
-    given, said = in_homes()
+def test_variants_are_chosen_by_what_is_promised_of_them() -> None:
+    given, said = in_variants()
     both = variant_calibration_at(given, said, 0.1)
     assert (both.cases, both.taken_share, both.slower_share) == (2, 1.0, 0.5)
     assert both.gain == pytest.approx(2**0.5)
@@ -141,7 +141,7 @@ def test_homes_are_chosen_by_what_is_promised_of_them() -> None:
     assert careful.gain == careful.best_gain == pytest.approx(2.0)
 
 
-def test_a_corpus_without_homes_says_nothing_of_them() -> None:
+def test_a_corpus_without_variants_says_nothing_of_them() -> None:
     given = lessons(["a", "b"], [[0.04, 0.01], [0.01, 0.04]])
     networks = np.zeros((4, 2))
     calibration = variant_calibration_at(
@@ -163,8 +163,8 @@ def test_a_corpus_without_homes_says_nothing_of_them() -> None:
 
 
 def test_a_policy_chooses_within_a_home() -> None:
-    """What another home would give is no schedule that it could take."""
-    given, said = in_homes()
+    """What another variant would give is no schedule that it could take."""
+    given, said = in_variants()
     calibration = calibration_at(given, said, 0.0, 0.1)
     assert calibration.cases == 6
     assert calibration.gain == pytest.approx((2 / 5) ** (1 / 6))

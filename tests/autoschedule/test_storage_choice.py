@@ -220,7 +220,7 @@ def test_it_is_forgotten_with_the_cache(
         storage_cache.write_ranking(sizes, [StorageVariant(NO_SPLITTING, SOURCE_STORAGE)])
     assert storage_cache.read_ranking(asked) is not None
     assert dispatch.run(["cache", "clear", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["homes"] == 2
+    assert json.loads(capsys.readouterr().out)["storage_rankings"] == 2
     assert storage_cache.read_ranking(asked) is None
     assert (list(kept.iterdir()), storage_cache.clear_rankings()) == ([], 0)
     assert (kept.parent / "others.json").exists()

@@ -106,9 +106,13 @@ def test_expansion_leaves_fewer_dependences_and_says_what_it_takes(sums: str) ->
     observation, _ = env.reset(seed=0)
     while env.episode.storage_state is not None and env.episode.storage_state.offer is None:
         observation, *_ = answer(env, USE_DEFAULT)  # no cut
-    home = dict(zip(STORAGE_QUESTION_COLUMNS, observation["storage_question"], strict=True))
-    assert (home["is_storage_question"], home["about_a_web"], home["about_splitting"]) == (1, 1, 0)
-    assert (home["rank"], home["is_live_out"], home["blocks_loop_1"]) == (0, 0, 1)
+    variant = dict(zip(STORAGE_QUESTION_COLUMNS, observation["storage_question"], strict=True))
+    assert (variant["is_storage_question"], variant["about_a_web"], variant["about_splitting"]) == (
+        1,
+        1,
+        0,
+    )
+    assert (variant["rank"], variant["is_live_out"], variant["blocks_loop_1"]) == (0, 0, 1)
     storing = env.episode.storage_state
     assert storing is not None
     assert next(str(storage_answer) for storage_answer in storing.values) == "S0:w=expand:i"

@@ -249,7 +249,7 @@ def _variants_in_files(
     Options that are given say it instead.
     """
 
-    def at_home(name: str, program: Program) -> Program:
+    def with_storage(name: str, program: Program) -> Program:
         split = None if given.split is None else program.splitting
         storage = None if given.storage is None else program.storage
         return VariantOptions(split, storage, given.storage_limit).apply(program, name)
@@ -259,7 +259,7 @@ def _variants_in_files(
     said = (
         name for name in names if text_in_file(name, "splitting") or text_in_file(name, "storage")
     )
-    return {name: partial(at_home, name) for name in said}
+    return {name: partial(with_storage, name) for name in said}
 
 
 def _names(schedules: Sequence[str]) -> tuple[str, ...]:

@@ -105,9 +105,11 @@ def import_entries(file: Path, as_json: bool) -> CommandResult:
 def clear(as_json: bool) -> CommandResult:
     """Forget everything: also where programs keep their values."""
     count = _cache().clear()
-    homes = storage_cache.clear_rankings()
-    said = f"{count} forgotten, and where {homes} programs keep their values"
-    return answer(as_json, {"entries": count, "homes": homes}, lambda: write_text(said))
+    rankings = storage_cache.clear_rankings()
+    said = f"{count} forgotten, and the storage rankings of {rankings} programs"
+    return answer(
+        as_json, {"entries": count, "storage_rankings": rankings}, lambda: write_text(said)
+    )
 
 
 def _cache() -> KernelCache:

@@ -55,8 +55,8 @@ class ResolvedSchedule:
         """Return what there is to say about the choice."""
         if self.choice is None:
             return None
-        home = {} if self.variant is None else {"home": self.variant.to_json()}
-        return self.choice.to_json() | home
+        variant = {} if self.variant is None else {"variant": self.variant.to_json()}
+        return self.choice.to_json() | variant
 
 
 ScheduleMaker: TypeAlias = Callable[[Scop, Sizes | None, Mapping], ResolvedSchedule]

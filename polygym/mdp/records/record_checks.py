@@ -199,8 +199,8 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
     source = _source(program)
     limit = _storage_limit(whole.object_at("arguments"), environment, source)
     stores = () if limit is None else (STORAGE_KEY, STORAGE_LIMIT_KEY)
-    homes = () if limit is None else (SPLITTING_KEY, STORAGE_KEY)
-    whole.check_keys((*_RECORD_KEYS, *_SEARCH_KEYS, *homes))
+    variant_keys = () if limit is None else (SPLITTING_KEY, STORAGE_KEY)
+    whole.check_keys((*_RECORD_KEYS, *_SEARCH_KEYS, *variant_keys))
     options = replace(_options(process, (QUESTIONS_KEY,) if decides else ()), storage_limit=limit)
     more = (START_KEY,) if decides else ()
     measuring = _arguments(whole.object_at("arguments"), (*more, *stores))
@@ -226,7 +226,7 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
         schedule,
         _outcome(outcome, schedule, None if decides else measuring.mapping) if outcome else None,
         _mapping(outcome, "mapping") if outcome and decides else None,
-        {name: whole.text(name) for name in homes},
+        {name: whole.text(name) for name in variant_keys},
     )
 
 

@@ -182,10 +182,10 @@ def choose_variant(
     Where it has fewer than three, the last is empty. What :func:`choose_program` would replace, and
     what has nothing to choose from, is replaced by the next that the random choices say.
     """
-    name, homes = _program_variants(choice, seed, number // MOST_VARIANTS, limit, mapping)
+    name, variants = _program_variants(choice, seed, number // MOST_VARIANTS, limit, mapping)
     place = number % MOST_VARIANTS
-    program = homes[place] if place < len(homes) else homes[0]
-    return ChosenProgram(program, _case(choice, name, program), _text(name), place >= len(homes))
+    program = variants[place] if place < len(variants) else variants[0]
+    return ChosenProgram(program, _case(choice, name, program), _text(name), place >= len(variants))
 
 
 @lru_cache(maxsize=1)
@@ -197,13 +197,15 @@ def _program_variants(
     for _ in range(_ATTEMPTS):
         name = choice.program(rng)
         try:
-            homes = storage_variants_of(_sample_program(choice, name, rng), mapping, limit)
-            if len(homes) > 1:
-                return name, homes
+            variants = storage_variants_of(_sample_program(choice, name, rng), mapping, limit)
+            if len(variants) > 1:
+                return name, variants
             last = f"{name}: is kept as it was written, there is nothing to choose from"
         except PolygymError as error:
             last = str(error)
-    raise InputError(f"no program among the first {_ATTEMPTS} has homes; the last: {last}")
+    raise InputError(
+        f"no program among the first {_ATTEMPTS} has storage variants; the last: {last}"
+    )
 
 
 def _sample_program(choice: ProgramChoice, name: str, rng: np.random.Generator) -> Program:

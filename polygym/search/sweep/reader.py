@@ -69,7 +69,7 @@ def read_sweep(folder: Path) -> SweepContents:
 
 def variants(connection: sqlite3.Connection) -> dict[str, rows.ProgramVariant]:
     """Return how programs are changed, by their names; nothing where the store does not know."""
-    return {row.kernel: row for row in _rows(connection, "homes", rows.ProgramVariant)}
+    return {row.kernel: row for row in _rows(connection, "variants", rows.ProgramVariant)}
 
 
 def kernels(connection: sqlite3.Connection) -> tuple[rows.ProgramRow, ...]:

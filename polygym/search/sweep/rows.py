@@ -14,7 +14,7 @@ table              one row for
 ``confirmations``  one of the best schedules, measured again at the larger size
 ``reference_times``  isl's schedule or another compiler's code, at a size
 ``disturbances``   a while for which a program was measured, and what else the machine did
-``homes``          a program that is changed before: where it is cut, where its values are
+``variants``       a program that is changed before: where it is cut, where its values are
 ``kinds``          the kind of node that a cluster measured on, of which there is one
 =================  ============================================================================
 """
@@ -219,7 +219,7 @@ ADDED_TABLES = (
     """CREATE TABLE IF NOT EXISTS kinds (only INTEGER PRIMARY KEY CHECK (only = 1),
     key TEXT NOT NULL, document TEXT NOT NULL)
     """,
-    """CREATE TABLE IF NOT EXISTS homes (kernel TEXT PRIMARY KEY, splitting TEXT NOT NULL,
+    """CREATE TABLE IF NOT EXISTS variants (kernel TEXT PRIMARY KEY, splitting TEXT NOT NULL,
     storage TEXT NOT NULL)
     """,
 )

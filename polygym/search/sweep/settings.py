@@ -23,7 +23,7 @@ from polygym.search.sweep.references import INITIAL_SCHEDULES
 from polygym.search.sweep.rows import ProgramVariant
 
 FORMAT = "polygym sweep"
-VERSION = 2
+VERSION = 3
 
 
 @pickle_by_name

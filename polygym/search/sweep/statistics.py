@@ -86,8 +86,8 @@ class KernelSummary:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        home = self.variant
-        changed = {"splitting": home.splitting, "storage": home.storage} if home else {}
+        variant = self.variant
+        changed = {"splitting": variant.splitting, "storage": variant.storage} if variant else {}
         return {
             "kernel": self.kernel,
             "error": self.error or None,
@@ -118,10 +118,10 @@ class KernelSummary:
 def summaries(contents: SweepContents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
     labels = labels_of([row.name for row in contents.kernels])
-    homes = {variant.kernel: variant for variant in contents.variants}
+    variants = {variant.kernel: variant for variant in contents.variants}
     found = [(row.name, _summary(contents, row.name, row.error)) for row in contents.kernels]
     return tuple(
-        replace(summary, label=labels[name], variant=homes.get(name)) for name, summary in found
+        replace(summary, label=labels[name], variant=variants.get(name)) for name, summary in found
     )
 
 

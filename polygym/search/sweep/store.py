@@ -92,20 +92,20 @@ class SweepStore(Closeable):
                 )
             self._update_kernel(kernel, "digest = ?, error = ''", digest)
 
-    def set_variant(self, home: rows.ProgramVariant) -> None:
+    def set_variant(self, variant: rows.ProgramVariant) -> None:
         """Keep how a program is changed.
 
         Raises:
             InputError: it was changed otherwise when its schedules were measured.
         """
         with self._transaction():
-            before = self._first("* FROM homes WHERE kernel = ?", home.kernel)
+            before = self._first("* FROM variants WHERE kernel = ?", variant.kernel)
             if before is None:
-                self._add("homes", home)
-            elif before != rows.column_values(home):
+                self._add("variants", variant)
+            elif before != rows.column_values(variant):
                 raise InputError(
-                    f"{home.kernel}: expected it to be changed as it was when its schedules were "
-                    f"measured, {rows.ProgramVariant(*before)}, found {home}; sweep it into "
+                    f"{variant.kernel}: expected it to be changed as it was when its schedules "
+                    f"were measured, {rows.ProgramVariant(*before)}, found {variant}; sweep it into "
                     "another folder"
                 )
 

@@ -58,9 +58,9 @@ def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert {"program", "schedule", "mapping", "speedup", "machine"} <= set(found.column_names)
 
 
-def test_homes_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_variants_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Random programs with scalars, each where its values are kept in two ways or three."""
-    file = str(tmp_path / "homes.sqlite")
+    file = str(tmp_path / "variants.sqlite")
     small = (
         "scalars:*",
         "--storage-variants",

@@ -22,9 +22,9 @@ def test_run_decides_and_its_file_runs_again(
 ) -> None:
     code, found = call_json(capsys, "run", *MINI, *ONCE, "--schedule", "auto")
     assert (code, found["status"], found["storage"]) == (0, "ok", EXPANDED)
-    home = found["choice"]["home"]
-    assert (home["splitting"], home["storage"]) == ("", EXPANDED)
-    assert [one["storage"] for one in home["ranking"]] == ["keep", EXPANDED, PRIVATE]
+    variant = found["choice"]["variant"]
+    assert (variant["splitting"], variant["storage"]) == ("", EXPANDED)
+    assert [one["storage"] for one in variant["ranking"]] == ["keep", EXPANDED, PRIVATE]
     path = tmp_path / "found.json"
     path.write_text(json.dumps(found))
     code, again = call_json(capsys, "run", *MINI, *ONCE, "--schedule", str(path))
@@ -55,11 +55,11 @@ def test_bench_decides_for_its_automatic_schedule_alone(
 ) -> None:
     code, found = call_json(capsys, "bench", "syrk", *MINI, *ONCE)
     assert code == 0
-    homes_of = {
+    variants_of = {
         (one["program"], one["schedule"]): (one["splitting"], one["storage"])
         for one in found["entries"]
     }
-    assert homes_of == {
+    assert variants_of == {
         **{(name, kind): ("", "keep") for name in ("syrk", "symm") for kind in ("original", "isl")},
         ("syrk", "auto"): ("", "keep"),
         ("symm", "auto"): ("", EXPANDED),
@@ -78,7 +78,7 @@ def test_bench_keeps_what_it_is_told(capsys: pytest.CaptureFixture[str]) -> None
         assert code == 0
         of_schedules = {one["schedule"]: one["storage"] for one in found["entries"]}
         assert of_schedules == {"original": "keep", "isl": storage, "auto": storage}
-        assert all("home" not in (one["choice"] or {}) for one in found["entries"])
+        assert all("variant" not in (one["choice"] or {}) for one in found["entries"])
 
 
 def test_optimize_begins_with_it_and_goes_on_with_what_it_began_with(

@@ -1,4 +1,4 @@
-"""Programs measured in all of their homes: visits in threes, whose rows models compare."""
+"""Programs measured in all storage variants: visits in threes, whose rows models compare."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def test_a_third_home_that_there_is_not_is_an_empty_visit() -> None:
 
 
 def test_what_has_nothing_to_choose_from_is_left_out() -> None:
-    with pytest.raises(InputError, match="has homes; the last: gemm: is kept as it was written"):
+    with pytest.raises(
+        InputError, match="has storage variants; the last: gemm: is kept as it was written"
+    ):
         choose_variant(ProgramChoice(("gemm",), LITTLE), 0, 0, DEFAULT_MEMORY_LIMIT)
     with pytest.raises(InputError, match="nothing to choose from"):
         choose_variant(ProgramChoice(("symm",), LITTLE), 0, 0, 10)  # bytes
@@ -86,7 +88,7 @@ def test_none_of_a_kind_does_what_a_test_kernel_does() -> None:
     assert not any(is_held_out(program.case.program, program.program) for program in programs)
 
 
-def test_homes_have_dice_of_their_own() -> None:
+def test_variants_have_dice_of_their_own() -> None:
     usual = CollectPlan(ProgramChoice(("symm",)))
     every = [usual, replace(usual, storage_limit=10), replace(usual, storage_limit=20)]
     assert len({plan.visit_seed for plan in every}) == 3
@@ -135,7 +137,7 @@ def row(place: int, seconds: float, original_seconds: float) -> CorpusRow:
     return CorpusRow(f"S{place}", "default", "", OutcomeStatus.OK, seconds, original_seconds)
 
 
-def test_times_of_homes_are_in_proportion_to_the_original_s(tmp_path: Path) -> None:
+def test_times_of_variants_are_in_proportion_to_the_original_s(tmp_path: Path) -> None:
     """The example of the module; other sizes, texts, machines or threads are other cases."""
     sizes = (("n", 1000),)
     written, moved = CorpusCase("pairs.c", sizes), CorpusCase("pairs.c", sizes, "", "d=private:i")

@@ -266,16 +266,16 @@ def _plan(
     rows: Loop, along: Loop, instances: tuple[Instance, ...], width: int, scop: Scop, max_bytes: int
 ) -> RowPlan | None:
     places: dict[ShiftedRow, list[_RowAccess]] = {}
-    homes: dict[str, set[ShiftedRow | None]] = {}
+    shifts: dict[str, set[ShiftedRow | None]] = {}
     found: list[tuple[_RowAccess, ShiftedRow | None]] = []
     for touch in _accesses(instances, scop):
         where = _shifted_row(touch, rows.variable, along.variable)
         found.append((touch, where))
-        homes.setdefault(touch.array, set()).add(where)
+        shifts.setdefault(touch.array, set()).add(where)
         if where is not None:
             places.setdefault(where, []).append(touch)
     written = {touch.array for touch, _ in found if touch.writes}
-    if not places or any(len(homes[name]) > 1 for name in written):
+    if not places or any(len(shifts[name]) > 1 for name in written):
         return None
     assert isinstance(rows.annotation, LaneRows)
     height = width * rows.annotation.count

@@ -268,18 +268,18 @@ class _ScalarForwarding:
             name = touch.array
             if touch.extents:
                 yield _pad_to_depth(touch, len(path))
-            elif name in followed or (home := self._definition_loops(name, path)) is None:
+            elif name in followed or (owner := self._definition_loops(name, path)) is None:
                 continue
             elif self._is_value(name, path):
-                for writer in self._writers[name][home]:
+                for writer in self._writers[name][owner]:
                     reads = [
                         statement_access
                         for statement_access in writer.accesses
                         if not statement_access.writes
                     ]
-                    for access in self._arrays(reads, home, followed | {name}):
+                    for access in self._arrays(reads, owner, followed | {name}):
                         yield _pad_to_depth(access, len(path))
-            elif element := self._element(touch, home, path):
+            elif element := self._element(touch, owner, path):
                 yield element
 
     def _definition_loops(self, name: str, path: EnclosingLoops) -> EnclosingLoops | None:
@@ -294,12 +294,12 @@ class _ScalarForwarding:
         ]
 
     def _is_value(self, name: str, path: EnclosingLoops) -> bool:
-        home, setting = self._definition_loops(name, path), self._setting_statements(name)
+        owner, setting = self._definition_loops(name, path), self._setting_statements(name)
         return (
-            home is not None
-            and _shared_depth(home, path) == len(home)
+            owner is not None
+            and _shared_depth(owner, path) == len(owner)
             and not any(
-                loops not in setting and _shared_depth(home, loops) == len(home)
+                loops not in setting and _shared_depth(owner, loops) == len(owner)
                 for loops in self._writers[name]
             )
         )

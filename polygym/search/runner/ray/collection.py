@@ -135,7 +135,7 @@ class VisitSupply(JobSupply[ActiveVisit]):
             "seed": plan.seed,
             "near": plan.near,
             "recipe": plan.recipe.to_json(),
-            "homes": plan.storage_limit,
+            "storage_limit": plan.storage_limit,
             "visit": number,
             "known": list(map(row_json, known)),
         }
@@ -222,7 +222,7 @@ def visit_task(
         None,
         job["near"],
         recipe_from_json(job["recipe"]),
-        job["homes"],
+        job["storage_limit"],
     )
 
     @contextmanager

@@ -143,7 +143,7 @@ class ProgramLedger:
                 self._keep_episode(row)
             case "digest":
                 store.set_digest(kernel, row["digest"])
-            case "home":
+            case "variant":
                 store.set_variant(rows.ProgramVariant(kernel, row["splitting"], row["storage"]))
             case "spent":
                 self.spent += float(row["seconds"])

@@ -45,7 +45,7 @@ def search_task(
     policies, against = tuple(job["policies"]), tuple(job["against"])
     limits = job["last"], job["seconds"]
     request = SearchRequest(policies, *limits, against, job["model"], job["first"])
-    with _forwarding_store(emit, kernel, job["home"]) as store:
+    with _forwarding_store(emit, kernel, job["variant"]) as store:
         for text in texts.known_about((job["sweep"], kernel), job["news"]):
             store.add_known_outcome(text)
         for policy, index in job["done"]:
@@ -62,7 +62,7 @@ def confirm_task(
     """Measure the best again, side by side; all of them are one flight."""
     setting = sweep_setting_from_json(job["setting"])
     kernel = texts.resolve(job["program"])
-    with _forwarding_store(emit, kernel, job["home"]) as store:
+    with _forwarding_store(emit, kernel, job["variant"]) as store:
         for text, timing in job["best"]:
             store.add_known_outcome(text, timing_from_json(timing))
         if not is_stopped():
@@ -79,7 +79,7 @@ def _node_cores(setting: SweepSetting) -> JobCores:
 
 @contextmanager
 def _forwarding_store(
-    emit: Callable[[Json], None], kernel: str, home: Sequence[str] | None
+    emit: Callable[[Json], None], kernel: str, variant: Sequence[str] | None
 ) -> Iterator[ForwardingStore]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.executescript(TABLES)
@@ -87,8 +87,8 @@ def _forwarding_store(
         connection.execute(table)
     with ForwardingStore(connection, emit, kernel) as store:
         store.add_kernels([kernel])
-        if home is not None:
-            store.add_known_variant(*home)
+        if variant is not None:
+            store.add_known_variant(*variant)
         yield store
 
 
@@ -122,10 +122,10 @@ class ForwardingStore(SweepStore):
         """Add how the program is changed, as the driver has it already."""
         super().set_variant(rows.ProgramVariant(self._of, splitting, storage))
 
-    def set_variant(self, home: rows.ProgramVariant) -> None:
+    def set_variant(self, variant: rows.ProgramVariant) -> None:
         """Send how the program is changed."""
-        super().set_variant(home)
-        self._emit(_row_json("home", home))
+        super().set_variant(variant)
+        self._emit(_row_json("variant", variant))
 
     def set_digest(self, kernel: str, digest: str) -> None:
         """Send the fingerprint of the program's text."""

@@ -181,7 +181,7 @@ class SweepSupply(jobs.JobSupply[range]):
             "program": self._sent.program(worker, kernel),
             "setting": self.setting.to_json(),
             "against": list(self.orders.against),
-            "home": None if variant is None else [variant.splitting, variant.storage],
+            "variant": None if variant is None else [variant.splitting, variant.storage],
         }
         return self._new_job(kernel, {**common, **document}, taken)
 

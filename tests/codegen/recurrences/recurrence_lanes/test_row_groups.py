@@ -116,11 +116,11 @@ def test_no_other_cut_into_runs_has_less_to_turn(
 def test_a_shifted_row_is_another_iteration_s(subscripts: tuple[Index, ...], shift: int) -> None:
     family, found = row_key_and_shift(subscripts, "i")
     assert found == shift
-    home = tuple(
+    touch = tuple(
         add_constant(index, -shift * step)
         for index, step in zip(subscripts, _steps(subscripts), strict=True)
     )
-    assert row_key_and_shift(home, "i") == (family, 0)
+    assert row_key_and_shift(touch, "i") == (family, 0)
 
 
 def _steps(subscripts: tuple[Index, ...]) -> list[int]:

@@ -17,7 +17,7 @@ from polygym.search.runner.ray.fleet.programs import SentTexts
 Json: TypeAlias = dict[str, Any]
 Taken = TypeVar("Taken")
 
-PRELIMINARY_ROWS = frozenset({"digest", "home", "visit", "baseline", "spent", "disturbance"})
+PRELIMINARY_ROWS = frozenset({"digest", "variant", "visit", "baseline", "spent", "disturbance"})
 """Rows that say nothing of what was asked: a job that comes no further has come nowhere."""
 
 FAILED_ROW = "failed"

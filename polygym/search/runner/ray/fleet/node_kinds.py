@@ -86,8 +86,8 @@ def this_node_kind() -> NodeKind:
 def source_digest() -> str:
     """Return a fingerprint of the text of polygym and its suite, as they are installed here."""
     result = hashlib.sha256()
-    for home in (PACKAGE, PACKAGE.parent / polybench.__name__):
-        for path in sorted(home.rglob("*.py")):
-            result.update(f"{path.relative_to(home)}\n".encode())
+    for root in (PACKAGE, PACKAGE.parent / polybench.__name__):
+        for path in sorted(root.rglob("*.py")):
+            result.update(f"{path.relative_to(root)}\n".encode())
             result.update(path.read_bytes())
     return result.hexdigest()[:12]
