@@ -4,23 +4,39 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``polygym/Schedule-v0`` and ``polygym/Optimize-v0``, of tensor graphs ``polygym/Saturate-v0`` and
 ``polygym/Substitute-v0``, and of terms ``polygym/Rewrite-v0``.
 
-Packages, in the order of the data: ``frontend`` turns text into a program (``ir``), ``poly`` knows
-its legal schedules, and ``codegen`` turns a schedule under a ``mapping`` into machine code.
-``programs`` knows programs by name, and ``pictures`` draws them. ``runtime`` runs machine code in a
-process of its own and measures the speedup of a schedule, whatever happens; ``cost`` has features
-of schedules and models that learn from such measurements. ``autoschedule`` makes the default
-decisions. ``mdp`` builds schedules one decision at a time, ``envs`` are its Gymnasium environments,
-and ``search`` explores, tunes, sweeps and collects. ``tc`` lets users define, call and tune tensor
-comprehensions. ``rewrite`` knows terms, rules and e-graphs of any language; ``graphs`` rewrites and
-runs whole models, and ``terms`` programs of a small functional language. ``cli`` is the command
-``polygym``. Each package imports from those before it, never the other way.
-
-A few modules serve all packages: ``errors`` is the tree of exceptions, ``files`` and
-``sqlite_files`` write files whole or not at all, ``closeable`` is a base of context managers,
-``lru_cache`` is a bounded dictionary, ``lazy_imports`` imports exported names on first use,
-``version`` holds the version, ``source_fingerprint`` identifies the sources, ``pickling`` refuses
-values of another version, ``cached_hash`` computes hashes once, and ``foreign`` calls functions of
-C. ``discovery`` registers the environments without importing Gymnasium.
+======================  ===========================================================================
+``autoschedule``        default decisions without a search: schedule, storage variant and splitting
+``cached_hash``         hashes computed once, for values that are keys again and again
+``cli``                 the command ``polygym``
+``closeable``           objects that are closed: leaving their block closes them
+``codegen``             code generation
+``cost``                costs of candidates
+``discovery``           registration of the environments by ``import polygym``, without importing …
+``durations``           durations with a unit, as options and environment variables have them
+``envs``                the Gymnasium environments
+``errors``              exceptions of polygym
+``files``               files that are whole or absent, however the process ends
+``foreign``             calls of C functions through cffi
+``frontend``            texts become programs
+``graphs``              tensor graphs
+``ir``                  the intermediate representation: programs as immutable values
+``lazy_imports``        names that a package exports, imported when they are first used
+``lru_cache``           A bounded dictionary: the least recently used entry goes when it is full
+``mapping``             mappings of schedules to a machine
+``mdp``                 markov decision processes
+``pickling``            pickles of values that users keep
+``pictures``            pictures
+``poly``                dependences and schedules: exact integer-set mathematics through isl
+``programs``            programs by name
+``rewrite``             rewriting
+``runtime``             compiled code in, measured times out
+``search``              search: the fastest schedule and mapping of a program of given sizes
+``source_fingerprint``  A fingerprint of polygym's own sources
+``sqlite_files``        SQLite files
+``tc``                  tensor comprehensions: define an operator by its indices, call it on arrays
+``terms``               terms
+``version``             the version of polygym, and the folders of its files: below all packages
+======================  ===========================================================================
 """
 
 from importlib import import_module

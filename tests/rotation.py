@@ -70,8 +70,8 @@ def choose_items(items: list[pytest.Item]) -> list[pytest.Item]:
     for group in rotating_items.values():
         group.sort(key=lambda item: _hash(item.nodeid))
         left_out += group[_part(len(group)) :]
-    gone, seconds = set(left_out), read_durations()
-    slow = [item for item in items if item.nodeid in seconds and item not in gone]
+    gone, seconds = {item.nodeid for item in left_out}, read_durations()
+    slow = [item for item in items if item.nodeid in seconds and item.nodeid not in gone]
     return left_out + [item for item in slow if not is_its_turn(item.nodeid, seconds[item.nodeid])]
 
 

@@ -64,7 +64,7 @@ def test_the_hook_chooses_among_the_cases_of_a_function() -> None:
 
 def test_slow_tests_share_the_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "durations.tsv"
-    monkeypatch.setattr(rotation, "read_durations", lambda: read_durations(path))
+    monkeypatch.setattr(rotation, "read_durations", lambda *_: read_durations(path))
     items = [Item(f"tests/test_a.py::slow[{n}]") for n in range(4000)]
     rotation.write_durations({item.nodeid: 1.0 for item in items}, path)
     assert len(items) - len(rotation.choose_items(items)) == pytest.approx(1000, rel=0.1)  # type: ignore[arg-type]

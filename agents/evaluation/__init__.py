@@ -3,5 +3,3 @@
 ``agent_sources`` finds the policies of an agent, ``results`` reads and writes result lines,
 ``result_checks`` compares a line with its record, ``videos`` writes films.
 """
-
-__all__: list[str] = []

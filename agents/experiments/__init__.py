@@ -5,5 +5,3 @@
 its model; ``hyperparameters`` and ``options`` check the algorithm's arguments. ``rewrite_terms`` is
 about experiments on terms, ``train_test_leakage`` about test kernels among training kernels.
 """
-
-__all__: list[str] = []

@@ -3,5 +3,3 @@
 ``dataset`` has the rows of all cases, in folds; ``boosted_trees`` fits trees to them,
 ``calibration`` chooses how careful the policy is.
 """
-
-__all__: list[str] = []

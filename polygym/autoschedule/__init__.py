@@ -3,5 +3,3 @@
 ``schedule_choice`` and ``storage_choice`` choose by the scores of ``weights``,
 ``program_recipes`` changes programs, ``storage_cache`` remembers choices.
 """
-
-__all__: list[str] = []

@@ -5,5 +5,3 @@
 ``execution`` does the work of the long commands. ``interrupts`` handles Ctrl-C, ``stop_signals``
 lets signals end a search in order.
 """
-
-__all__: list[str] = []

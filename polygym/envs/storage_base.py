@@ -1,8 +1,8 @@
 """Environments in which it may be decided beforehand where a program keeps its values.
 
-With ``storage=True`` an episode begins with :mod:`polygym.mdp.storage_state`, and the observation
-has two arrays more (:mod:`polygym.mdp.storage_arrays`). Without it, which is the default,
-everything is as in an environment that knows of no storage.
+With ``storage=True`` an episode begins with :mod:`polygym.mdp.storage_decisions`, and the
+observation has two arrays more (:mod:`polygym.mdp.observation.storage_arrays`). Without it, which
+is the default, everything is as in an environment that knows of no storage.
 """
 
 from dataclasses import replace

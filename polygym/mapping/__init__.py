@@ -4,5 +4,3 @@
 and parses. ``machine`` has the caches and vectors that a mapping depends on, ``tuning_parameters``
 the costs, thresholds and sizes of code generation, ``sizes`` the parameters of a program.
 """
-
-__all__: list[str] = []

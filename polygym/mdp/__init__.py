@@ -1,15 +1,23 @@
 """Markov decision processes: a schedule and its mapping, one decision at a time, as plain values.
 
-``construction`` and ``exploration`` are the states, masks and transitions of the paper's two
-processes; ``storage_decisions`` come before them, ``editing`` changes a schedule in their place,
-and ``mapping_decisions`` ask about the mapping, nest by nest (``nest_shapes``). ``episode`` runs
-one after the other for a program, within ``task_options``. Every state is an immutable value, so a
-copy for a tree search costs nothing.
-
-``observation`` turns episodes into arrays, ``policies`` choose actions, ``problems`` load
-programs, ``records`` write and replay episodes, ``action_sequence`` finds the actions to a given
-end. ``rewards`` is the value of an end, ``predicted_reward`` that of a cost model. Nothing here
-depends on Gymnasium.
+=====================  =============================================================================
+``action_sequence``    the way from an episode to a schedule and a mapping
+``construction``       the process that constructs a schedule space
+``editing``            the process that edits a schedule: from a legal one to another, edit by edit
+``env_ids``            the environments' names
+``episode``            an episode
+``exploration``        the process that explores a schedule space
+``mapping_decisions``  the process that decides a mapping
+``nest_shapes``        the nests of a schedule
+``observation``        observations of episodes as arrays
+``policies``           policies of episodes
+``predicted_reward``   reward by a cost model in the place of a clock: a predicted speedup
+``problems``           programs that episodes are about
+``records``            records of episodes as JSON
+``rewards``            rewards: what an episode is worth at its end
+``storage_decisions``  the process that decides where a program is cut and where it keeps its values
+``task_options``       phases of an episode, the sizes of its processes, and the decisions in them
+=====================  =============================================================================
 """
 
 from typing import TYPE_CHECKING

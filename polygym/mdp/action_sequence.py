@@ -4,7 +4,7 @@ An episode that edits a schedule, or decides a mapping, is a sequence of answers
 given and the answers are looked for:
 
     the schedule   is the one at hand, or another one that the program has without a search, which
-                   is adopted (:mod:`polygym.mdp.edit_state`)
+                   is adopted (:mod:`polygym.mdp.editing`)
     the mapping    question by question (:mod:`polygym.mdp.mapping_decisions`): the answer that
                    gives the option its final value; *use default* where it has that value already
 

@@ -1,6 +1,6 @@
 """The process that edits a schedule: from a legal one to another, edit by edit.
 
-An edit (:mod:`polygym.poly.edit_count`) is chosen in steps: which kind, then what it needs to
+An edit (:mod:`polygym.poly.edits`) is chosen in steps: which kind, then what it needs to
 know, one operand after the other, outermost row first and statements in the order of the text::
 
     skew         row, other row, factor of it      interchange  row, a row further in
@@ -11,7 +11,7 @@ know, one operand after the other, outermost row first and statements in the ord
     adopt        whose schedule                                 or less
 
 To adopt a schedule is to go on with another one that the program has without a search
-(:mod:`polygym.poly.alternative_schedules`): the order of the text, or what isl finds if it is told
+(``alternative_schedules``): the order of the text, or what isl finds if it is told
 otherwise.
 
 With the last operand the edit happens. Then the mask has only what leads to a legal schedule of

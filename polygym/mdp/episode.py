@@ -6,12 +6,12 @@ generators) is remembered in the :class:`Task`, which all episodes of a program 
 
 Where the options say so (:class:`Decides`) an episode goes on: the mapping is decided question by
 question (:mod:`polygym.mdp.mapping_decisions`), and instead of a space it may begin with a schedule
-that is there, which is edited (:mod:`polygym.mdp.edit_state`). The actions behind the
+that is there, which is edited (:mod:`polygym.mdp.editing`). The actions behind the
 coefficients are their answers: ``first_answer`` is *as the model says* (in an edit: drop it, or
 edit no more), the next one ends the episode with everything as it is, and the others choose.
 
 With a ``storage_limit`` an episode begins before that: it is decided where statements are cut and
-values are kept (:mod:`polygym.mdp.storage_state`), and the episode goes on with the task of the
+values are kept (:mod:`polygym.mdp.storage_decisions`), and the episode goes on with the task of the
 program that results, :meth:`Task.of`. Then ``first_answer`` is *keep*.
 
 An action outside of the mask never raises. It has one of two meanings, and both cost:

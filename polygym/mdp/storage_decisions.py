@@ -7,7 +7,7 @@ comes after the other, each with a few answers:
             of those that are left
     webs    what becomes of the values of an array that belong together, web after web:
             rename, expand along the loops that it may free, along all around it, or all values
-            (:mod:`polygym.poly.transform.storage.storage_variants`)
+            (``storage_variants``)
 
 The first answer to each is *keep*: no (further) cut, the array as the source has it.
 :data:`USE_DEFAULT_FOR_ALL` keeps everything else. An agent that keeps everything has the program as

@@ -9,5 +9,3 @@ There are two ways to use rules. ``substitution`` rewrites one place of a term; 
 the search that does so again and again. ``egraph`` keeps all equal terms together, and
 ``extraction`` takes the cheapest term out of it.
 """
-
-__all__: list[str] = []

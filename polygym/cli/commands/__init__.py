@@ -1,3 +1,1 @@
 """The subcommands of ``polygym``, one module each; what they share stands beside this folder."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """Execution of the long commands: ``benching``, ``search_session`` and ``sweep_session``."""
-
-__all__: list[str] = []

@@ -4,5 +4,3 @@
 that a user names; ``schedules`` reads schedules, ``variants`` those of a program (splitting and
 storage), ``carry`` the dimensions of dependences, ``cluster`` an address.
 """
-
-__all__: list[str] = []

@@ -4,5 +4,3 @@
 ``sweep_progress`` show how far a command is. ``array_figures`` and ``limits`` report measurements,
 ``bench_table`` and ``ranking`` the results of two commands.
 """
-
-__all__: list[str] = []

@@ -6,5 +6,3 @@
 ``footprint``     elements that loops access, as isl relations, and their origin
 ================  ==================================================================
 """
-
-__all__: list[str] = []

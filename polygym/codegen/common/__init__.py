@@ -11,5 +11,3 @@
 ``special_functions``   functions that the C library lacks, as operations
 ======================  ==============================================================
 """
-
-__all__: list[str] = []

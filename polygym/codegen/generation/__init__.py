@@ -5,5 +5,3 @@
 ``isl_ast``          isl's syntax trees as loop IR, and loops over the elements of a set
 ===================  =========================================================================
 """
-
-__all__: list[str] = []

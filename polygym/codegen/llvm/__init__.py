@@ -31,5 +31,3 @@ argument where it is set:
 Instrumented code (``emit_llvm(..., is_instrumented=True)``) checks the first two, and lanes, as it
 runs.
 """
-
-__all__: list[str] = []

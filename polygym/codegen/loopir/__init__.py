@@ -1,13 +1,12 @@
 """Loop IR: blocks, loops, guards, instances, and the indices in them.
 
-====================  ===============================================================
-``ir``                the types, visitors and operator tables
-``index_arithmetic``  arithmetic on indices as trees
-``linear_sums``       indices as linear sums
-``nests``             loops directly inside each other
-``names``             names of counters, and of what passes add
-``canonical_form``    a key of loops that differ only in the origin of their counters
-====================  ===============================================================
+====================  ============================================================================
+``canonical_form``    canonical key of loops
+``index_arithmetic``  arithmetic on indices
+``ir``                the loop IR
+``linear_sums``       indices as sums: what two of them differ by, however they are written
+``names``             names
+``nests``             loops that stand directly in each other
+``pass_types``        the type of a pass of code generation, and the request that all passes serve
+====================  ============================================================================
 """
-
-__all__: list[str] = []

@@ -11,5 +11,3 @@ names programs on which it fires, which a test checks.
 ``independent_tiles``      tiles without recurrences inside
 =========================  ========================================================================
 """
-
-__all__: list[str] = []

@@ -9,5 +9,3 @@
 ``bounds``       accesses stay inside their arrays; the rest is checked at run time
 ===============  =====================================================================
 """
-
-__all__: list[str] = []

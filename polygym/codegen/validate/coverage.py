@@ -2,7 +2,7 @@
 
 What a sample of the iterations runs cannot show that something is missing, or runs elsewhere, too.
 So some instances are chosen, those at the corners of every domain, some inside it
-(:mod:`polygym.codegen.loopir.probe_instances`), and neighbours of these and of some that ran, which
+(``probe_instances``), and neighbours of these and of some that ran, which
 are close to where isl's pieces meet. Each says which iteration of every loop has to run it; that
 one alone is run, and has to run it once.
 

@@ -11,7 +11,7 @@ them shows; twice, with larger and with smaller ones. Loops for given sizes run 
 them where that is little, else a sample. Of every loop then run the first iteration, the last one,
 those around the values where isl's pieces meet, and some between; what runs must be of the domains,
 once, and in order. That nothing is missing is not to be seen so; some instances are therefore
-looked for (:mod:`polygym.codegen.loopir.check_coverage`).
+looked for (``check_coverage``).
 
 What this shows it shows for what was run; the outputs at full size are compared as well.
 """

@@ -2,7 +2,7 @@
 
 ``make_runner`` makes a function that returns the instances that loops run, ``make_sampler`` one
 that returns some of them: of every loop the first iteration, the last one, those where conditions
-inside turn over (:mod:`polygym.codegen.loopir.turning_points_of`) and some between, more of outer
+inside turn over (``turning_points_of``) and some between, more of outer
 loops than of inner ones. ``make_follower`` makes one that returns what runs of a statement while
 every counter has the value that it is told.
 

@@ -5,5 +5,3 @@
 (``score_network_training``) is what policies learn by; ``correction`` adds one program's own
 measurements. ``pretrained`` reads and chooses models, ``cross_validation`` judges them.
 """
-
-__all__: list[str] = []

@@ -4,16 +4,18 @@
 what is done to a region in C, in its order, and :mod:`~polygym.frontend.c.completion` puts a
 function around a region that has none. The packages, in the order of their work:
 
-* ``source``: preprocessor, parser, regions, and the way back to the user's lines;
-* ``desugar``: one effect a statement, calls inlined, plain loop headers;
-* ``loops``: induction variables, trip counts, polynomials;
-* ``memory``: pointers, flat arrays, sizes that nothing declares;
-* ``sema``: names, types, affine and other expressions;
-* ``scop``: loop domains, values of variables, bounds, the finished Scop.
-
-A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, and with no
-other exception than an :class:`~polygym.errors.InputError`. One assumption is not checked: two
-array arguments do not overlap, as if each were ``restrict``.
+=========================  =====================================================================
+``completion``             files without a function around a region, completed
+``desugar``                desugaring
+``driver``                 the front end as a whole
+``implicit_declarations``  names that a region uses and nothing declares
+``loops``                  loops that are not affine
+``memory``                 memory
+``passes``                 the passes of the C front end, in their order
+``scop``                   from a plain region to a Scop
+``sema``                   semantics: symbols, declarations, types, affine and other expressions
+``source``                 source texts
+=========================  =====================================================================
 """
 
 from polygym.frontend.c.driver import (

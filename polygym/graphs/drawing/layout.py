@@ -1,6 +1,6 @@
 """Layout of a drawn graph: places of the boxes and routes of the edges, from above to below.
 
-:mod:`polygym.graphs.drawing.layers` says who stands beside whom. Here layers become rows, what
+``order_layers`` decides who stands beside whom. Here layers become rows, what
 would be too long is cut where few edges run and goes on in a column to the right, and edges become
 lines.
 """

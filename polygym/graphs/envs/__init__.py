@@ -1,9 +1,19 @@
 """Environments of tensor graphs: ``polygym/Saturate-v0`` and ``polygym/Substitute-v0``.
 
-The environments are thin shells, whose common part is ``base``, around the episodes, which are
-values. A ``task`` is what an episode is about, ``rule_groups`` divide its rules.
-``observation_tables`` have graphs in flat arrays, ``rendering`` texts and pictures, ``records``
-episodes as JSON, which ``record_replay`` plays again, ``policies`` those that agents have to beat.
+========================  =========================================================================
+``base``                  base of the environments of tensor graphs
+``observation_tables``    observations
+``policies``              fixed policies
+``record_replay``         records of episodes of tensor graphs, played again
+``records``               episodes of tensor graphs as JSON
+``rendering``             an episode as a text, as a picture of its graph, and as a page of pixels
+``rule_groups``           the groups of rules that an agent applies together
+``saturate_env``          ``polygym/Saturate-v0``
+``saturation_episode``    equality saturation as a process
+``substitute_env``        ``polygym/Substitute-v0``: one substitution at one place, again and again
+``substitution_episode``  substitution as a process
+``task``                  task of an episode
+========================  =========================================================================
 """
 
 from typing import TYPE_CHECKING

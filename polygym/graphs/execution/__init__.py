@@ -1,11 +1,13 @@
 """Whole graphs through tensor comprehensions: lowered, fused, compiled, run and timed.
 
-``runtime`` compiles and calls. ``lowering`` makes a list of operations of a graph, with views
-(``ir.views``) where no element moves, and says which operations share a kernel. Such a group is a
-loop nest (``ir.nests``): the bodies of ``operators`` and the element-wise functions that follow. It
-is simplified and written as a comprehension. ``planning`` says where arrays lie, which share
-memory, which variants a kernel has, and what is fused. ``timing`` asks the measuring worker for the
-times of operators, variants and steps.
+=============  ==============================================================
+``ir``         operations on arrays, views, loop nests, and their text
+``lowering``   lowering of graphs to operations and groups of operations
+``operators``  loop bodies of the operators that are more than elementwise
+``planning``   plans of execution: kernels and their variants, fusion, memory
+``runtime``    compiled models: code, memory, calls
+``timing``     times of operators, kernels and steps, measured by the worker
+=============  ==============================================================
 """
 
 from polygym.graphs.execution.runtime.compiled_model import CompiledModel, compile_model

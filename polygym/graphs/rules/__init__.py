@@ -1,10 +1,12 @@
 """Rules of tensor graphs: tables in the package, and those that users add, which are verified.
 
-``tables`` are the texts: ``generated.rules``, what was found, ``handwritten.rules`` beside it, and
-``seldom.rules``, what optimisation leaves out of both. ``verify`` applies a rule to instances of
-every kind and says where it fails, with ``instances`` (which are tried), ``shapes`` (what fits a
-pattern, of which ``proposals`` and ``windows`` tell operator by operator) and ``values`` (numbers
-in exact arithmetic). ``generate`` finds rules, ``canonical_key`` tells which are one.
+====================  =========================================================================
+``generate``          rules that are found
+``instances``         instances of a rule
+``shape_proposals``   shape proposals
+``variable_binding``  shapes and literals for the variables of a rule, made from the outside in
+``verification``      verification
+====================  =========================================================================
 
     >>> [rule.name for rule in load_rules(["handwritten"])][:2]
     ['add-of-one-shape', 'conv-tanh']

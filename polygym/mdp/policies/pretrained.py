@@ -3,7 +3,7 @@
 An episode that begins with a schedule and ends with a mapping (Optimize-v0) is played so:
 
 * while the schedule is edited, the program's other schedules are looked at
-  (:mod:`polygym.poly.alternative_schedules`): by their rows alone, then the first few of them with
+  (``alternative_schedules``): by their rows alone, then the first few of them with
   their loops, beside the schedule that there is, under the mapping to begin with. The first one is
   adopted if its promise is enough (:mod:`polygym.mdp.policies.predicted_gain`);
 * each question about the mapping is answered by what promises most, if that is enough, and as the

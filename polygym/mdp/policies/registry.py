@@ -17,7 +17,7 @@ the coefficient 0 wherever it may. ``greedy`` constructs as ``earliest`` does an
 generator the coefficient with the best static score if all generators behind it get the least
 allowed one.
 
-``pretrained_action`` is the policy that comes with polygym (:mod:`polygym.mdp.pretrained_action`):
+``pretrained_action`` is the policy that comes with polygym (``pretrained_action``):
 it takes what networks expect to be faster that have learned from measurements, and makes no random
 choice.
 """

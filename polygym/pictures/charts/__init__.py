@@ -3,5 +3,3 @@
 ``convergence`` is that of one search; ``best_speedups``, ``limit_shares``, ``policy_curves``,
 ``small_multiples`` and ``speedup_distribution`` are those of sweeps and collections.
 """
-
-__all__: list[str] = []

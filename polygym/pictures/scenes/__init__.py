@@ -3,5 +3,3 @@
 ``instances`` and ``plot_sizes`` say what is shown, ``projection`` where; ``instance_plot`` and
 ``space_plot`` draw it.
 """
-
-__all__: list[str] = []

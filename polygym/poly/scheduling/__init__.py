@@ -9,5 +9,3 @@
 ``symbolic_sizes``  Symbolic sizes: numbers in the source become parameters for isl's scheduler
 ==================  ============================================================================
 """
-
-__all__: list[str] = []

@@ -40,8 +40,8 @@ def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
     """Return the schedule that isl computes from the program's dependences, which is remembered.
 
     isl's result is a tree; it is flattened to one affine map per statement. Large numbers in
-    domains are parameters for isl (:mod:`polygym.poly.with_symbolic_sizes`), and statements have
-    numbers in the place of names (:mod:`polygym.poly.with_canonical_names`).
+    domains are parameters for isl (``with_symbolic_sizes``), and statements have
+    numbers in the place of names (``with_canonical_names``).
 
     Raises:
         InputError: isl finds none, or none without what ``options`` exclude.

@@ -11,5 +11,3 @@
 ``sampling``           A sample of the extreme rays and vertices of a polyhedron that has too many
 =====================  ===========================================================================
 """
-
-__all__: list[str] = []

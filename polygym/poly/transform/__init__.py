@@ -3,5 +3,3 @@
 ``splitting`` cuts statements into pieces with schedules of their own; ``storage`` gives arrays
 other memory (expansion, privatization, contraction, renaming).
 """
-
-__all__: list[str] = []

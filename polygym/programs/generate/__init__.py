@@ -9,13 +9,16 @@ There are two kinds, which have their own names:
                 (:mod:`polygym.programs.generate.buffers`) of the function's own; after the first,
                 one in ten is a product or pointwise, as of the other kind
 
-All nests of a program are written into one ``draft``; what one nest writes, later ones like to
-read. So there are dependences between nests, imperfect nests, triangular bounds, arrays that are
-read down columns, several sizes and steps in time, as there are in programs that people write.
-
 The text of a seed never changes within a :data:`VERSION`, which is part of the random choices.
 ``random:*`` and ``scalars:*`` stand for any of a kind where many are drawn, as ``polygym collect``
 does.
+
+=================  ================================================================================
+``buffers``        families of loop nests with small arrays of the function's own: rows and windows
+``nests``          families of loop nests: what programs for numbers are made of
+``program_draft``  A program while it is being made: its sizes, its arrays, its text
+``scalars``        families of loop nests with scalars of the function's own, as people write them
+=================  ================================================================================
 """
 
 from collections.abc import Callable, Sequence

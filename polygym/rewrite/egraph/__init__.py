@@ -1,8 +1,12 @@
 """E-graphs: what is equal is kept together, and rules only ever add to it.
 
-``egraph`` has the classes and nodes, ``matching`` finds where patterns stand in them, ``applying``
-adds what rules say of it, ``cycles`` keeps cycles out, and ``saturate`` is the loop with its
-limits.
+===============  ==================================================================================
+``application``  applying
+``cycles``       keeping an e-graph free of cycles, so that whatever is chosen of it is a graph …
+``egraph``       the e-graph: classes of equal nodes, closed under congruence
+``matching``     matching: where in an e-graph a pattern stands
+``saturation``   equality saturation: rules are applied until nothing is new, or a limit is reached
+===============  ==================================================================================
 """
 
 from polygym.rewrite.egraph.cycles import CycleFilter

@@ -25,11 +25,11 @@ Held out are ten test kernels and equivalent programs; nothing is learned from t
 
 A random program or a user's file may do what a test kernel does under other names. So a program is
 held out if its name is a test kernel's, or one of its nests has a body
-(:mod:`polygym.cost.canonical_bodies`) that a test kernel has and none of the other kernels: what
-those have is learned from anyway. Example: a file with lu's loops is held out, the loop k inside or
-outside, and so is a random program that begins with a rank-one update of a triangle as in trmm, its
-sums in scalars or not; one with a product of a matrix and a vector, as in gemver and in atax, is
-not. Of lu alone the loops in which a scalar holds the sums are those of another kernel, ludcmp,
+(:mod:`polygym.cost.features.programs.canonical_bodies`) that a test kernel has and none of the
+other kernels: what those have is learned from anyway. Example: a file with lu's loops is held out,
+the loop k inside or outside, and so is a random program that begins with a rank-one update of a
+triangle as in trmm, its sums in scalars or not; one with a product of a matrix and a vector, as in
+gemver and in atax, is not. Of lu alone the loops in which a scalar holds the sums are those of another kernel, ludcmp,
 which is learned from.
 """
 

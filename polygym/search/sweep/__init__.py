@@ -8,3 +8,29 @@ again, beside ``references``, each in a ``process`` of its own, on ``cores`` of 
 ``monitoring`` writes down what goes on beside it. ``driver`` has all of it done, ``progress`` says
 how far it is. ``statistics`` are what was found in numbers, ``report`` a page and pictures.
 """
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from polygym.search.sweep.driver import LocalSweep
+    from polygym.search.sweep.reader import read_sweep
+    from polygym.search.sweep.settings import SweepSetting
+    from polygym.search.sweep.statistics import KernelSummary, summaries
+    from polygym.search.sweep.store import SweepStore, create_or_open, open_store
+    from polygym.search.sweep.workload import SweepWorkload
+else:
+    __getattr__ = lazy_attributes(__name__)
+
+__all__ = [
+    "KernelSummary",
+    "LocalSweep",
+    "SweepSetting",
+    "SweepStore",
+    "SweepWorkload",
+    "create_or_open",
+    "open_store",
+    "read_sweep",
+    "summaries",
+]

@@ -4,7 +4,7 @@ A reference is measured at both sizes, beside the original order. Other compiler
 own C file (:mod:`polygym.runtime.evaluation.c_compilers`); since they may round a sum of products
 once or twice, their outputs are compared to a relative tolerance.
 
-The limit (:mod:`polygym.cost.compute_limit`) is one more: no code, but the time that none goes
+The limit (``compute_limit``) is one more: no code, but the time that none goes
 below.
 
 Whose doing an outcome is: the schedule's, which is recorded, or the machine's, which is not.

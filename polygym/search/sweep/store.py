@@ -105,8 +105,8 @@ class SweepStore(Closeable):
             elif before != rows.column_values(variant):
                 raise InputError(
                     f"{variant.kernel}: expected it to be changed as it was when its schedules "
-                    f"were measured, {rows.ProgramVariant(*before)}, found {variant}; sweep it into "
-                    "another folder"
+                    f"were measured, {rows.ProgramVariant(*before)}, found {variant}; sweep it "
+                    "into another folder"
                 )
 
     def set_error(self, kernel: str, error: str) -> None:

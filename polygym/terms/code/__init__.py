@@ -6,5 +6,3 @@ it, ``compiled_term`` is the callable, with ``arguments`` checked. ``timing`` ru
 measuring worker, and has that time as a cost; ``timing_record`` compares code with the interpreter
 and stores both.
 """
-
-__all__: list[str] = []

@@ -5,5 +5,3 @@ variables are counted by binders; ``substitution`` moves them without capture. `
 text, ``parser`` makes a ``program`` of it with the names of ``scopes``, ``printer`` writes text.
 ``interpreter`` evaluates a term to ``values``; ``trampoline`` replaces recursion, without a limit.
 """
-
-__all__: list[str] = []

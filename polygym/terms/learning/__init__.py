@@ -4,5 +4,3 @@
 examples of searches in a ``replay_buffer``, ``numpy_network`` is its inference by NumPy, as a value
 function; ``weights`` reads and writes files of them and finds value functions by name.
 """
-
-__all__: list[str] = []

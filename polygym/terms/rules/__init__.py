@@ -4,5 +4,3 @@
 makes functions of them. ``rule_table`` reads their text and names the shipped tables.
 ``soundness`` tries rules on ``random_terms`` and finds counterexamples.
 """
-
-__all__: list[str] = []

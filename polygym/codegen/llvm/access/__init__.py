@@ -7,5 +7,3 @@
 ``emit_transpose``  blocks of tiles and columns, transposed in registers
 ==================  ====================================================
 """
-
-__all__: list[str] = []

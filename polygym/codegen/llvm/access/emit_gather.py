@@ -1,7 +1,7 @@
 """Elements at computed subscripts, none of them out of range.
 
 X[I[i]] reads I[i], compares it with the size of X and reads X there, or X[0] where it is outside;
-then it notes that (:mod:`polygym.codegen.llvm.runtime_checks`), by the number of the site
+then it notes that (:mod:`polygym.codegen.llvm.core.runtime_checks`), by the number of the site
 (:mod:`polygym.ir.gathers`)::
 
     s = I[i];  fine = 0 <= s < n;  note = max(note, fine ? 0 : sites - number);  X[fine ? s : 0]

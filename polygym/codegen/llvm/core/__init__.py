@@ -8,5 +8,3 @@
 ``memory_allocation``  heap memory of code, and arrays on the stack
 =====================  ==========================================================
 """
-
-__all__: list[str] = []

@@ -7,5 +7,3 @@
 ``emit_parallel``            loops as functions that threads run, with copies of reduced arrays
 ===========================  ==================================================================
 """
-
-__all__: list[str] = []

@@ -16,7 +16,7 @@ many chunks as threads in a static loop, and many more in a dynamic one.
 
 Threads that meet cost time (``min_parallel_work`` of :mod:`polygym.mapping.tuning_parameters`). So
 the region is called directly when the loop has one iteration or too little to do, or no memory for
-copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_reduction_copies`); its work is
+copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_parallel`); its work is
 estimated from the bounds of the loops inside, each taken at the middle of the loops around it.
 
 Copies of arrays in which the chunks of a parallel loop take terms together, each for itself.

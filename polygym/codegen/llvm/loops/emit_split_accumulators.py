@@ -13,7 +13,7 @@ Chains`), each of which has a sum of its own::
 
 Chains begin with what changes nothing: −0 in sums of floats (−0 + e is e, whatever e is), 1 in
 products; the element itself, where x ⊕ x is x. Maxima of floats are of their keys, as in any other
-loop (:mod:`polygym.codegen.llvm.loops.emit_min_max`).
+loop (:mod:`polygym.codegen.llvm.loops.emit_split_accumulators`).
 
 Side conditions, which are the planner's and
 :mod:`polygym.codegen.transforms.accumulators`'s: all that the loop does is to take terms together,

@@ -5,5 +5,3 @@ branch.
 
 fires on: nussinov
 """
-
-__all__: list[str] = []

@@ -4,5 +4,3 @@
 
 fires on: cholesky, lu, trisolv
 """
-
-__all__: list[str] = []

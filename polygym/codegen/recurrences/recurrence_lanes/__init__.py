@@ -5,5 +5,3 @@ that share them; ``transform`` is the pass, and removes copies back that no stat
 
 fires on: tc:moments, tc:softmax, tc:layer_norm
 """
-
-__all__: list[str] = []

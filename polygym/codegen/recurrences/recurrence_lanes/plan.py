@@ -9,7 +9,7 @@ In lanes along i, ``y[i][j]`` goes down a column; along j it is contiguous. Whil
 runs, a tile stands for that part of the array, turned: the lanes are neighbours there. Accesses to
 one array whose rows are the same and whose columns differ by a number share a tile, here x[i][j]
 has one and y[i][j], y[i][j - 1] have the other; so do reads of rows near each other, if that is
-less to turn (:mod:`polygym.codegen.recurrences.recurrence_lanes.row_groups`). Others stay as they
+less to turn (:mod:`polygym.codegen.recurrences.recurrence_lanes.plan`). Others stay as they
 are: what lies along i in memory already, and what is the same for all rows.
 
 While the block runs, what a tile stands for must not be touched in the array itself. So all

@@ -25,7 +25,7 @@ loop depend on the row, blocks are of the columns that all rows of a strip have,
 row by row before and after, as in :mod:`polygym.codegen.transforms.unroll_and_jam`.
 
 What nobody reads then, nor sees afterwards, is not copied back
-(:mod:`polygym.codegen.recurrences.recurrence_lanes.dead_copies`).
+(:mod:`polygym.codegen.recurrences.recurrence_lanes.transform`).
 
 A loop for which there is no such plan is jammed instead.
 

@@ -5,5 +5,3 @@ regions and copies; ``transform`` is the pass.
 
 fires on: seidel-2d
 """
-
-__all__: list[str] = []

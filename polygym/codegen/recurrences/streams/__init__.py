@@ -5,5 +5,3 @@ emits the stores, the fence and the prefetches.
 
 fires on: deriche
 """
-
-__all__: list[str] = []

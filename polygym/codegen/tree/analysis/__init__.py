@@ -12,5 +12,3 @@
 ``tile_coordinates``    tile numbers as isl sets, and conditions that tell tiles apart
 ======================  ==============================================================
 """
-
-__all__: list[str] = []

@@ -1,7 +1,7 @@
 """Access strides of each loop of a band, and the best vector loop by them.
 
 When only loop m advances and all others stand, a statement's instance moves along a line, and each
-of its accesses by a fixed displacement (:mod:`polygym.poly.innermost_loop`, which finds both):
+of its accesses by a fixed displacement (``innermost_loop``, which finds both):
 not at all, to the neighbour in memory, or farther. Example, C[i][j] += A[i][k] * B[k][j]::
 
               C       A       B

@@ -8,5 +8,3 @@
 ``nested_reduction``   reductions over several loops, held in registers
 =====================  ================================================
 """
-
-__all__: list[str] = []

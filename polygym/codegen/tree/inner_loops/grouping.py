@@ -1,6 +1,6 @@
 """Statements that share their innermost loops: which loop does what, and what registers hold.
 
-Two decisions, each a value. The *roles* (:mod:`polygym.codegen.tree.assign_roles`) follow from
+Two decisions, each a value. The *roles* (``assign_roles``) follow from
 how accesses move, and are decided when a group is made. What is *held* is decided exactly
 (:mod:`polygym.codegen.tree.analysis.scalar_replacement`), which costs more, and so only for groups
 of interest.

@@ -31,7 +31,7 @@ there is no such form if they cannot.
 It pays while what the sum reads for one block, a column as wide as the block of vectors and as long
 as the sum, fits into the level 2 cache; sums for which one vector's column does not are better cut
 into tiles. So it is done at known sizes only. What each statement does, and whether it pays, is
-decided in :mod:`polygym.codegen.tree.choose_reduction`; here its loops are found, and put
+decided in ``choose_reduction``; here its loops are found, and put
 together.
 """
 

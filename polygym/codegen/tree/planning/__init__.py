@@ -6,5 +6,3 @@
 ``permutability``  loops that may change places
 =================  ===============================
 """
-
-__all__: list[str] = []

@@ -1,7 +1,7 @@
 """Permutability: loops of a schedule that form one band, or come to form one.
 
 The bands of a schedule's tree are what may be permuted as it is; where points sink into the
-branches of a sequence (:mod:`polygym.codegen.tree.sink_points`) or run through further loops
+branches of a sequence (``sink_points``) or run through further loops
 (:mod:`polygym.codegen.tree.transforms.sinking`) there are larger ones. Loops are named
 by their numbers, as in the orders that a mapping asks for
 (:mod:`polygym.codegen.tree.analysis.loop_order`)::

@@ -4,23 +4,23 @@ The walk goes down the tree with the pairs of instances that no loop further out
 does to a band depends on what stands below:
 
 * a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
-  dependences allow it (:mod:`polygym.codegen.tree.sink_points`);
+  dependences allow it (``sink_points``);
 * the bands of a sum over several loops: its element is held through all of them
-  (:mod:`polygym.codegen.tree.plan_nested_reduction`);
+  (``plan_nested_reduction``);
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
   their points run *through* the others into the band below
   (:mod:`polygym.codegen.tree.transforms.sinking`);
 * a sum whose terms may be taken in any order: those that need nothing of their tile run before it
-  (:mod:`polygym.codegen.tree.find_early_terms`);
+  (``find_early_terms``);
 * a sequence under loops of which only the inner ones may sink: all are tiled, and the outer
   ones stay above it (:mod:`polygym.codegen.tree.transforms.sinking`);
 * nothing but statements, parted in one step or in several: it is tiled, its points get their order
   and their annotations (:mod:`polygym.codegen.tree.inner_loops.arrangement`), others in tiles in
-  which nothing but sums waits (:mod:`polygym.codegen.tree.find_independent_tiles`);
+  which nothing but sums waits (``find_independent_tiles``);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
-The tiles themselves are made in one place, :mod:`polygym.codegen.tree.tile_bands`, and the
+The tiles themselves are made in one place, ``tile_bands``, and the
 outermost coincident loop on every way down becomes parallel
 (:mod:`polygym.codegen.tree.transforms.parallelization`), and, where terms may be added in any
 order, loops that wait for sums alone (:mod:`polygym.codegen.tree.transforms.parallel_reductions`).

@@ -7,5 +7,3 @@
 ``parallel_reductions``  reductions in threads, with copies of the reduced arrays
 =======================  ======================================================================
 """
-
-__all__: list[str] = []

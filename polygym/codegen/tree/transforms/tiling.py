@@ -36,7 +36,7 @@ Levels of tiles: the bands of tiles that go around a band, the outermost first.
 One level of tiles, or two: a tile of the outer level holds ``outer_tile`` tiles of the inner one.
 The outermost level decides about threads. A coincident member goes to the front of it; where none
 is, as in a stencil over time, its tiles form a wavefront, in diamonds if they can
-(:mod:`polygym.codegen.tree.wavefront_members`)::
+(``wavefront_members``)::
 
     Band(t, x)              tile=32               →  Band(⌊t/32⌋ + ⌊x/32⌋, ⌊x/32⌋: coincident)
     Band(i: coincident, j)  tile=32 outer_tile=2  →  Band(⌊i/64⌋, ⌊j/64⌋) → Band(⌊i/32⌋, ⌊j/32⌋)

@@ -3,5 +3,3 @@
 ``candidate_vector`` adds up ``nest_vectors``; ``pack_estimates`` and ``private_arrays`` refine
 them. ``loop_tree`` keeps the loops themselves.
 """
-
-__all__: list[str] = []

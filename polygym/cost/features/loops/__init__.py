@@ -3,5 +3,3 @@
 ``column_names`` lists the columns, ``cache_lines`` is the footprint of one reference,
 ``stacked_statements`` has many at once.
 """
-
-__all__: list[str] = []

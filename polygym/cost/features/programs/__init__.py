@@ -1,3 +1,1 @@
 """Features of programs: their ``shape``, and ``canonical_bodies``."""
-
-__all__: list[str] = []

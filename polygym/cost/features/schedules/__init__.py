@@ -3,5 +3,3 @@
 ``schedule_vector`` adds up ``statement_columns``, with the ``ordering`` by dependences;
 ``program_features`` is the same for all schedules of a program.
 """
-
-__all__: list[str] = []

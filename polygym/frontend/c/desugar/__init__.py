@@ -1,3 +1,15 @@
-"""Desugaring: calls, switches, jumps, structures and effects in plain statements."""
+"""Desugaring: calls, switches, jumps, structures and effects in plain statements.
 
-__all__: list[str] = []
+=========================  =========================================================================
+``actual_arguments``       functions and their arguments where they are inlined
+``bounds_from_sizes``      bounds of loops from the sizes of the arrays that every iteration reads …
+``canonical_expressions``  expressions in other words
+``data_bounds``            bounds of loops that are read from memory, where that can be exact
+``inlining``               calls of the user's own functions in a region
+``jumps``                  jumps forward as ``if``
+``normal_form``            A region in plain form
+``side_effects``           side effects taken out of an expression
+``struct_members``         members of structures as arrays of their own
+``switches``               ``switch`` as ``if``
+=========================  =========================================================================
+"""

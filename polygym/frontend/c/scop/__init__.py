@@ -1,3 +1,15 @@
-"""From a plain region to a Scop: domains, values of variables, bounds, assembly."""
+"""From a plain region to a Scop: domains, values of variables, bounds, assembly.
 
-__all__: list[str] = []
+=========================  ========================================================================
+``assembly``               assembling
+``assumptions``            assumptions on parameters that the program states
+``bounds_check``           the bounds check
+``extraction``             the region's statements
+``live_in``                values that come into the region from the function around it, by code …
+``loop_domains``           ``for`` headers to isl
+``scalar_evolution``       evolution of the variables that a loop carries from one iteration to …
+``sufficient_conditions``  conditions under which no access leaves its array: the hint of a refusal
+``translation``            one region on its way to a Scop
+``value_tracking``         values of integer variables, as functions of parameters and counters …
+=========================  ========================================================================
+"""

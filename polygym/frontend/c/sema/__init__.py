@@ -1,3 +1,16 @@
-"""Semantics: symbols, declarations, types, affine and other expressions."""
+"""Semantics: symbols, declarations, types, affine and other expressions.
 
-__all__: list[str] = []
+======================  ===========================================================================
+``accesses``            array accesses
+``affine``              C expressions to isl
+``affine_expressions``  functions of parameters and iterators as expressions
+``arithmetic``          C's implicit conversions made explicit: the builders of typed expressions
+``bindings``            meanings of names inside the region
+``declarations``        declarations
+``diagnostics``         statements that no region has: why, and what to write instead
+``expressions``         C expressions to the intermediate representation: what a statement computes
+``functions``           functions that are called
+``integer_arithmetic``  C's integer arithmetic on affine values
+``symbols``             names
+======================  ===========================================================================
+"""

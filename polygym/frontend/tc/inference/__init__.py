@@ -4,5 +4,3 @@
 infers ranges by ``ranges``. ``assigned_elements`` has the accesses of a statement, and ``usage``
 checks reads and writes.
 """
-
-__all__: list[str] = []

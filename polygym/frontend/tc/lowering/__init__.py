@@ -3,5 +3,3 @@
 ``definitions`` drives the steps and puts the program together, ``statements`` and ``expressions``
 emit statements and their bodies.
 """
-
-__all__: list[str] = []

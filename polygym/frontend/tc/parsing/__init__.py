@@ -3,5 +3,3 @@
 ``definitions`` parses definitions and statements, ``expressions`` tokens and expressions;
 ``inlining`` replaces a call of another definition by its statements.
 """
-
-__all__: list[str] = []

@@ -4,5 +4,3 @@
 affine expressions; ``types`` computes types, ``functions`` lists the functions. ``known_shapes``
 has the sizes that declarations give.
 """
-
-__all__: list[str] = []

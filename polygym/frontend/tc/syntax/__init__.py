@@ -3,5 +3,3 @@
 ``tree`` has the nodes and renames them, ``printer`` writes them as text;
 ``where_values`` replaces names of a ``where`` by their values.
 """
-
-__all__: list[str] = []

@@ -1,1 +1,7 @@
-"""Lowering of graphs to operations and groups of operations."""
+"""Lowering of graphs to operations and groups of operations.
+
+==================  ========================================
+``graph_lowering``  A graph as operations on arrays
+``kernel_groups``   groups of operations that share a kernel
+==================  ========================================
+"""

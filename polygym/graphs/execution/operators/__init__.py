@@ -1,1 +1,7 @@
-"""Loop bodies of the operators that are more than elementwise."""
+"""Loop bodies of the operators that are more than elementwise.
+
+============  ==========================================================
+``bodies``    bodies: what an operator computes, as statements of a nest
+``products``  products of matrices and convolutions as bodies
+============  ==========================================================
+"""

@@ -1,1 +1,6 @@
-"""Compiled models: code, memory, calls."""
+"""Compiled models: code, memory, calls.
+
+==================  ========================
+``compiled_model``  A model that is compiled
+==================  ========================
+"""

@@ -1,12 +1,15 @@
 """Rules that are found: terms are enumerated, those of equal values become rules, and are verified.
 
-``worlds`` says of which variables and operators, ``terms`` enumerates them, ``singles`` and
-``pairs`` make rules of one source and of two, ``generalise`` puts variables for literals,
-``conditions`` finds under which a rule holds, ``derive`` tells what follows from other rules, and
-``rules_table`` writes them. All of it comes from a seed alone.
-
 Each world that is done is kept in a journal beside the table, so that an interrupted run goes on
 where it was.
+
+===================  ===========================================================================
+``enumeration``      vocabularies, and all terms of one up to a size, with those of equal values
+``generalization``   from an equation of one world to a rule
+``rule_table``       the table of what was found
+``side_conditions``  side conditions
+``source_rules``     rules with one source
+===================  ===========================================================================
 """
 
 import json

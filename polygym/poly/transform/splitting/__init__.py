@@ -6,5 +6,3 @@
 ``selection``   Selection of cuts with which isl's scheduler finds more parallel or wider bands
 ==============  ===============================================================================
 """
-
-__all__: list[str] = []
