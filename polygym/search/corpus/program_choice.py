@@ -29,8 +29,8 @@ held out if its name is a test kernel's, or one of its nests has a body
 other kernels: what those have is learned from anyway. Example: a file with lu's loops is held out,
 the loop k inside or outside, and so is a random program that begins with a rank-one update of a
 triangle as in trmm, its sums in scalars or not; one with a product of a matrix and a vector, as in
-gemver and in atax, is not. Of lu alone the loops in which a scalar holds the sums are those of another kernel, ludcmp,
-which is learned from.
+gemver and in atax, is not. Of lu alone the loops in which a scalar holds the sums are those of
+another kernel, ludcmp, which is learned from.
 """
 
 from __future__ import annotations
