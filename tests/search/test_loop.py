@@ -153,7 +153,9 @@ def automatic(chosen: int) -> AutomaticSchedule:
 def test_the_automatic_schedule_is_among_the_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException | None
 ) -> None:
-    monkeypatch.setattr(start, "choose_schedule_within", lambda *_, **__: automatic(1))
+    monkeypatch.setattr(
+        start.schedule_choice, "choose_schedule_within", lambda *_, **__: automatic(1)
+    )
 
     def fast(schedule: Schedule, mapping: Mapping) -> Evaluation:
         return replace(
@@ -179,7 +181,9 @@ def test_the_automatic_schedule_is_measured_where_it_is_not_that_of_isl(
 ) -> None:
     for chosen, sources in ((1, ["auto", "isl"]), (0, ["isl"])):
         choice = automatic(chosen)
-        monkeypatch.setattr(start, "choose_schedule_within", lambda *_, c=choice, **__: c)
+        monkeypatch.setattr(
+            start.schedule_choice, "choose_schedule_within", lambda *_, c=choice, **__: c
+        )
         loop = fake_loop(begin_fake(tmp_path / str(chosen)), 1)
         assert [str(candidate.source) for candidate in loop.start.initial] == sources
 
@@ -190,7 +194,7 @@ def test_where_isl_finds_nothing_the_original_runs(
     def refuse(*_: object, **__: object) -> None:
         raise InputError("nothing")
 
-    monkeypatch.setattr(start, "choose_schedule_within", refuse)
+    monkeypatch.setattr(start.schedule_choice, "choose_schedule_within", refuse)
     scheduled = start.schedule_within
 
     def without_isl(strategy: Any, scop: Any) -> Schedule:

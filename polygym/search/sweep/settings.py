@@ -73,7 +73,7 @@ class SweepSetting(SearchConditions):
             "version": VERSION,
             "search_dataset": str(self.search_dataset),
             "dataset": str(self.dataset),
-            "seeds": list(self.initial_schedules),
+            "initial_schedules": list(self.initial_schedules),
             **self.conditions_json(),
             **self.recipe.to_json(),
             **({} if self.function is None else {"function": self.function}),
@@ -100,7 +100,7 @@ def sweep_setting_from_json(data: dict[str, Any]) -> SweepSetting:
         return SweepSetting(
             search_dataset=Dataset.parse(data["search_dataset"]),
             dataset=Dataset.parse(data["dataset"]),
-            initial_schedules=tuple(data["seeds"]),
+            initial_schedules=tuple(data["initial_schedules"]),
             recipe=recipe_from_json(data),
             function=None if data.get("function") is None else str(data["function"]),
             **conditions_from_json(data),

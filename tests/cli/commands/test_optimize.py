@@ -241,7 +241,7 @@ def test_isl_may_have_nothing_to_say(
         return refuse() if strategy == ISL else scheduled(strategy, scop)
 
     monkeypatch.setattr(start_module, "schedule_within", without_isl)
-    monkeypatch.setattr(start_module, "choose_schedule_within", refuse)
+    monkeypatch.setattr(start_module.schedule_choice, "choose_schedule_within", refuse)
     out = str(tmp_path / "out")
     usual = (y_ax, "-p", "n=20", "--budget", "1", "--out", out, "--resume")
     usual = (*usual, "--strategy", "uniform")

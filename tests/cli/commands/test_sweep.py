@@ -350,10 +350,10 @@ def test_a_search_begins_with_its_seeds(
     assert len(found) == 4
     code, _, err = call(capsys, y_ax, "--out", str(out), *usual, "--initial-schedules", "none")
     assert code == 2
-    assert "seeds" in err
+    assert "initial_schedules" in err
     code, _, err = call(capsys, y_ax, "--out", str(tmp_path / "x"), "--initial-schedules", "best")
     assert code == 2
-    assert "seeds: expected original or isl or auto, found 'best'" in err
+    assert "initial schedules: expected original or isl or auto, found 'best'" in err
 
 
 @pytest.mark.skipif(compiler_path("gcc") is None, reason="needs gcc")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polygym.codegen.c import print_c
-from polygym.codegen.llvm import emit_module
+from polygym.codegen.llvm.core import memory_allocation
 from polygym.codegen.loopir.ir import Block, Loop, LoopProgram
 from polygym.codegen.pipeline import lower
 from polygym.codegen.transforms.vectorization import statements_in
@@ -176,7 +176,7 @@ void f(int n, double A[n][n], double A_packed[n][n], double C[n][n], double D[n]
 
 def test_memory_that_is_not_there_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     # Arrays that begin so far behind their memory that there is none.
-    monkeypatch.setattr(emit_module, "staggered_offset", lambda place, count: 1 << 62)
+    monkeypatch.setattr(memory_allocation, "staggered_offset", lambda place, count: 1 << 62)
     program = load_program("syrk", parameters={"n": 40, "m": 30})
     compiled = compile_schedule(program, original_schedule(program.scop), Mapping())
     with Worker() as worker:

@@ -8,6 +8,7 @@ from polygym.codegen.tree.build import build_tree
 from polygym.errors import InputError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
+from polygym.poly.dependences import original_order
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
@@ -15,7 +16,6 @@ from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.contraction import contract_arrays, liveness_windows
 from polygym.poly.transform.storage.memory_cost import new_arrays
 from polygym.poly.transform.storage.plan import parse_storage
-from polygym.poly.transform.storage.webs import original_order
 from tests.oracles.instances import instances, pairs, trace
 from tests.poly.transform.storage.random_plans import scop_of
 
