@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from functools import cache
 
-import llvmlite.binding as llvm
-
 from polygym.pickling import pickle_by_name
 
 LAST_LEVEL_CACHE = 32 << 20
@@ -27,22 +25,29 @@ class Machine:
 
 
 @cache
+def _processor_features() -> dict[str, bool]:
+    import llvmlite.binding as llvm  # here, since environments begin without LLVM
+
+    return dict(llvm.get_host_cpu_features())
+
+
+@cache
 def has_half_conversion() -> bool:
     """Whether the processor converts between numbers of 16 and of 32 bits by itself."""
-    features = llvm.get_host_cpu_features()
+    features = _processor_features()
     return bool(features.get("f16c", False) or features.get("neon", False))
 
 
 @cache
 def has_nontemporal_stores() -> bool:
     """Whether vectors can be stored past the caches, with a fence that puts them in order."""
-    return bool(llvm.get_host_cpu_features().get("sse2", False))
+    return bool(_processor_features().get("sse2", False))
 
 
 @cache
 def this_machine() -> Machine:
     """Return the machine that the process runs on."""
-    features = llvm.get_host_cpu_features()
+    features = _processor_features()
     if features.get("avx512f", False):
         bits, registers = 512, 32
     elif features.get("avx", False):
@@ -81,6 +86,8 @@ class CompileTarget:
 @cache
 def compile_target() -> CompileTarget:
     """Return what code is made for."""
+    import llvmlite.binding as llvm
+
     features = llvm.get_host_cpu_features().flatten()
     version = ".".join(map(str, llvm.llvm_version_info))
     return CompileTarget(llvm.get_host_cpu_name(), features, version)
