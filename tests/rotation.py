@@ -30,7 +30,7 @@ import pytest
 NIGHTLY = os.environ.get("POLYGYM_NIGHTLY") == "1"
 
 DURATIONS = Path(__file__).parent / "durations.tsv"
-SLOW_SHARE = 0.2  # of a second; the default run takes under ten minutes with it
+SLOW_SHARE = 0.12  # of a second; the default run takes under ten minutes with it
 RECORDED_FROM = 0.5  # seconds
 
 _PART = 6
