@@ -7,6 +7,17 @@ which says why the answer is the same.
 
 The answer is never dearer than the graph that came in: that one is in the e-graph too, and it is
 returned as it was where nothing is cheaper.
+
+Tensor graphs under rules, as the searches of :mod:`polygym.search.planning` take them.
+
+A state is the term of a graph, a step one substitution at one place, as TASO's search has them
+(:mod:`polygym.rewrite.backtracking`); a graph costs what its different nodes do. So A*, MCTS, a
+beam and all others search graphs as they search terms and schedules.
+
+TASO's search over tensor graphs: the baseline that equality saturation is compared with.
+
+The same rules and the same costs; where these are measured, every operator that comes up is, since
+a search that follows costs step by step has no use for an estimate.
 """
 
 import math

@@ -5,6 +5,18 @@
 them. :func:`load` gives something that is called as a function. Nothing in the folder is run on
 trust: what is not as it was written is refused, text is parsed, arrays are read without pickles,
 code is compiled here.
+
+Model sources: the name of a library model, or a file, becomes a graph with weights.
+
+=====================  =============================================================
+``bert``               a model of the library at the paper's size
+``bert:small``         the same at a small one
+``model.onnx``         an ONNX file
+``model.txt``          a graph as text; weights come from a seed
+``fast/``              a folder that :func:`polygym.graphs.saved_model.save` has written
+=====================  =============================================================
+
+Weights can be large, so they are made or read when they are asked for.
 """
 
 from __future__ import annotations

@@ -24,6 +24,16 @@ The order of the tuple is deterministic: by the source's position in the text, t
 the text of the relation, in which counters are called i, j, k and sizes n, m whatever the program
 calls them, the sizes in the order in which statements need them. So neither names nor the order in
 which a function takes its arguments say anything.
+
+Arrays whose contents before the program do not matter.
+
+An array does not if every element is written, and no element is read before that. ::
+
+    C(i) = 0                                     C(i) = A(i) where i in 1:N
+    C(i) += A(i, j)      owes nothing            C(i) += B(i)         reads C(0) before
+
+Both are asked exactly, at certain sizes. The order of the text decides what is before: every legal
+schedule keeps each read behind the write whose value it sees, and before those whose it does not.
 """
 
 import re

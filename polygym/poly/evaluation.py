@@ -1,4 +1,13 @@
-"""Evaluation of isl text at given parameter values."""
+"""Evaluation of isl text at given parameter values.
+
+Vertices of sets without parameters, as exact numbers.
+
+An affine form takes its least and its greatest value over a polytope at corners of it. Over the
+integer points of one it does so too where such a corner is an integer point itself.
+
+Example: { [i, j] : 0 <= j and 2j <= i < 4 } has the corners (0, 0), (3, 0) and (3, 3/2). The form i
+takes the values 0 to 3; of j the corners say 3/2, and the greatest over integer points is 1.
+"""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

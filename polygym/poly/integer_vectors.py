@@ -3,6 +3,21 @@
 Everything here is about directions: a vector stands for its positive multiples, so results are
 *primitive*, divided by the greatest common divisor of their entries. Of very many vectors
 :mod:`polygym.poly.integer_vectors` finds the same sooner.
+
+Linear algebra on very many integer vectors at once, through numpy.
+
+Is a vector a combination of those before? Quickly, and sure only where the answer is no.
+
+Computed modulo a prime p: vectors that are independent modulo p are independent over the rational
+numbers (a combination that gives 0 can be made primitive, and is then none modulo p either), while
+a combination modulo p need not be one. So :meth:`ModularSpan.grows_by` is never wrong when it says yes.
+
+The basis is kept in reduced echelon form: row r has a 1 at its pivot, where all others are 0. A
+vector v is reduced by all of them at once, v - Σ v[pivot of r]·r.
+
+>>> span = ModularSpan(3)
+>>> [span.grows_by(vector) for vector in ((1, 1, 0), (0, 2, 4), (2, 4, 4), (0, 0, -7))]
+[True, True, False, True]
 """
 
 from collections.abc import Iterable, Sequence

@@ -3,6 +3,15 @@
 Conditions, computed literals and the question whether a target makes sense depend on the data of a
 match's variables alone, so that their answer is found once for each combination of data. What
 matches (in an e-graph or in a term) is of no interest here.
+
+Rules with several sources: which patterns to look for, and which matches go together.
+
+Patterns that differ in the names of variables alone are looked for once
+(:func:`canonical_pattern`). A match of one is a tuple: where its root stands, then what its
+variables are, in the order in which they first appear (:func:`variable_names`). The matches of a
+rule's sources are joined over shared variables by hashing; matches at one root are not paired, and
+where two sources can change places (:attr:`Join.halves`), one of the two orders is enough. It makes
+no difference whether matches are of classes of an e-graph or of terms.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -7,6 +7,13 @@ sense, and what the words of conditions mean. Data are values: they hash and com
 The domain of words: every node makes sense, no data, no conditions.
 
 What is true of all languages can be tried with it, and it shows the least that a domain has to say.
+
+Table of types: data of a domain are numbered, and no question is asked twice.
+
+The e-graph and the rewriter at a place ask for the data of thousands of nodes of which few differ:
+most have a head and children's data that were there before. :class:`TypeTable` numbers operators (a
+head with a count of children) and data, and keeps every answer of :meth:`Domain.infer` and
+:meth:`Domain.join`, refusals too. It grows with the number of *different* questions.
 """
 
 from __future__ import annotations

@@ -18,6 +18,25 @@ rules under the value function that is given, which has to know of terms of thei
 First little is tried everywhere, then four times as much, and so on until all states are used:
 whenever it is stopped, what has been found is the best until then. Pairs have four times as much as
 pieces, since of what they promise more comes true.
+
+Parts of a term, cut out so that a search may look at them alone.
+
+A part is a place and some of the nodes below it; what is below these is a *hole*, for which a free
+variable stands, the same one for what is the same. Rules hold whatever a variable stands for, so
+what a search does to a part can be done to the whole term, at the place: nothing is proved anew.
+What a hole costs its variable costs (:class:`FragmentCost`), or copying it would seem free. A hole
+has no variable that the part binds: what has is shown.
+
+Two kinds of parts come of a term (:func:`fragments_of`):
+
+*Pieces*: what is below a node, as far as ``most`` nodes go, level by level. There things are side
+by side that rules of arithmetic may join.
+
+*Pairs*: a part that stands at two places, with the ways up to where these meet, and nothing beside
+these. However far away it is, what has to be done to compute it once is all there.
+
+Example: (add (mul (exp a) (log b)) (exp (log b))) has (log b) at 0.1 and at 1.0. The pair is
+(add (mul h (log b)) (exp (log b))) where h is (exp a) and costs 4.
 """
 
 from collections import deque

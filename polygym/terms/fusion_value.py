@@ -10,6 +10,17 @@ j v))))``.
 
 :class:`ReuseValue` is the value function of both: what fusing saves within the steps that are left,
 or else what binding saves.
+
+Normalization of a term by the rules that have a direction.
+
+Rules of vectors, tuples and gradients move what is built outwards and sums inwards: a sum of tuples
+becomes a tuple of sums, a sum of vectors a vector of sums, a sum of what is zero but in one place
+the vector of it. On the way the term may be dearer for a while; what comes out at the end is what a
+search can hope for, and so many steps away. Vectors and tuples that a ``let`` binds are put where
+they are read, as in :mod:`polygym.terms.fusion_value`, unless that is dearer.
+
+What a node becomes is remembered, so that of two terms that differ in one place nearly everything
+is known.
 """
 
 from collections.abc import Sequence

@@ -17,6 +17,18 @@ binding what has become the same is left to :mod:`polygym.terms.decomposition`.
 The value function is asked of the window as it is written. What it expects beyond what binding
 would save there (:func:`~polygym.terms.sharing_value.shared_cost`) is what is expected of the
 window.
+
+Windows on a term of arithmetic: some of its nodes, and what they cost beside all the others.
+
+Here a term is ordered (:mod:`polygym.terms.commutativity`), and what is the same in it is one node.
+A
+*window* has a node and what is below it, level by level; what is further down is a *hole*, a
+variable, and the same one for what is the same. It costs what is computed for it alone
+(:class:`WindowCost`): each of its nodes once, and nothing for what there is outside of it anyway.
+So a search of the window sees what it does to sharing in all of the term.
+
+Example: in (add (div z (add x y)) (mul 2.0 (add x y))) the window at the quotient costs 2.1, though
+there is a sum in it: this is needed for the product as well, and has only to be bound, for 0.1.
 """
 
 from __future__ import annotations

@@ -23,6 +23,18 @@ lifting, what is below.
     mul-commutes (0,) (add (mul y x) (mul x 3.0))
     bind (1,) (add (mul x y) (let (t1 (mul x 3.0)) t1))
     mul-commutes (1,) (add (mul x y) (mul 3.0 x))
+
+Terms under rules, as the searches of :mod:`polygym.search.planning` take them.
+
+>>> from polygym.search.planning import search
+>>> from polygym.terms.language.printer import text_of
+>>> from polygym.terms.language.parser import parse_program
+>>> from polygym.terms.sharing_value import SharingValue
+>>> system = TermSystem(rules_named("simple"))
+>>> start = parse_program("(mul (div (mul 2.0 (add x y)) (sub (add x y) 1)) (mul x y))").body
+>>> found = search("astar", system, start, value=SharingValue())
+>>> found.initial_cost, found.cost, text_of(found.best)
+(11.0, 10.1, '(mul (let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0))) (mul x y))')
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -14,6 +14,11 @@ which the rules lead to from the first (:func:`is_reached`): with the rules it c
 anew. Names that a term binds, and rules of binding, have no place in it: ``let`` is written out
 before, and rules with binders or with conditions other than of type are left out
 (:func:`arithmetic_rules`).
+
+Record of a saturation, which can be replayed.
+
+There are no steps in it. It has the program, the rules, how far the e-graph grew, and the term: who
+has these grows the e-graph again, and sees whether the term is there.
 """
 
 from collections.abc import Mapping, Sequence

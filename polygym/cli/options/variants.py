@@ -3,6 +3,11 @@
 A choice is a splitting or a plan, or how it is found. Where nothing is said, neither of storage nor
 of splitting, searches begin with what models of cost choose, and go on with what they have begun
 with.
+
+``--storage``: what several commands share about where a program keeps its values.
+
+A choice is a plan, or how it is found. Where nothing is said, neither of storage nor of cuts,
+searches begin with what models of cost choose, and go on with what they have begun with.
 """
 
 from __future__ import annotations

@@ -3,6 +3,14 @@
 ``order_layers`` decides who stands beside whom. Here layers become rows, what
 would be too long is cut where few edges run and goes on in a column to the right, and edges become
 lines.
+
+Layers of a drawn graph: the boxes of each, their order, and their places.
+
+After Sugiyama, Tagawa and Toda (1981): nodes get layers such that edges run downwards; what passes
+a layer gets a place in it; the order within layers is that of the neighbours' means, as long as
+fewer edges cross; and places are as near to the neighbours' as the order and the widths allow. That
+last step is a least-squares fit under x1 + d1 ≤ x2, x2 + d2 ≤ x3 …, which is isotonic regression of
+what is left when the distances are taken off, and is solved exactly by pooling.
 """
 
 from __future__ import annotations

@@ -4,6 +4,17 @@ A box says what a node does (operator and literals, as in the text of the graph)
 weights that it takes, small and grey, and the name of the result that it is. The edge on its left
 says what kind of operator that is. Weights are no boxes of their own: there are as many of them as
 of products, and each is named where it is used.
+
+Difference of a graph after rewriting: the nodes that only one of the two graphs has.
+
+A term holds all that it is computed from, so whatever comes after a change is another term, and
+comparing terms alone would call nearly everything changed. Here two nodes correspond as well when
+they do the same (operator, literals, tensors known ahead, shape) and
+
+- they give a result of the same name, or
+- are taken in the same place by nodes that correspond, or
+- take nodes that correspond, and are alone in doing the same with them, or
+- are alone in their graphs in doing the same with the same weight.
 """
 
 from __future__ import annotations

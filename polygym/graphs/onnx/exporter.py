@@ -1,4 +1,10 @@
-"""The ONNX graph that is being written: its nodes, its constants, the names of its values."""
+"""The ONNX graph that is being written: its nodes, its constants, the names of its values.
+
+Write a model as an ONNX file: one that is whole, or is not there.
+
+Weights that together take more than fits into one file stand in a file beside it, whose name says
+what is in it: so the old pair stays whole until the new one is.
+"""
 
 from contextlib import suppress
 from hashlib import blake2b

@@ -4,6 +4,14 @@ Nothing in a file is believed: its kind, its size and what it names are checked 
 precision is read as single precision: ``float16`` and ``bfloat16`` become ``float32``, inputs and
 results of the model included. Types that polygym does not have (booleans, bytes) may appear where
 elements are known while the file is read, in shapes and masks.
+
+Names of foreign files, made safe: for texts of graphs, for ``name@shape``, and all different.
+
+A name keeps its letters, digits and ``_ . : / -``; every other character becomes ``_``.
+
+An ONNX file, opened: parsed, its operator set known, its functions put in place.
+
+Nothing in a file is believed: what it is, how large it is and what it names is looked at first.
 """
 
 import re

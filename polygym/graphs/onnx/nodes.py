@@ -2,6 +2,11 @@
 
 Every node is inferred when it is made, so that what makes no sense is told of the node that it came
 from. Weights of equal elements are one weight, under the first name.
+
+A node of an ONNX graph, for the functions that translate it, and the rows of their table.
+
+An input is a :class:`~polygym.rewrite.term.Term`, or an array where it is known already.
+:meth:`OnnxNode.term` gives it as a tensor, :meth:`OnnxNode.array` as numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence

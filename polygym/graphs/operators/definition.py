@@ -6,6 +6,12 @@ of rules read it from there. Definitions import neither ONNX nor PyTorch; both c
 
 A node's children stand in the order of ``parameters``: N is a number, S a text, T a tensor, P a
 split. The functions of a definition take the children in this order, literals as values.
+
+Texts of numbers and functions in comprehensions, in the type of the elements.
+
+Code for ``exp`` runs in vectors, functions of the C library run element by element. In single
+precision, ``tanh`` and ``erf`` are therefore written with ``exp``, and with polynomials near zero.
+Their error is a few units in the last place.
 """
 
 from __future__ import annotations

@@ -10,6 +10,14 @@
 
     >>> [rule.name for rule in load_rules(["handwritten"])][:2]
     ['add-of-one-shape', 'conv-tanh']
+
+Canonical key of rules that differ in names alone: those of variables, and their own.
+
+>>> from polygym.rewrite.rule import parse_rules
+>>> text = "a: (ewadd ?x ?y) => (ewadd ?y ?x) b: (ewadd ?u ?v) => (ewadd ?v ?u)"
+>>> one, other = parse_rules(text)
+>>> canonical_key(one) == canonical_key(other)
+True
 """
 
 from collections.abc import Iterable

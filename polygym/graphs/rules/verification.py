@@ -8,6 +8,18 @@ vanishing probability for all values. What it refuses comes with numbers that sh
 
 Where conditions do not hold, or a target makes no sense, a rule does not fire, so that such cases
 say nothing; a rule that fires nowhere is refused as well.
+
+Arrays for the variables of a rule, and what its sides make of them.
+
+Three kinds of points are tried. *Integers*, small and of both signs, zero among them: sums,
+products, relu and pools of the largest are exact on them in float64, and polynomials that agree on
+random ones agree. *Sixteenths* of both signs around zero, just as exact: what holds on integers
+need not hold between them (x + x² is never negative on integers, and is at -1/2). *Reals* where a
+rule has a function that is neither: analytic functions that agree on random points of an open set
+agree on all that is connected with it, and relu or the largest have finitely many pieces, each of
+which random points fall into. Numbers that the rule itself names, such as the bounds of a ``clip``,
+are borders: values beyond each of them are among the points, and numbers of every size.
+Logarithms, roots, quotients and powers are looked at on positive numbers too.
 """
 
 import random

@@ -2,6 +2,24 @@
 
 isl's scheduler (in the line of Pluto and Feautrier) minimises dependence distances band by band.
 It is the "ISL heuristic" of the comparison; the usual options are the settings Polly gives it.
+
+Schedules of isl without skewing or without negative coefficients.
+
+isl's scheduler cannot be told to leave out rows of certain shapes. But it finds a band row by row,
+each for all the pairs that the bands above have left. So its tree is read from the outside to the
+inside, and at the first row that is not wanted it is cut off: what is inside of the rows above is
+scheduled anew, for the pairs that have equal values of these. Fewer pairs restrict the rows less:
+in ``A[i] = A[i - 1] + A[i] + A[i + 1]`` over time, isl finds the band ``[t, t + i]``, since ``i``
+alone would run the pair (t, i) → (t + 1, i - 1) backwards. After ``[t]`` that pair is in order, and
+``[i]`` is found for the rest.
+
+Where isl's very first row is not wanted, it is asked again without looking for parallel loops.
+Where that does not help, the next row of the original order is taken: it never reverses a pair of
+which the rows before it are in order.
+
+A row that differs from one above by the same number for all statements says nothing new, and is
+left out; where the numbers differ, they alone are kept, as a row of constants. That a schedule made
+this way is legal is decided like that of any other.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,6 +17,29 @@ carried does not depend on which others are.
 
 The rows that satisfy R weakly and a subset S strongly are a polyhedron whose rays and lines are
 those of W, whatever S is; only its vertices are its own.
+
+A point in the relative interior of a cone, by linear programs.
+
+For a cone W = { x : f·x ≥ 0 for f in F, g·x = 0 for g in G } each f is either 0 on all of W (an
+*implicit equality*) or positive somewhere; then it is positive at the sum of all such places, so
+one point x̂ of W shows all forms of the second kind. One linear program finds both:
+
+    maximise Σ ε_f   where   f·x ≥ ε_f,   0 ≤ ε_f ≤ 1,   g·x = 0.
+
+At the optimum every ε_f is 0 or 1 (W is a cone: what can be positive can be 1). Floating point
+proves nothing, so both halves of the answer are checked in integers:
+
+* f·x̂ > 0 for the forms with ε_f = 1 and the rest of W's conditions, with x̂ made rational;
+* the multipliers y of the rows f·x ≥ ε_f, made rational, satisfy Σ y_f f + Σ z_g g = 0 with y ≥ 0
+  and y_f > 0 for the forms with ε_f = 0: as every f·x ≥ 0 on W, a sum that is 0 leaves each of them
+  0.
+
+Where the check fails, the same questions are asked one by one, in exact arithmetic.
+
+Example: W = { (x, y) : x ≥ 0, -x ≥ 0, y ≥ 0 }. x̂ = (0, 1); the first two are implicit equalities,
+proved by 1·x + 1·(-x) = 0.
+
+What it says is a hint. Every caller turns it into integers and checks it exactly.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

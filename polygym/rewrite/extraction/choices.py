@@ -6,6 +6,25 @@ Left out, without a loss for the cheapest term:
 - whatever is below a class that can be had for nothing: its cheapest tree is chosen, which needs
   nothing but such classes and so closes no cycle with the others;
 - a node beside one that costs no more and needs no class that it does not need itself.
+
+Classes settled from the cheapest on, as Dijkstra settles places.
+
+A node's value is its cost and those of the classes that it needs, added up (what a tree costs) or
+the dearest of them (what it costs at least, whatever is shared); a class has the least value of its
+nodes. Both are the least solution of these equations, found in one pass (Knuth's generalisation of
+Dijkstra's algorithm), also where classes need each other: a class is only ever had by classes that
+were settled before it.
+
+A node of 1 over classes of 3 and 5: the tree costs 9, and no answer costs less than 6.
+
+What any choice costs at least, without a solver.
+
+A node needs all its children, each of which is paid for at least once; but two children may share
+everything they need. So it costs at least the node and the dearest of its children's bounds; a
+class costs at least the least of its nodes' (:mod:`polygym.rewrite.extraction.choices`).
+
+Two children of 3 and 5 under a node of 1: at least 6. Both together cost 9 if they share nothing,
+and 6 if the dear one contains the cheap one.
 """
 
 import math

@@ -3,6 +3,13 @@
 A cost is a function of a node's head, its children's data and its own: never less than zero,
 infinite for what must not be chosen. A term costs the sum over its *different* nodes, since what is
 used twice is computed once.
+
+Greedy extraction: for each class the node whose subtree is cheapest.
+
+A part that is used twice is counted twice here, so that sharing is not seen; the cost of the answer
+is then that of its different nodes all the same. Classes are settled in order of their cost, as
+Dijkstra settles places, so that a choice only ever leads to classes settled before: no cycle is
+chosen, whatever the e-graph has.
 """
 
 import math

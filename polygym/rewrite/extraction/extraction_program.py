@@ -9,6 +9,11 @@ A choice may have a cycle where classes need each other. ``REAL`` and ``INTEGER`
 class a place in an order, which decreases from a chosen node's class to those that it needs; places
 are fractions or whole numbers. ``LAZY`` forbids what is seen at once, two classes that need each
 other, and every other cycle when an answer has it. ``NONE`` trusts that there are none.
+
+Integer programs, and HiGHS that solves them: one thread, the same answer every time.
+
+The solver runs in a thread of its own, so that Ctrl-C is noticed at once: it is told to stop, which
+it does within a moment, and only then is the interruption passed on.
 """
 
 import math

@@ -5,6 +5,16 @@ cannot matter is left out, what is certain is taken, and what remains falls into
 nothing to do with each other; each is searched for itself, those that are alike once, and costs and
 bounds add up. The time is shared out: a part has as much as every one after it, and what it
 leaves over is theirs.
+
+Parts of a choice that have nothing to do with each other.
+
+What is left of a choice (:mod:`polygym.rewrite.extraction.reduction`) has several roots. Classes
+belong together if one needs the other; what does not belong together is chosen apart, and the
+costs add up. Of a network of blocks, whatever stands between the blocks is required, and each block
+is a part: instead of one choice among 2^60, six among 2^10.
+
+Blocks that are built alike make parts that are alike, and those are equal as values: classes are
+numbered from the roots on, in order of what is below them. Then one answer serves all.
 """
 
 import math

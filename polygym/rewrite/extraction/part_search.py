@@ -18,6 +18,28 @@ one node that both could be had from (the halves of a merged product). Two moves
 A move that makes the choice cheaper, and closes no cycle, is kept; the search ends when no move is,
 or when time is up. The answer is where the integer program starts from, and what is returned where
 that ends without one; it proves nothing.
+
+Landmarks: sets of nodes of which every answer has one.
+
+An integer program solved with fractions may pay for half of a class and use it twice. Let the root
+be {0:[a], 0:[b]}, b = {0:[a], 10:[]} and a = {10:[]}. Half of the root through a, half through b,
+and b through the same half of a: 5, where every answer costs 10. What it overlooks is a landmark:
+without the node of a and the node of b that needs nothing there is no root at all, so one of the
+two is chosen, and x + x′ ≥ 1 makes the fractions cost 10 as well.
+
+A landmark is found by letting nodes in, one after the other, but for those that would let the root
+be made of what is let in (:meth:`Making.minimal_cut`): those stay out, and they are a landmark,
+since without them there is no root; with any single one of them let in too there would be.
+Whatever the order, what comes out is one. Since making is step by step, from what needs nothing
+up, this is as true where classes need each other in circles: an answer has no cycle.
+
+:func:`find_landmarks` finds them one by one from the costs, as planners do (LM-cut; Helmert and
+Domshlak, 2009): the nodes at the border of those classes from which the root is had for nothing are
+a landmark. Each of its nodes then counts its cheapest less, so that another one comes next, until
+the root is had for nothing. What was taken off adds up to a bound: a node's cost is taken off by
+all its landmarks together at most once, and an answer pays for one node of each.
+
+:func:`violated_landmarks` finds those that an answer in fractions does not obey.
 """
 
 import math

@@ -8,6 +8,14 @@ Data follows a rule, the same on every machine. Element (i₀, i₁, …) of arg
 + 3·p + Σ_k (2k + 1)·i_k). A Float is (w mod 97 + 1) / 97, in (0, 1]: products do not overflow and
 divisors are not 0. An Integer is w mod s, s being the least size of any vector, so that it is a
 valid subscript; a truth value is w mod 2.
+
+The clock as a cost: what a term costs is how long it runs, at given sizes on this machine.
+
+The same interface as :class:`polygym.terms.cost.StaticCost` has, so that whatever takes a cost
+takes this one. A term is timed once; times are kept in the user's cache folder for this kind of
+machine and this version of what makes code.
+
+What cannot be compiled, or fails as it runs, costs infinitely much.
 """
 
 from __future__ import annotations

@@ -31,6 +31,12 @@ simpler either: that is what rules are for.
     (let (t1 (sumbuild n (lam (i1 : Integer) (let (t2 (index i1 v)) (let (t3 (index i1 w))
     (tuple (deltaVec n i1 (mul d$r t3)) (deltaVec n i1 (mul d$r t2)))))))) (tuple (select 0 t1)
     (select 1 t1)))
+
+A place of a program that is written: what was bound there, in its order.
+
+While a program is written its variables have names, fresh ones, that nothing else has; when a block
+is done, :meth:`Block.wrap` makes ``let``s of them. What was bound in a block or in one around it
+is not bound again: the variable is taken.
 """
 
 from __future__ import annotations

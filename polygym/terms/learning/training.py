@@ -9,6 +9,21 @@ of the last searches, by Huber's loss of V / t, before the next expression.
 
 An epoch is a function of the seed, its number, and of what the trainer holds: the network, its
 optimiser, and the examples. So a training that was interrupted goes on as if it had not been.
+
+The graph network of *Knossos: Compiling AI with AI*, section 3.2, to be trained by torch.
+
+A node v begins with h⁰, its kind as a one-hot vector, padded with 0. T times over
+
+    h ← GRU(Σ over edge types p and neighbours v′ along p of m_p(h_v′), h),
+
+m_p one dense layer for each type. The sum of σ(g(h, h⁰)) · r(h) over the nodes goes through a dense
+layer (Equation 5; Table 2 has two more) to one number for each count of steps: V̂(e)[t], what each
+of t steps saves. The value is t · V̂(e)[t]. Since the layer is linear, so is what is expected of
+terms side by side, however large they are. Without message passing (``rounds`` 0) kinds are
+counted, and nothing else is known.
+
+A message is computed where there is an edge to send it along, not for every node and type. What a
+node hears of those that are identical to it is one message, of the sum of their h.
 """
 
 import math

@@ -13,6 +13,13 @@ a whole, since patterns cannot say them; only their names are free::
     bind: ?e => (let (x ?e) x)
     lift: (?op (let (x ?e) ?b)) => (let (x ?e) (?op ?b))
     select-of-tuple: (select ?i (tuple ?e ...)) => ?e.i
+
+Sets of rules by name, and rules that users bring.
+
+``binding`` and ``arithmetic`` are the two parts of Table 3 of *Knossos: Compiling AI with AI*,
+``simple`` is both; ``vectors`` are the rules of Table 4 for its first phase, ``extended`` is
+everything of both tables, with the ``simplification`` of the second phase. ``functions`` are a few
+more, ``gradients`` those for sums of vectors that are mostly zero; ``all`` has them too.
 """
 
 import re

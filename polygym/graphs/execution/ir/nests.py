@@ -3,6 +3,10 @@
 A nest is a few statements over indices with known extents. Subscripts are sums of indices times
 numbers; so a transposed, sliced or expanded array is read where it lies, by other subscripts. A
 subscript may also be an element of an array of integers.
+
+A nest as the text of a comprehension.
+
+Names are by position, so that equal work has equal text, by which kernels are kept.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 A view says at which subscripts of the array that is there the elements of a logical array lie: for
 every axis of the one that is there an axis of the view times a step plus a beginning, or a
 beginning alone. What lies in one piece is no view but the array itself from some element on.
+
+Operations on arrays, in the order of execution, and their construction.
+
+Equal operations are one. What a view shows is moved where an operation needs it in one piece.
 """
 
 from collections.abc import Sequence

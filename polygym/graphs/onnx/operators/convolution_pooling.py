@@ -2,6 +2,18 @@
 
 Pads are counted once and for all: what ``auto_pad`` and ``ceil_mode`` ask for becomes the pads that
 give as many windows. They are called ``same`` or ``valid`` where they are just that.
+
+Transposed convolutions, from ONNX, as convolutions.
+
+Every element of the image adds its multiple of the kernel to the result, ``stride`` apart. The same
+comes of an image with ``stride - 1`` zeros between its elements and enough of them around it, under
+the kernel turned around::
+
+    [a b] by [u v w], stride 2:   a u, a v, a w + b u, b v, b w
+    0 0 a 0 b 0 0 by [w v u]:     a u, a v, a w + b u, b v, b w
+
+Where windows stand side by side (as large as the stride, nothing around them) nothing overlaps: it
+is a product by channels, whose results are put side by side.
 """
 
 from dataclasses import dataclass, replace

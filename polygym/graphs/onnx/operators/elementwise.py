@@ -1,4 +1,10 @@
-"""Operators on single elements, from ONNX."""
+"""Operators on single elements, from ONNX.
+
+Comparisons and choices, from ONNX: truth is 1 or 0 in the type of what is compared.
+
+So ``And`` is a product and ``Or`` the larger of two, and a truth that becomes a number is itself.
+What is known while the file is read (masks, most of the time) is a weight of ones and zeros.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce

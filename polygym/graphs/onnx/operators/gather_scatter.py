@@ -6,6 +6,13 @@ compute these places. What is put at places that are known is chosen too: of (a,
 and y put at the places 2 and 0, each place says which of (x, y) it would get, (1, 0, 0, 0), and
 whether it gets any, (1, 0, 1, 0), so that the result is (y, b, x, d). Places below 0 count from the
 end.
+
+Whole numbers, from ONNX: places of the largest, running sums, floors, one among many.
+
+What graphs have not is written by what they have. The place of the largest of (3, 9, 9): equal to
+the largest are (0, 1, 1), there stand the places (0, 1, 2), otherwise more than any place, (3, 1,
+2), and the smallest is 1. A running sum adds what is 1 before, then 2, 4, …, so that n elements
+take log₂ n additions: (a, b, c, d), (a, a+b, b+c, c+d), (a, a+b, a+b+c, a+b+c+d).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,9 @@
-"""The table of what was found: less what follows from the rest, and both ways in one line."""
+"""The table of what was found: less what follows from the rest, and both ways in one line.
+
+Derivability of a rule from others: both sides become one class of an e-graph.
+
+Many equations are looked at together, in one e-graph, since their terms have parts in common.
+"""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,11 @@
-"""Rules with one source: from pairs of terms of equal value to what does not follow from others."""
+"""Rules with one source: from pairs of terms of equal value to what does not follow from others.
+
+Rules with two sources: products that share an argument, found as the halves of one.
+
+Every term with a concatenation inside is split along every axis at every place; where both halves
+have values that were met before, the terms that had them are the sources. Those count that share a
+variable, as two products of one input do.
+"""
 
 from collections.abc import Callable, Iterator
 

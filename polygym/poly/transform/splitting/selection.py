@@ -31,6 +31,30 @@ them: nearly all instances are theirs, and what helps half of a statement leaves
 wait for. The *merit* of a program is the mean over the statements with the most loops. Floyd and
 Warshall's algorithm has (2, 0, -3), one instance after the other; in pieces at i = k and j = k it
 has (2, 2, -1), steps of two loops that run in parallel.
+
+Cuts that dependences suggest: hyperplanes at which the dependence pattern changes.
+
+Three things show in a dependence D from instances of S to instances of T that a cut may help:
+
+* the sources, or the sinks, lie on a *hyperplane* of the statement's instances. Floyd and
+  Warshall's ``path[i][j] = min(path[i][j], path[i][k] + path[k][j])`` has in every step k ::
+
+      { S[k, i, j] -> S[k, k, j] : i < k }     rows above the k-th read it as it was before,
+      { S[k, k, j] -> S[k, i, j] : i > k }     rows below it as this step leaves it
+
+  whose sinks, or sources, have i = k. The three pieces of that cut have no dependence inside of
+  themselves that keeps rows apart;
+* the sources, or the sinks, lie on one side of a *border*: ``a[i] = a[i - n]`` for 0 <= i < 2n
+  reads what was computed where i >= n only, and neither half depends on itself;
+* D *reflects* an iterator: i + i' is the same for all its pairs. On a ring, where element 0 has
+  n - 1 as its neighbour, 0 + (n - 1) = n - 1; cut in the middle, at 2i <= n - 1, and one half
+  reversed, neighbours are neighbours again (Bondhugula, Bandishti, Cohen, Potron and Vasilache,
+  Tiling and optimizing time-iterated computations on periodic domains, PACT 2014). Where the
+  elements at the ends have statements of their own, the dependence is between these, so the
+  middles of ranges are suggested as well.
+
+What is suggested is cheap to find and often useless;
+:mod:`polygym.poly.transform.splitting.selection` tries it out.
 """
 
 from collections import defaultdict

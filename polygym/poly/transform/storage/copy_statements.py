@@ -9,6 +9,21 @@ Which version an element is left in may be a function with several pieces. Each 
 its own.
 
 isl's functions as the texts that a Scop holds: accesses, sizes, and both as C.
+
+Proof that a program with other storage computes the same values.
+
+Two programs that run the same instances of the same statements in the same order compute the same
+if every read sees the same value in both: the value of the same writing instance, or what memory
+held before. Both are asked of isl's dataflow analysis, of the program before and after, for all
+sizes, and compared as sets. Copies are looked through: a read that sees an element that was copied
+in has to see the one that the read of the source saw, and what is copied out is to be the value
+that was left. ::
+
+    before   S1[i, k] sees S0[i] where k = 0, otherwise S1[i, k - 1]
+    after    the same, in w_1[i]; or something else, and then the plan is refused
+
+Nothing here knows how versions were chosen. So a choice of versions may be wrong, and then it is
+refused; it cannot be wrong and go unnoticed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,6 +2,10 @@
 
 Choices are measured one by one or in turn. The program of the last job stays open on a node, so
 that the original order is not measured anew each time.
+
+Evaluation tasks of a node: choices of one program, measured one by one or in turn.
+
+The program of the last job stays open, so that the original order is not measured anew each time.
 """
 
 from collections.abc import Callable, Sequence
