@@ -12,10 +12,10 @@ anybody can play and measure again::
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -72,7 +72,8 @@ def _result(line: str, place: str) -> EpisodeResultLine:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a result as JSON, found: {error}") from None
-    known = {str(field.name): _ENTRY_TYPES[field.type] for field in fields(EpisodeResultLine)}
+    hints = get_type_hints(EpisodeResultLine)
+    known = {name: _ENTRY_TYPES[annotation] for name, annotation in hints.items()}
     if not isinstance(data, dict) or set(data) != set(known):
         raise InputError(f"{place}: expected the entries {', '.join(known)}")
     for name, kinds in known.items():

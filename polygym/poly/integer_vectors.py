@@ -10,7 +10,8 @@ Is a vector a combination of those before? Quickly, and sure only where the answ
 
 Computed modulo a prime p: vectors that are independent modulo p are independent over the rational
 numbers (a combination that gives 0 can be made primitive, and is then none modulo p either), while
-a combination modulo p need not be one. So :meth:`ModularSpan.grows_by` is never wrong when it says yes.
+a combination modulo p need not be one. So :meth:`ModularSpan.grows_by` is never wrong when it says
+yes.
 
 The basis is kept in reduced echelon form: row r has a 1 at its pivot, where all others are 0. A
 vector v is reduced by all of them at once, v - Σ v[pivot of r]·r.

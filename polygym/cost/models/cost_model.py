@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from math import erfc, exp, pi, sqrt
-from typing import Any, Protocol
+from typing import Any, Protocol, get_type_hints
 
 import numpy as np
 
@@ -80,19 +80,19 @@ class ModelCard:
         """
         if not isinstance(data, dict) or set(data) != {one.name for one in fields(ModelCard)}:
             raise ValueError("no card of a model")
-        for one in fields(ModelCard):
-            kinds = _CARD_TYPES[one.type]
-            if not isinstance(data[one.name], kinds) or isinstance(data[one.name], bool):
-                raise ValueError(f"a card with {one.name} = {str(data[one.name])[:50]}")
+        for name, annotation in get_type_hints(ModelCard).items():
+            kinds = _CARD_TYPES[annotation]
+            if not isinstance(data[name], kinds) or isinstance(data[name], bool):
+                raise ValueError(f"a card with {name} = {str(data[name])[:50]}")
         return ModelCard(**data)
 
 
-# What the fields of a card are, by the words of their annotations.
+# Types of JSON for the annotation of a field.
 _CARD_TYPES: dict[Any, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "dict[str, Any]": (dict,),
+    str: (str,),
+    int: (int,),
+    float: (int, float),
+    dict[str, Any]: (dict,),
 }
 
 
