@@ -100,7 +100,6 @@ Examples:
 @common.seed_option("The seed of the policies.")
 @click.option(
     "--initial-schedules",
-    "seeds",
     default="original,isl",
     show_default=True,
     metavar="NAME[,NAME]",
@@ -170,7 +169,7 @@ def command(
     model: str,
     budget: int,
     seed: int,
-    seeds: str,
+    initial_schedules: str,
     against: str,
     search_dataset: Dataset,
     dataset: Dataset,
@@ -194,7 +193,7 @@ def command(
     setting = SweepSetting(
         search_dataset=search_dataset,
         dataset=dataset,
-        initial_schedules=_listed(seeds, "--initial-schedules") if seeds.strip() != "none" else (),
+        initial_schedules=_initial_schedules(initial_schedules),
         seed=seed,
         recipe=variant.recipe,
         function=region,
@@ -236,9 +235,14 @@ def _contenders(against: str, threads: int) -> tuple[str, ...]:
     return (*compilers, LIMIT)
 
 
-def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
+def _initial_schedules(text: str) -> tuple[str, ...]:
+    """Return the names of the schedules to begin with, of which there may be none."""
+    return () if text.strip() == "none" else _listed(text, "--initial-schedules")
+
+
+def _chosen(programs: Sequence[str], selection: str) -> tuple[str, ...]:
     """Return the programs by names that mean the same in another working directory."""
-    result = select_programs([*kernels, selection] if kernels or selection else ["all"])
+    result = select_programs([*programs, selection] if programs or selection else ["all"])
     return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in result)
 
 
