@@ -87,10 +87,10 @@ def compare_agents(results: Sequence[EpisodeResultLine], by: str) -> list[Compar
     return rows
 
 
-def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
+def _expect_unique_episodes(lines: Sequence[EpisodeResultLine]) -> None:
     """Refuse an episode that is there twice: its agent would count as if it had more of them."""
     seen = set()
-    for line in found:
+    for line in lines:
         episode = line.agent, line.seed, line.kernel, line.episode
         if episode in seen:
             raise InputError(
@@ -100,10 +100,10 @@ def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
         seen.add(episode)
 
 
-def _expect_comparable(found: Sequence[EpisodeResultLine], by: str) -> None:
+def _expect_comparable(lines: Sequence[EpisodeResultLine], by: str) -> None:
     """Refuse numbers that say nothing beside each other: of other sizes, threads, rewards."""
     first: dict[str, tuple[str, dict[str, Any]]] = {}
-    for line in found:
+    for line in lines:
         arguments, program = line.record.get("arguments"), line.record.get("program")
         if not isinstance(arguments, dict) or not isinstance(program, dict):
             continue  # a record that says nothing of it
@@ -119,11 +119,11 @@ def _expect_comparable(found: Sequence[EpisodeResultLine], by: str) -> None:
                 )
 
 
-def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str], by: str) -> Any:
+def _table(lines: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str], by: str) -> Any:
     """Return a row for every seed, with a column for every kernel; speedups as logarithms."""
-    seeds = list(dict.fromkeys(line.seed for line in found if line.agent == agent))
+    seeds = list(dict.fromkeys(line.seed for line in lines if line.agent == agent))
     values: dict[tuple[int, str], list[float]] = {}
-    for line in found:
+    for line in lines:
         if line.agent == agent:
             value = (
                 line.reward if by == "reward" else float(np.log(max(_FAILED_SPEEDUP, line.speedup)))
@@ -137,14 +137,14 @@ def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str
 
 
 def _leaked_kernels(
-    found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str]
+    lines: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str]
 ) -> tuple[str, ...]:
-    own = {line.kernel for line in found if line.agent == agent and line.trained_on}
+    own = {line.kernel for line in lines if line.agent == agent and line.trained_on}
     return tuple(name for name in kernels if name in own)
 
 
 def _mean_with_interval(middle: float, drawn: Any, by: str) -> tuple[float, float, float]:
-    numbers = (float(middle), *(float(one) for one in np.quantile(drawn, (0.05, 0.95))))
+    numbers = (float(middle), *(float(quantile) for quantile in np.quantile(drawn, (0.05, 0.95))))
     first, low, high = (number if by == "reward" else float(np.exp(number)) for number in numbers)
     return first, low, high
 

@@ -65,13 +65,13 @@ def with_caption(picture: Frame, text: str) -> Frame:
     return np.asarray(sheet)
 
 
-def _state_text(found: EpisodeSummary) -> str:
+def _state_text(summary: EpisodeSummary) -> str:
     """Return in a few words how far an episode is, and at its end what came of it."""
-    words = f"on {found.info['kernel']}, step {found.steps}: reward {found.reward:.3f}"
-    if "status" not in found.info:
+    words = f"on {summary.info['kernel']}, step {summary.steps}: reward {summary.reward:.3f}"
+    if "status" not in summary.info:
         return words
-    speedup = found.info["speedup"]
-    return f"{words}, {found.info['status']}" + (f", {speedup:.2f}x" if speedup else "")
+    speedup = summary.info["speedup"]
+    return f"{words}, {summary.info['status']}" + (f", {speedup:.2f}x" if speedup else "")
 
 
 def episode_report(ending: EpisodeSummary) -> str:

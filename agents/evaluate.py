@@ -68,28 +68,28 @@ def _is_trained_on(experiment: Experiment, kernel: str, learned_from: Sequence[s
     )
 
 
-def means_table(found: Sequence[EpisodeResultLine]) -> str:
+def means_table(rows: Sequence[EpisodeResultLine]) -> str:
     """Return the means of rewards, and of speedups where there are any, by kernel."""
-    kernels = list(dict.fromkeys(line.kernel for line in found))
+    kernels = list(dict.fromkeys(line.kernel for line in rows))
     lines = [f"{'kernel':24} {'reward':>10} {'speedup':>10}  status"]
     for kernel in kernels:
-        own = [line for line in found if line.kernel == kernel]
-        reward = sum(one.reward for one in own) / len(own)
-        states = ", ".join(dict.fromkeys(one.status for one in own))
+        own = [line for line in rows if line.kernel == kernel]
+        reward = sum(result.reward for result in own) / len(own)
+        states = ", ".join(dict.fromkeys(result.status for result in own))
         lines.append(f"{kernel:24} {reward:10.3f} {_geometric_mean(own):>10}  {states}")
     lines.append(
-        f"{'all':24} {sum(o.reward for o in found) / len(found):10.3f} {_geometric_mean(found):>10}"
+        f"{'all':24} {sum(o.reward for o in rows) / len(rows):10.3f} {_geometric_mean(rows):>10}"
     )
-    if seen := dict.fromkeys(one.kernel for one in found if one.trained_on):
-        lines.append(leakage_note(found[0].agent, list(seen)))
+    if seen := dict.fromkeys(result.kernel for result in rows if result.trained_on):
+        lines.append(leakage_note(rows[0].agent, list(seen)))
     return "\n".join(lines)
 
 
-def _geometric_mean(found: Sequence[EpisodeResultLine]) -> str:
+def _geometric_mean(lines: Sequence[EpisodeResultLine]) -> str:
     """Return the geometric mean of speedups; what failed counts as a thousandth."""
-    if all(line.status == "not measured" for line in found):
+    if all(line.status == "not measured" for line in lines):
         return "-"
-    logarithms = [log(max(1e-3, line.speedup)) for line in found]
+    logarithms = [log(max(1e-3, line.speedup)) for line in lines]
     return f"{exp(sum(logarithms) / len(logarithms)):.3f}x"
 
 
@@ -117,14 +117,14 @@ def _evaluate(options: Namespace) -> None:
     )
     experiment = with_environment_arguments(experiment, options.overrides)
     kernels = selected_kernels(options.kernels)
-    found, name = [], ahead.agent_name(options.agent)
+    lines, name = [], ahead.agent_name(options.agent)
     seen = test_kernels_learned_by(options.agent)
     for line in evaluate_policies(name, experiment, policies, kernels, options.episodes, seen):
-        found.append(line)
+        lines.append(line)
         print(f"seed {line.seed}, {line.kernel}: {line.reward:.3f}", file=sys.stderr, flush=True)
         if options.out is not None:
-            results.write_results(options.out, found)
-    print(means_table(found))
+            results.write_results(options.out, lines)
+    print(means_table(lines))
 
 
 if __name__ == "__main__":

@@ -29,12 +29,12 @@ from polygym.runtime.evaluation import Evaluator
 _MEASURING_ROUNDS = 5
 
 
-def check_result(one: EpisodeResultLine, place: str, slack: float | None) -> str | None:
+def check_result(line: EpisodeResultLine, place: str, slack: float | None) -> str | None:
     """Return what does not hold of a result, if anything; it is run if there is a slack."""
     try:
-        episode_record.expect_format(one.record, place)
-        played = episode_record.replay_record(one.record, place)
-        wrong = mismatch_with_record(one, played)
+        episode_record.expect_format(line.record, place)
+        played = episode_record.replay_record(line.record, place)
+        wrong = mismatch_with_record(line, played)
     except PolygymError as error:
         return str(error)
     if wrong is not None:
@@ -45,14 +45,14 @@ def check_result(one: EpisodeResultLine, place: str, slack: float | None) -> str
     violation = find_violation(program.scop, played.schedule)
     if violation is not None:
         return f"{place}: {violation}"
-    if slack is None or recorded_outcome(one) is None or one.speedup <= 0:
+    if slack is None or recorded_outcome(line) is None or line.speedup <= 0:
         return None
     with Evaluator(program, played.evaluation_options) as evaluator:
         (evaluation,) = evaluator.evaluate_interleaved((played.schedule,), _MEASURING_ROUNDS)
     if not evaluation.is_ok:
         return f"{place}: expected a run as claimed, found {evaluation.status.value}"
-    if one.speedup > slack * evaluation.speedup:
-        return f"{place}: expected {one.speedup:.2f}x as claimed, found {evaluation.speedup:.2f}x"
+    if line.speedup > slack * evaluation.speedup:
+        return f"{place}: expected {line.speedup:.2f}x as claimed, found {evaluation.speedup:.2f}x"
     return None
 
 

@@ -290,25 +290,25 @@ def main() -> int:
     if len(given) != needed:
         parser.error(f"{options.what}: expected {needed} files or folders, found {len(given)}")
     kernels = tuple(filter(None, options.kernels.split(",")))
-    counts = [int(one) for one in options.workers.split(",")]
+    counts = [int(number) for number in options.workers.split(",")]
     match options.what:
         case "scale":
             for count in counts:
-                found = simulate_sweep(
+                figures = simulate_sweep(
                     SimulatedTransport(count, EPISODE_SECONDS),
                     count,
                     options.time_limit,
                     EPISODE_SECONDS,
                 )
-                print(json.dumps({"way": "pretended", **found}), flush=True)
+                print(json.dumps({"way": "pretended", **figures}), flush=True)
         case "saturate":
-            found = simulate_sweep(SimulatedTransport(32, 0.0), 32, options.time_limit, 0.0)
-            print(json.dumps({"way": "saturated", **found}), flush=True)
+            figures = simulate_sweep(SimulatedTransport(32, 0.0), 32, options.time_limit, 0.0)
+            print(json.dumps({"way": "saturated", **figures}), flush=True)
         case "ray":
             for count in counts:
                 transport = SharedActorTransport(count, options.actors)
-                found = simulate_sweep(transport, count, options.time_limit, EPISODE_SECONDS)
-                print(json.dumps({"way": "ray", **found}), flush=True)
+                figures = simulate_sweep(transport, count, options.time_limit, EPISODE_SECONDS)
+                print(json.dumps({"way": "ray", **figures}), flush=True)
         case "draw":
             draw(*options.files)
         case "compare":
@@ -328,8 +328,8 @@ def draw(source: Path, target: Path) -> None:
         some = [line for line in lines if line["way"] == name]
         if some:
             label = {"pretended": "without Ray's messages", "ray": "with Ray's messages"}[name]
-            workers = [one["workers"] for one in some]
-            axes.plot(workers, [one["efficiency"] for one in some], marker + "-", label=label)
+            workers = [row["workers"] for row in some]
+            axes.plot(workers, [row["efficiency"] for row in some], marker + "-", label=label)
     axes.axhline(0.9, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xlabel="workers", ylabel="efficiency", ylim=(0, 1.05))
     axes.legend()

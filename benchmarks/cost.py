@@ -177,7 +177,7 @@ def write_report(options: argparse.Namespace) -> int:
     for study in journal.studies():
         runs = curves.best_so_far((remeasurement.remeasured_part(study) or study).searches)
         for name, chosen in contenders.drawable_figures(runs).items():
-            own = _common_runs({one: runs[one] for one in chosen})
+            own = _common_runs({contender: runs[contender] for contender in chosen})
             if not own[chosen[0]]:
                 continue
             path = options.out / f"{name}-{study.start}-{study.dataset}-{study.threads}.svg"
@@ -204,14 +204,14 @@ def run_remeasurement(options: argparse.Namespace) -> int:
             break
         label = f"{number}/{len(missing)} {heat.program}"
         try:
-            found = remeasurement.remeasure(heat, here[heat], _ProgressPrinter(label))
+            measured = remeasurement.remeasure(heat, here[heat], _ProgressPrinter(label))
         except PolygymError as error:
             failed += 1
             print(f"\r{label}: {error}", file=sys.stderr)
             continue
-        remeasurement.append_remeasurement(path, found)
-        best = max(found.speedups, default=0.0)
-        print(f"\r{label}: {len(found.speedups)} candidates, best {best:.2f}x", flush=True)
+        remeasurement.append_remeasurement(path, measured)
+        best = max(measured.speedups, default=0.0)
+        print(f"\r{label}: {len(measured.speedups)} candidates, best {best:.2f}x", flush=True)
     _tables(_with_remeasurement(journal, options.out))
     return 1 if failed else 0
 
@@ -225,8 +225,8 @@ def _local_groups(
     names = sorted({heat.program for heat in here})
     for name in programs:
         if name not in names:
-            found = ", ".join(names) or "no search of this machine"
-            raise PolygymError(f"{name}: expected a program that was searched here, found {found}")
+            known = ", ".join(names) or "no search of this machine"
+            raise PolygymError(f"{name}: expected a program that was searched here, found {known}")
     return {heat: own for heat, own in here.items() if not programs or heat.program in programs}
 
 
@@ -281,7 +281,7 @@ def run_unseen(options: argparse.Namespace) -> int:
         keys = options.machine or list(corpus.machines())
         every = [row for key in keys for row in case_rows(corpus, machine_of(corpus, key))]
     chosen, _ = without_tests(every)
-    unseen_kernels.check_programs(one.visit.case.program for one in chosen)
+    unseen_kernels.check_programs(case_row.visit.case.program for case_row in chosen)
     tell, number = _progress_counter("features", len(chosen)), count(1)
     samples = training_samples(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]

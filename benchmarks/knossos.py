@@ -190,8 +190,8 @@ def curves(folder: Path, kind: str) -> dict[int, list[float]]:
         saved: dict[int, float] = defaultdict(float)
         for row in read_rows(next(place.glob("seed-*"), place) / "evaluations.csv"):
             saved[int(row["steps"])] += float(row["reward"])
-        for epoch, one in saved.items():
-            result[epoch].append(initial - one)
+        for epoch, reward in saved.items():
+            result[epoch].append(initial - reward)
     return dict(sorted(result.items()))
 
 
@@ -245,10 +245,10 @@ def write_report(folder: Path) -> str:
         "|---|" + "---|" * 10,
     ]
     for kind in KINDS:
-        found = curves(folder, kind)
-        if found:
-            cells = [f"{mean(found[at]):.1f}" if at in found else "" for at in range(1, 11)]
-            parts.append(f"| {kind}, {max(map(len, found.values()))} | " + " | ".join(cells) + " |")
+        costs = curves(folder, kind)
+        if costs:
+            cells = [f"{mean(costs[at]):.1f}" if at in costs else "" for at in range(1, 11)]
+            parts.append(f"| {kind}, {max(map(len, costs.values()))} | " + " | ".join(cells) + " |")
     return "\n".join([*parts, "", *_large(table)]) + "\n"
 
 
@@ -302,7 +302,7 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(KINDS), help="kinds of trainings")
     parser.add_argument("--seeds", default="0,1,2,3,4,5,6,7,8,9")
     options = parser.parse_args()
-    seeds = [int(one) for one in options.seeds.split(",")]
+    seeds = [int(number) for number in options.seeds.split(",")]
     options.out.mkdir(parents=True, exist_ok=True)
     try:
         match options.part:

@@ -162,14 +162,14 @@ def _without_token(region: str, rng: np.random.Generator) -> str:
 
 def _change_lines(region: str, rng: np.random.Generator) -> str:
     lines = region.splitlines(keepends=True) or [""]
-    one, other = (int(n) for n in rng.integers(0, len(lines), 2))
+    place, other = (int(n) for n in rng.integers(0, len(lines), 2))
     match int(rng.integers(3)):
         case 0:
-            del lines[one]
+            del lines[place]
         case 1:
-            lines.insert(one, lines[one])
+            lines.insert(place, lines[place])
         case _:
-            lines[one], lines[other] = lines[other], lines[one]
+            lines[place], lines[other] = lines[other], lines[place]
     return "".join(lines)
 
 

@@ -169,7 +169,7 @@ def report_mappings(names: Sequence[str], steps: int, seed: int) -> bool:
         return False
     ordered = sorted(rates.values())
     print(f"median {ordered[len(ordered) // 2]:.0f}, geometric mean {geometric_mean(ordered):.0f}")
-    print(f"at least 2,000: {sum(one >= 2000 for one in ordered)} of {len(ordered)}")
+    print(f"at least 2,000: {sum(rate >= 2000 for rate in ordered)} of {len(ordered)}")
     return True
 
 
@@ -186,15 +186,15 @@ def report_schedules(names: Sequence[str], count: int, seed: int) -> bool:
     if not times:
         return False
     medians = [median(some) for some in times.values()]
-    every = [one for some in times.values() for one in some]
+    every = [duration for some in times.values() for duration in some]
     print(f"all {len(every):<12} {_spread(every)}")
     print(f"medians: {median(medians):.1f} ms in the median, {max(medians):.1f} at most")
     return True
 
 
-def _spread(found: Sequence[float]) -> str:
-    most = sorted(found)[len(found) * 9 // 10]
-    return f"median {median(found):6.1f} ms, nine in ten up to {most:6.1f} ms"
+def _spread(times: Sequence[float]) -> str:
+    most = sorted(times)[len(times) * 9 // 10]
+    return f"median {median(times):6.1f} ms, nine in ten up to {most:6.1f} ms"
 
 
 def main() -> int:

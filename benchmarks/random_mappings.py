@@ -33,12 +33,12 @@ def main() -> int:
     with every_loop_shared() as forks:
         while time.monotonic() < end:
             for name in PROGRAMS:
-                found = disagreement(name, seed)
-                drawn[name] += found != REFUSED
-                refused += found == REFUSED
-                if found not in (None, REFUSED):
+                verdict = disagreement(name, seed)
+                drawn[name] += verdict != REFUSED
+                refused += verdict == REFUSED
+                if verdict not in (None, REFUSED):
                     wrong += 1
-                    print(found, flush=True)
+                    print(verdict, flush=True)
                 if time.monotonic() >= end:
                     break
             seed += 1

@@ -77,8 +77,8 @@ def measure_in_process(tree: Path, name: str, kernel: str, seconds: float) -> di
     """Return the figures of a kernel with the sources of a tree."""
     command = [sys.executable, __file__, "--measure", "--id", name, "--kernel", kernel]
     command += ["--time-limit", f"{seconds}s"]
-    found = subprocess.check_output(command, env={**os.environ, "PYTHONPATH": str(tree)})
-    figures: dict[str, float] = json.loads(found)
+    output = subprocess.check_output(command, env={**os.environ, "PYTHONPATH": str(tree)})
+    figures: dict[str, float] = json.loads(output)
     return figures
 
 
@@ -104,7 +104,7 @@ def main() -> None:
     trees = {"here": ROOT}
     if options.against:
         trees = {"there": options.against.resolve(), **trees}
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    by_kernel: dict[str, dict[str, dict[str, float]]] = {}
     usual = (
         ["train", "test"]
         if options.id == TERMS
@@ -114,10 +114,10 @@ def main() -> None:
         best: dict[str, dict[str, float]] = {}
         for _ in range(options.rounds):
             for tree, path in trees.items():
-                one = measure_in_process(path, options.id, kernel, options.time_limit)
-                if tree not in best or one["rate"] > best[tree]["rate"]:
-                    best[tree] = one
-        found[kernel] = best
+                figures = measure_in_process(path, options.id, kernel, options.time_limit)
+                if tree not in best or figures["rate"] > best[tree]["rate"]:
+                    best[tree] = figures
+        by_kernel[kernel] = best
         if not options.json:
             rates = [best[tree]["rate"] for tree in trees]
             inner = [best[tree]["rate without ends"] for tree in trees]
@@ -125,7 +125,7 @@ def main() -> None:
             numbers = " ".join(f"{rate:8.0f}" for rate in (*rates, *inner))
             print(f"{kernel:16} {numbers}{gain}", flush=True)
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(by_kernel, indent=1))
 
 
 if __name__ == "__main__":

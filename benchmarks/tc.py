@@ -217,8 +217,8 @@ def main() -> None:
     for case in CASES:
         if arguments.names and case.name not in arguments.names:
             continue
-        found = measure_case(case, arguments.threads, arguments.time_limit, arguments.rounds)
-        times = [f"{1e3 * found[name]:.3f}" if name in found else "-" for name in columns]
+        seconds = measure_case(case, arguments.threads, arguments.time_limit, arguments.rounds)
+        times = [f"{1e3 * seconds[name]:.3f}" if name in seconds else "-" for name in columns]
         sizes = ", ".join(f"{name}={value}" for name, value in case.sizes.items())
         print(f"| {case.name} ({sizes}) | {' | '.join(times)} |", flush=True)
 

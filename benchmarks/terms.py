@@ -129,7 +129,7 @@ def arithmetic() -> list[tuple[str, TermProgram]]:
         for name in ("train", "test", "bootstrap")
         for number, program in enumerate(expressions(name))
     ]
-    known = {one.body for _, one in named}
+    known = {expression.body for _, expression in named}
     others = [program for program in combinations() if program.body not in known]
     rng = np.random.default_rng(0)
     chosen = sorted(rng.choice(len(others), 100, replace=False))
@@ -145,8 +145,8 @@ def random_arithmetic(rng: np.random.Generator, depth: int) -> Term:
     made: list[Term] = [variable("x", FLOAT), variable("y", FLOAT), term(2.0), term(1.0)]
     for _ in range(2 * depth):
         operator = ("add", "sub", "mul", "div")[int(rng.integers(4))]
-        one, other = (made[-1 - int(rng.integers(min(len(made), 5)))] for _ in range(2))
-        made.append(term(operator, one, other))
+        first, other = (made[-1 - int(rng.integers(min(len(made), 5)))] for _ in range(2))
+        made.append(term(operator, first, other))
     return made[-1]
 
 
@@ -197,7 +197,10 @@ def part_tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
             for term_program in programs("linear-algebra"):
                 for method in ("breadth", "astar"):
                     key = f"exhaustive/{term_program.name}/{method}"
-                    yield key, lambda one=term_program, method=method: exhaustive_row(one, method)
+                    yield (
+                        key,
+                        lambda target=term_program, method=method: exhaustive_row(target, method),
+                    )
         case "times":
             timed = [gemm, conv, made["rev$dense"], made["rev$loss"]]
             for term_program in timed:
@@ -205,7 +208,7 @@ def part_tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
                     said = ",".join(f"{name}={size}" for name, size in sizes.items())
                     yield (
                         f"times/{term_program.name}/{said}",
-                        lambda one=term_program, sizes=sizes: time_row(one, sizes, 6000),
+                        lambda target=term_program, sizes=sizes: time_row(target, sizes, 6000),
                     )
         case "product":
             for sizes in SIZES["gemm"]:
@@ -214,10 +217,10 @@ def part_tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
         case "longer":
             for name, term_program in arithmetic():
                 if name.startswith("random"):
-                    yield f"longer/{name}", lambda one=term_program: extended_row(one)
+                    yield f"longer/{name}", lambda target=term_program: extended_row(target)
         case _:
             for name, term_program in arithmetic():
-                yield f"compared/{name}", lambda one=term_program: compared_row(one)
+                yield f"compared/{name}", lambda target=term_program: compared_row(target)
 
 
 PARTS = ("gemm", "convolution", "exhaustive", "times", "product", "compared", "longer")
@@ -230,26 +233,26 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE, help="the folder to write to")
     asked = parser.parse_args()
     kept, shown = asked.out / "terms.json", asked.out / "TERMS.md"
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     if kept.exists() and not asked.again:
-        found = json.loads(kept.read_text())
+        results = json.loads(kept.read_text())
     now = describe_host()
-    if asked.again or "machine" not in found:
-        found["machine"] = {
+    if asked.again or "machine" not in results:
+        results["machine"] = {
             "processor": now.processor,
             "cores": now.cores,
             "load": now.load_average,
         }
     for part in asked.only:
         for key, work in part_tasks(part):
-            if key in found:
+            if key in results:
                 continue
-            found[key] = work()
-            said = {name: one for name, one in found[key].items() if isinstance(one, float)}
+            results[key] = work()
+            said = {name: value for name, value in results[key].items() if isinstance(value, float)}
             print(key, said, flush=True)
-            write_atomically(kept, (json.dumps(found, indent=1) + "\n").encode())
-            write_atomically(shown, report(found).encode())
-    write_atomically(shown, report(found).encode())
+            write_atomically(kept, (json.dumps(results, indent=1) + "\n").encode())
+            write_atomically(shown, report(results).encode())
+    write_atomically(shown, report(results).encode())
 
 
 if __name__ == "__main__":

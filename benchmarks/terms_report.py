@@ -51,17 +51,17 @@ def report(results: dict[str, Any]) -> str:
 _MACHINE = "The machine: {processor}, {cores} cores, load {load:.2f} at the beginning."
 
 
-def _convolution(found: dict[str, Any]) -> list[str]:
-    first = found.get(f"conv/{PAPER[0]}/astar/{BUDGETS[-1]}")
+def _convolution(results: dict[str, Any]) -> list[str]:
+    first = results.get(f"conv/{PAPER[0]}/astar/{BUDGETS[-1]}")
     if not first:
         return []
     lines = ["", "## Costs: the gradient of a convolution (Figure 6b)", ""]
     lines.append(f"{first['initial']:,.1f} at first. By the paper's rules:")
-    lines += costs_table(found, "conv", PAPER)
+    lines += costs_table(results, "conv", PAPER)
     lines += ["", f"With those for gradients (`{'`, `'.join(GRADIENTS)}`):"]
-    lines += costs_table(found, "conv", GRADIENTS)
-    if "conv/reference" in found:
-        row = found["conv/reference"]
+    lines += costs_table(results, "conv", GRADIENTS)
+    if "conv/reference" in results:
+        row = results["conv/reference"]
         lines += [
             "",
             f"Where rules with a direction are used as long as one applies: {row['cost']:,.1f}, "
@@ -70,8 +70,8 @@ def _convolution(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _exhaustive(found: dict[str, Any]) -> list[str]:
-    rows = {key: row for key, row in found.items() if key.startswith("exhaustive/")}
+def _exhaustive(results: dict[str, Any]) -> list[str]:
+    rows = {key: row for key, row in results.items() if key.startswith("exhaustive/")}
     names = list(dict.fromkeys(key.split("/")[1] for key in rows))
     if not names:
         return []
@@ -85,8 +85,8 @@ def _exhaustive(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _times(found: dict[str, Any]) -> list[str]:
-    rows = {key: row for key, row in found.items() if key.startswith("times/")}
+def _times(results: dict[str, Any]) -> list[str]:
+    rows = {key: row for key, row in results.items() if key.startswith("times/")}
     if not rows:
         return []
     lines = ["", "## Wall time (Figure 7)", ""]
@@ -99,29 +99,29 @@ def _times(found: dict[str, Any]) -> list[str]:
     lines.append("|---|---|---|---|---|---|")
     for key, row in rows.items():
         name, said = key.split("/")[1:]
-        times = [one["seconds"] for one in row["programs"]]
+        times = [timed["seconds"] for timed in row["programs"]]
         if None in times:
-            failure = "; ".join(one["failure"] for one in row["programs"] if one["failure"])
+            failure = "; ".join(timed["failure"] for timed in row["programs"] if timed["failure"])
             lines.append(f"| {name} | {said} | | {failure} | | |")
             continue
         both = " | ".join(f"{1e3 * time:.3f}" for time in times)
         costs = f"{row['initial']:,.0f} → {row['cost']:,.0f}"
         lines.append(f"| {name} | {said} | {costs} | {both} | {row['speedup']:.2f} |")
-    return lines + _product(found)
+    return lines + _product(results)
 
 
-def _product(found: dict[str, Any]) -> list[str]:
+def _product(results: dict[str, Any]) -> list[str]:
     """Return what the product alone takes, beside GEMM at the same sizes."""
     lines: list[str] = []
     load = 0.0
-    for key, row in found.items():
+    for key, row in results.items():
         if not key.startswith("product/"):
             continue
         load = max(load, row["machine"]["load"])
         said = key.split("/")[1]
-        sizes = dict(one.split("=") for one in said.split(","))
-        alone = min(one["seconds"] for one in row["programs"])
-        before, after = (one["seconds"] for one in found[f"times/gemm/{said}"]["programs"])
+        sizes = dict(size.split("=") for size in said.split(","))
+        alone = min(timed["seconds"] for timed in row["programs"])
+        before, after = (timed["seconds"] for timed in results[f"times/gemm/{said}"]["programs"])
         rate = 2e-9 * int(sizes["n"]) * int(sizes["l"]) * int(sizes["m"]) / alone
         lines.append(
             f"| {said} | {1e3 * alone:.3f} | {rate:.1f} | {before / alone:.2f} "
@@ -141,8 +141,8 @@ def _product(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def _compared(found: dict[str, Any]) -> list[str]:
-    rows = {key: row for key, row in found.items() if key.startswith("compared/")}
+def _compared(results: dict[str, Any]) -> list[str]:
+    rows = {key: row for key, row in results.items() if key.startswith("compared/")}
     if not rows:
         return []
     lines = ["", "## A* and equality saturation", ""]
@@ -169,12 +169,12 @@ def _compared(found: dict[str, Any]) -> list[str]:
             f"| {group} | {len(mine)} | {' | '.join(f'{sum_:.1f}' for sum_ in sums)} | "
             f"{' | '.join(map(str, counts))} | {' | '.join(f'{time:.2f}' for time in times)} |"
         )
-    return lines + _longer(found)
+    return lines + _longer(results)
 
 
-def _longer(found: dict[str, Any]) -> list[str]:
-    rows = {key: row for key, row in found.items() if key.startswith("longer/")}
-    pairs = [(row, found[f"compared/{key.split('/')[1]}"]) for key, row in rows.items()]
+def _longer(results: dict[str, Any]) -> list[str]:
+    rows = {key: row for key, row in results.items() if key.startswith("longer/")}
+    pairs = [(row, results[f"compared/{key.split('/')[1]}"]) for key, row in rows.items()]
     if not pairs:
         return []
     gaps = [row["astar"] - other["egraph"] for row, other in pairs]

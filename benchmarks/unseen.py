@@ -43,7 +43,7 @@ def measure_program(name: str, parameters: str, threads: int) -> dict[str, Any]:
     isl = _command_json("run", name, *usual, "--schedule", "isl", "--storage", "keep")
     auto = _command_json("run", name, *usual, "--schedule", "auto", "--mapping", "default")
     learned = _command_json("optimize", name, *usual, "--strategy", "learned", "--budget", 1)
-    own = [one["speedup"] for one in learned.get("ranking", []) if one["index"] == 0]
+    own = [entry["speedup"] for entry in learned.get("ranking", []) if entry["index"] == 0]
     return {
         "program": name,
         "threads": threads,
@@ -51,7 +51,7 @@ def measure_program(name: str, parameters: str, threads: int) -> dict[str, Any]:
         "auto": _speedup(auto),
         "learned": own[0] if own else None,
         "storage": auto.get("storage", ""),
-        "wrong": any(one.get("status") == "wrong output" for one in (isl, auto))
+        "wrong": any(document.get("status") == "wrong output" for document in (isl, auto))
         or bool(learned.get("wrong")),
     }
 
@@ -69,8 +69,8 @@ def _command_json(command: str, name: str, *words: object) -> dict[str, Any]:
     return result
 
 
-def _speedup(found: dict[str, Any]) -> float | None:
-    return found["speedup"] if found.get("status") == "ok" else None
+def _speedup(document: dict[str, Any]) -> float | None:
+    return document["speedup"] if document.get("status") == "ok" else None
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

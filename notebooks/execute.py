@@ -88,7 +88,7 @@ def _kernel(folder: Path) -> AsyncKernelManager:
 def _kernel_environment(folder: Path) -> Iterator[None]:
     """Let kernels import what is here, and neither read nor write what is the user's own."""
     before = dict(os.environ)
-    others = [one for one in before.get("PYTHONPATH", "").split(os.pathsep) if one]
+    others = [entry for entry in before.get("PYTHONPATH", "").split(os.pathsep) if entry]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *others])
     os.environ["POLYGYM_CACHE"] = "off"
     os.environ["IPYTHONDIR"] = str(folder / "ipython")  # startup files and history
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; all")
     parser.add_argument("--out", type=Path, default=HERE, help="where they are stored")
     given = parser.parse_args(arguments)
-    chosen = [Path(one).stem for one in given.names] or names
+    chosen = [Path(given_name).stem for given_name in given.names] or names
     if unknown := sorted(set(chosen) - set(names)):
         parser.error(f"expected some of {', '.join(names)}, found {', '.join(unknown)}")
     given.out.mkdir(parents=True, exist_ok=True)

@@ -48,9 +48,9 @@ def _expect_version(what: str, state: Any) -> None:
         InputError: it is of another version, or of one that did not say which it was.
     """
     is_named = isinstance(state, dict) and set(state) == {_VERSION, _FIELDS}
-    found = state[_VERSION] if is_named else "before 0.3"
-    if found != __version__:
+    version = state[_VERSION] if is_named else "before 0.3"
+    if version != __version__:
         raise InputError(
-            f"{what}: expected one of polygym {__version__}, found one of version {found}: "
+            f"{what}: expected one of polygym {__version__}, found one of version {version}: "
             "make it again"
         )

@@ -208,14 +208,14 @@ def _nothing_is_copied(request: pytest.FixtureRequest) -> Iterator[None]:
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Return a function that compares a text with ``tests/golden/NAME``."""
 
-    def compare(name: str, found: str) -> None:
+    def compare(name: str, text: str) -> None:
         path = GOLDEN / name
         if request.config.getoption("--update-golden"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(found)
+            path.write_text(text)
             return
         if not path.exists():
             pytest.fail(f"no golden file {path}: write it with --update-golden and read it")
-        assert found == path.read_text(), f"differs from {path}; see --update-golden"
+        assert text == path.read_text(), f"differs from {path}; see --update-golden"
 
     return compare

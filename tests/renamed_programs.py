@@ -38,10 +38,10 @@ def labelled(text: str, beginning: str = "S") -> str:
     """Return a text that has a label at every statement: S0, S1, … if nothing else is wanted."""
     count = -1
 
-    def one(found: re.Match[str]) -> str:
+    def one(match: re.Match[str]) -> str:
         nonlocal count
         count += 1
-        return f"{found[1]}{beginning}{count}: {found[2]}"
+        return f"{match[1]}{beginning}{count}: {match[2]}"
 
     return _ASSIGNMENT.sub(one, text)
 

@@ -52,14 +52,14 @@ def test_all_that_keep_their_hash_are_looked_at() -> None:
         if subclass.__module__.startswith("polygym.")
     }
     # Making a class with slots leaves another one of the same name behind.
-    assert {one.__name__ for one in own} == set(IDS)
+    assert {class_.__name__ for class_ in own} == set(IDS)
 
 
 @pytest.mark.parametrize(("one", "other"), twins(), ids=IDS)
 def test_equal_values_have_equal_hashes(one: CachedHash, other: CachedHash) -> None:
     assert not hasattr(one, "_hash")
-    found = hash(one)
-    assert one._hash == found == hash(one) == hash(other)
+    hash_value = hash(one)
+    assert one._hash == hash_value == hash(one) == hash(other)
     assert one is not other
     assert one == other
     assert {one: 1}[other] == 1
@@ -99,9 +99,9 @@ def test_it_is_worked_out_once() -> None:
     class Value(CachedHash):
         inner: Counted
 
-    found = Value(Counted([]))
-    assert [hash(found) for _ in range(3)] == [hash(found)] * 3
-    assert len(found.inner.count) == 1
+    value = Value(Counted([]))
+    assert [hash(value) for _ in range(3)] == [hash(value)] * 3
+    assert len(value.inner.count) == 1
 
 
 def test_another_process_works_it_out_anew() -> None:

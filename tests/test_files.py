@@ -40,7 +40,7 @@ def full_disk(free: int) -> Iterator[None]:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir())
+    return sorted(entry.name for entry in folder.iterdir())
 
 
 @pytest.fixture
@@ -135,8 +135,8 @@ def test_what_is_at_work_and_what_only_looks_like_it_stay(path: Path) -> None:
         ".best.json.999999999",
         ".best.json.old.new",
     }
-    for one in others:
-        (path.parent / one).touch()
+    for name in others:
+        (path.parent / name).touch()
     write_atomically(path, b"second")
     assert set(names(path.parent)) == {"best.json", *others}
 
@@ -175,8 +175,8 @@ def test_databases_are_whole_too(tmp_path: Path) -> None:
 
 
 def test_new_folders_are_new(tmp_path: Path) -> None:
-    found = [create_numbered_folder(tmp_path, "polygym-lu").name for _ in range(3)]
-    assert found == ["polygym-lu", "polygym-lu-2", "polygym-lu-3"]
+    folders = [create_numbered_folder(tmp_path, "polygym-lu").name for _ in range(3)]
+    assert folders == ["polygym-lu", "polygym-lu-2", "polygym-lu-3"]
 
 
 def test_a_file_is_locked_once(path: Path) -> None:

@@ -13,9 +13,9 @@ from tests.conftest import _OF_COPIES
 
 def test_it_is_done_here_and_what_comes_of_it_is_a_copy() -> None:
     given = [1, 2]
-    found = check_within(lambda: (os.getpid(), given))
-    assert found == (os.getpid(), given)
-    assert found[1] is not given
+    result = check_within(lambda: (os.getpid(), given))
+    assert result == (os.getpid(), given)
+    assert result[1] is not given
 
 
 def test_what_is_raised_is_a_copy_too() -> None:

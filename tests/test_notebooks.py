@@ -32,24 +32,24 @@ def notebook(path: Path) -> Any:
     return result
 
 
-def code(found: Any) -> list[Any]:
-    return [cell for cell in found.cells if cell.cell_type == "code"]
+def code(document: Any) -> list[Any]:
+    return [cell for cell in document.cells if cell.cell_type == "code"]
 
 
-def texts(found: Any) -> list[str]:
+def texts(document: Any) -> list[str]:
     """Return all texts of all outputs, those of values too, but no pictures."""
-    outputs = [output for cell in code(found) for output in cell.outputs]
+    outputs = [output for cell in code(document) for output in cell.outputs]
     shown = [output.get("data", output) for output in outputs]
     return [
-        json.dumps({kind: one[kind] for kind in one if kind != "image/png"}, ensure_ascii=False)
-        for one in shown
+        json.dumps({kind: data[kind] for kind in data if kind != "image/png"}, ensure_ascii=False)
+        for data in shown
     ]
 
 
-def pictures(found: Any) -> list[bytes]:
+def pictures(document: Any) -> list[bytes]:
     return [
         base64.b64decode(output.data["image/png"])
-        for cell in code(found)
+        for cell in code(document)
         for output in cell.outputs
         if "image/png" in output.get("data", {})
     ]
@@ -69,25 +69,29 @@ def test_notebooks_run(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
     done = execute(path.stem, "--out", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, ""), "a kernel that is left behind says so"
-    found = notebook(tmp_path / path.name)
-    assert [cell.source for cell in found.cells] == [cell.source for cell in notebook(path).cells]
-    assert [cell.execution_count for cell in code(found)] == list(range(1, len(code(found)) + 1))
-    assert pictures(found)
+    document = notebook(tmp_path / path.name)
+    assert [cell.source for cell in document.cells] == [
+        cell.source for cell in notebook(path).cells
+    ]
+    assert [cell.execution_count for cell in code(document)] == list(
+        range(1, len(code(document)) + 1)
+    )
+    assert pictures(document)
     assert path.read_bytes() == before, "what runs elsewhere changes nothing here"
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_what_is_stored_is_whole(path: Path) -> None:
-    found = notebook(path)
-    cells = code(found)
+    document = notebook(path)
+    cells = code(document)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-    assert pictures(found)
+    assert pictures(document)
     kinds = {output.output_type for cell in cells for output in cell.outputs}
     assert "error" not in kinds
     assert not [
         output for cell in cells for output in cell.outputs if output.get("name") == "stderr"
     ]
-    for text in texts(found):
+    for text in texts(document):
         assert "Traceback" not in text
         assert not OWN_FOLDER.search(text), text
     for cell in cells:
@@ -148,7 +152,7 @@ def test_a_cell_that_fails_leaves_what_was_stored(tmp_path: Path) -> None:
     assert "fails: " in done.stderr
     assert "ZeroDivisionError" in done.stderr
     assert path.read_bytes() == before
-    assert sorted(one.name for one in script.parent.iterdir()) == ["execute.py", "fails.ipynb"]
+    assert sorted(entry.name for entry in script.parent.iterdir()) == ["execute.py", "fails.ipynb"]
 
 
 def test_unknown_notebooks_are_refused() -> None:

@@ -24,7 +24,7 @@ def docstring_of(module: Path) -> str:
 def parts_of(package: Path) -> set[str]:
     """Return the names of the modules and packages in a package."""
     modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
-    return modules | {one.parent.name for one in package.glob("*/__init__.py")}
+    return modules | {file.parent.name for file in package.glob("*/__init__.py")}
 
 
 def named_in(text: str) -> set[str]:

@@ -33,7 +33,7 @@ def public_values() -> Iterator[type]:
 
 VALUES = sorted(
     {value for value in public_values() if value.__dataclass_params__.frozen},  # type: ignore[attr-defined]
-    key=lambda one: (one.__module__, one.__name__),
+    key=lambda class_: (class_.__module__, class_.__name__),
 )
 
 
@@ -46,10 +46,10 @@ def test_there_are_public_values() -> None:
         "PlanningLimits",
         "KernelSummary",
         "Evaluation",
-    } <= {one.__name__ for one in VALUES}
+    } <= {class_.__name__ for class_ in VALUES}
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("value", VALUES, ids=lambda class_: class_.__name__)
 def test_a_list_of_values_is_refused(value: type) -> None:
     """So Python pickles a frozen dataclass with slots, and so versions before 0.3 did."""
     state: list[Any] = [None] * len(fields(value))

@@ -49,12 +49,12 @@ class LookaheadOptions:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name, found, most in (
+        for name, value, most in (
             ("--simulations", self.simulations, MOST_SIMULATIONS),
             ("--beam-width", self.beam_width, MOST_WIDTH),
         ):
-            if found is not None and not 1 <= found <= most:
-                raise InputError(f"{name}: expected a number from 1 to {most}, found {found}")
+            if value is not None and not 1 <= value <= most:
+                raise InputError(f"{name}: expected a number from 1 to {most}, found {value}")
         if self.simulations is not None and self.beam_width is not None:
             raise InputError("--simulations and --beam-width: expected one of them, found both")
 

@@ -34,9 +34,9 @@ _TOLERANCE = 1e-5
 """Numbers of results are rounded to six places."""
 
 
-def recorded_outcome(one: EpisodeResultLine) -> dict[str, Any] | None:
+def recorded_outcome(line: EpisodeResultLine) -> dict[str, Any] | None:
     """Return what a record says that was measured; None where nothing was."""
-    result = one.record.get("outcome")
+    result = line.record.get("outcome")
     return result if isinstance(result, dict) else None
 
 
@@ -75,25 +75,25 @@ def mismatch_with_record(result: EpisodeResultLine, replay: Replay) -> str | Non
     return _reward_mismatch(result, worth, replay.episode)
 
 
-def _mismatch_unmeasured(one: EpisodeResultLine, played: Replay, episode: Episode) -> str | None:
+def _mismatch_unmeasured(line: EpisodeResultLine, played: Replay, episode: Episode) -> str | None:
     """Return what is wrong with a result of an episode that nobody measured."""
-    if one.speedup != 0:
-        return f"expected the speedup of the record, which has none, found {one.speedup:.3f}"
-    kind = RewardKind.named(one.record["arguments"]["reward"])
+    if line.speedup != 0:
+        return f"expected the speedup of the record, which has none, found {line.speedup:.3f}"
+    kind = RewardKind.named(line.record["arguments"]["reward"])
     if played.schedule is not None and kind.is_measured:
         return f"expected an outcome under the reward {kind.value}, found none"
     # Without a schedule nothing is measured, whatever the reward.
     result = RewardTerms(kind, played.evaluation_options, None).result_of(played.problem, episode)
-    if one.status != result.info["status"]:
-        return f"expected the status {result.info['status']}, found {one.status}"
-    return _reward_mismatch(one, result.reward, episode)
+    if line.status != result.info["status"]:
+        return f"expected the status {result.info['status']}, found {line.status}"
+    return _reward_mismatch(line, result.reward, episode)
 
 
-def _reward_mismatch(one: EpisodeResultLine, worth: float, episode: Episode) -> str | None:
+def _reward_mismatch(line: EpisodeResultLine, worth: float, episode: Episode) -> str | None:
     expected = worth + rewards.ILLEGAL_ACTION_REWARD * _illegal_action_count(episode)
-    if _is_near(one.reward, expected):
+    if _is_near(line.reward, expected):
         return None
-    return f"expected the reward {expected:.6f}, found {one.reward:.6f}"
+    return f"expected the reward {expected:.6f}, found {line.reward:.6f}"
 
 
 def _illegal_action_count(episode: Episode) -> int:
@@ -140,5 +140,5 @@ def _speedups(outcome: dict[str, Any]) -> Sequence[float]:
     return (first, *(float(of(before)) / float(of(times)) for of in ESTIMATES.values()))
 
 
-def _is_near(found: float, expected: float) -> bool:
-    return abs(found - expected) <= _TOLERANCE * max(1.0, abs(expected))
+def _is_near(value: float, expected: float) -> bool:
+    return abs(value - expected) <= _TOLERANCE * max(1.0, abs(expected))

@@ -117,9 +117,9 @@ def _write_mp4(path: Path, frames: Iterator[Frame], fps: float) -> None:
                 sent += 1
         finally:
             encoder.close()
-        found, _ = library.count_frames_and_secs(str(beside))
-        if found != sent:  # a full disk, for one: ffmpeg ends silently to us
-            raise PolygymError(f"{path}: expected {sent} frames, found {found}")
+        frame_count, _ = library.count_frames_and_secs(str(beside))
+        if frame_count != sent:  # a full disk, for one: ffmpeg ends silently to us
+            raise PolygymError(f"{path}: expected {sent} frames, found {frame_count}")
 
 
 def _write_pictures(path: Path, frames: Iterator[Frame], fps: float) -> None:

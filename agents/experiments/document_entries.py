@@ -28,42 +28,42 @@ class DocumentEntry:
         """Return the place of a part."""
         return DocumentEntry(self.file, f"{self.path}.{name}")
 
-    def error(self, expected: str, found: object) -> InputError:
+    def error(self, expected: str, value: object) -> InputError:
         """Return the error that something else was expected here."""
-        return InputError(f"{self}: expected {expected}, found {found!r}")
+        return InputError(f"{self}: expected {expected}, found {value!r}")
 
-    def mapping(self, found: object, known: Sequence[str] | None = None) -> dict[str, Any]:
+    def mapping(self, value: object, known: Sequence[str] | None = None) -> dict[str, Any]:
         """Return entries by their names, which may be those that are known."""
-        if not isinstance(found, Mapping):
-            raise self.error("entries by their names", found)
-        for key in found:
+        if not isinstance(value, Mapping):
+            raise self.error("entries by their names", value)
+        for key in value:
             if not isinstance(key, str):
                 raise self.error("entries by their names, which are texts", key)
             if known is not None and key not in known:
                 raise InputError(
                     f"{self.child(key)}: expected one of {', '.join(known)}, found {key}"
                 )
-        return dict(found)
+        return dict(value)
 
-    def integer(self, found: object, least: int) -> int:
+    def integer(self, value: object, least: int) -> int:
         """Return a whole number that is large enough."""
-        if type(found) is not int or found < least:
-            raise self.error(f"a whole number from {least} on", found)
-        return found
+        if type(value) is not int or value < least:
+            raise self.error(f"a whole number from {least} on", value)
+        return value
 
-    def one_of(self, found: object, known: Sequence[str]) -> str:
+    def one_of(self, value: object, known: Sequence[str]) -> str:
         """Return one of several words."""
-        if found not in known:
-            raise self.error(f"one of {', '.join(known)}", found)
-        return str(found)
+        if value not in known:
+            raise self.error(f"one of {', '.join(known)}", value)
+        return str(value)
 
     def selection(
-        self, found: object, chosen: Callable[[str], object], *, empty: bool = False
+        self, value: object, chosen: Callable[[str], object], *, empty: bool = False
     ) -> str:
         """Return the text of a selection, which ``chosen`` must be able to read."""
-        text = ", ".join(found) if isinstance(found, list) and _is_text_list(found) else found
+        text = ", ".join(value) if isinstance(value, list) and _is_text_list(value) else value
         if not isinstance(text, str) or not (text.strip() or empty):
-            raise self.error("a selection of kernels", found)
+            raise self.error("a selection of kernels", value)
         if text.strip():
             try:
                 chosen(text)
@@ -71,25 +71,25 @@ class DocumentEntry:
                 raise InputError(f"{self}: {error}") from None
         return text
 
-    def seeds(self, found: object) -> tuple[int, ...]:
+    def seeds(self, value: object) -> tuple[int, ...]:
         """Return seeds, all of them different."""
-        if not isinstance(found, list) or not found or len(set(map(str, found))) != len(found):
-            raise self.error("different seeds in a list", found)
-        return tuple(self.integer(one, 0) for one in found)
+        if not isinstance(value, list) or not value or len(set(map(str, value))) != len(value):
+            raise self.error("different seeds in a list", value)
+        return tuple(self.integer(seed, 0) for seed in value)
 
-    def wrappers(self, found: object) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    def wrappers(self, value: object) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         """Return wrappers with their arguments."""
-        if not isinstance(found, list):
-            raise self.error("a list of wrappers", found)
-        return tuple(self._wrapper(one) for one in found)
+        if not isinstance(value, list):
+            raise self.error("a list of wrappers", value)
+        return tuple(self._wrapper(wrapper) for wrapper in value)
 
-    def _wrapper(self, found: object) -> tuple[str, Mapping[str, Any]]:
-        name: object = found
+    def _wrapper(self, value: object) -> tuple[str, Mapping[str, Any]]:
+        name: object = value
         given: object = {}
-        if isinstance(found, Mapping) and len(found) == 1:
-            ((name, given),) = found.items()
+        if isinstance(value, Mapping) and len(value) == 1:
+            ((name, given),) = value.items()
         if not isinstance(name, str) or name not in WRAPPERS:
-            raise self.error(f"one of {', '.join(WRAPPERS)}, with arguments or without", found)
+            raise self.error(f"one of {', '.join(WRAPPERS)}, with arguments or without", value)
         known = [
             parameter
             for parameter in signature(WRAPPERS[name].__init__).parameters
@@ -98,5 +98,5 @@ class DocumentEntry:
         return name, self.child(name).mapping(given, known)
 
 
-def _is_text_list(found: Sequence[object]) -> bool:
-    return all(isinstance(one, str) for one in found)
+def _is_text_list(values: Sequence[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -77,22 +77,22 @@ _RANGES: Mapping[str, _NumberRange] = {
 }
 
 
-def check_hyperparameters(found: Experiment, at: DocumentEntry, env: Any) -> None:
+def check_hyperparameters(experiment: Experiment, at: DocumentEntry, env: Any) -> None:
     """Refuse what an algorithm does not take, and values with which it cannot be made.
 
     Raises:
         InputError: says which one.
     """
-    usually = _hyperparameters(found.algorithm)
-    for name, value in at.mapping(found.hyperparameters, list(usually)).items():
+    usually = _hyperparameters(experiment.algorithm)
+    for name, value in at.mapping(experiment.hyperparameters, list(usually)).items():
         _check_kind(value, usually[name], at.child(name))
-        if found.algorithm not in OPTIONS_BY_ALGORITHM:
+        if experiment.algorithm not in OPTIONS_BY_ALGORITHM:
             _check_number(value, _RANGES.get(name), at.child(name))
-    if found.algorithm == "maskable-ppo":
-        _expect_batches({**usually, **found.hyperparameters}, at)
-    if found.algorithm in OPTIONS_BY_ALGORITHM:
+    if experiment.algorithm == "maskable-ppo":
+        _expect_batches({**usually, **experiment.hyperparameters}, at)
+    if experiment.algorithm in OPTIONS_BY_ALGORITHM:
         try:
-            OPTIONS_BY_ALGORITHM[found.algorithm](**found.hyperparameters)
+            OPTIONS_BY_ALGORITHM[experiment.algorithm](**experiment.hyperparameters)
         except InputError as error:
             raise InputError(f"{at}.{error}") from None
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -100,12 +100,14 @@ def check_hyperparameters(found: Experiment, at: DocumentEntry, env: Any) -> Non
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            new_model(found, DummyVecEnv([lambda: env]), 0)
+            new_model(experiment, DummyVecEnv([lambda: env]), 0)
     except InputError as error:
         raise InputError(f"{at}.policy_kwargs.{error}") from None
     except _CONSTRUCTION_ERRORS as error:
         message = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{at}: expected values that {found.algorithm} takes: {message}") from None
+        raise InputError(
+            f"{at}: expected values that {experiment.algorithm} takes: {message}"
+        ) from None
 
 
 # What the libraries raise where an argument makes no sense to them.

@@ -128,23 +128,23 @@ def model_hyperparameters(algorithm: str, given: Mapping[str, Any]) -> dict[str,
 def default_hyperparameters(algorithm: str) -> dict[str, Any]:
     """Return the hyperparameters of an algorithm of polygym's own, with what they usually are."""
     usual = OPTIONS_BY_ALGORITHM[algorithm]()
-    return {one.name: getattr(usual, one.name) for one in fields(usual)}
+    return {option.name: getattr(usual, option.name) for option in fields(usual)}
 
 
 def _expect(
     name: str,
-    found: float,
+    value: float,
     *,
     least: float | None = None,
     more_than: float | None = None,
     most: float | None = None,
 ) -> None:
-    is_finite = found == found and abs(found) != float("inf")
-    is_large_enough = (least is None or found >= least) and (more_than is None or found > more_than)
-    if is_finite and is_large_enough and (most is None or found <= most):
+    is_finite = value == value and abs(value) != float("inf")
+    is_large_enough = (least is None or value >= least) and (more_than is None or value > more_than)
+    if is_finite and is_large_enough and (most is None or value <= most):
         return
     if most is not None:
         expected = f"a number from {least} to {most}"
     else:
         expected = f"a number from {least} on" if more_than is None else f"more than {more_than}"
-    raise InputError(f"{name}: expected {expected}, found {found!r}")
+    raise InputError(f"{name}: expected {expected}, found {value!r}")

@@ -84,7 +84,9 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
     of_terms = environment == REWRITE
     read, networks = (programs_of_selection, (GRAPH,)) if of_terms else (selected_kernels, NETWORKS)
     at = DocumentEntry(file, str(environment))
-    entries = at.mapping(own, [one.name for one in fields(Experiment) if one.name != "environment"])
+    entries = at.mapping(
+        own, [field.name for field in fields(Experiment) if field.name != "environment"]
+    )
     for name in ("kernels", "steps"):
         if name not in entries:
             raise InputError(f"{at}: the entry {name} is missing")
@@ -119,39 +121,39 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
     return experiment
 
 
-def _check_experiment(found: Experiment, at: DocumentEntry) -> None:
+def _check_experiment(experiment: Experiment, at: DocumentEntry) -> None:
     """Make what is to be made once, so that nothing is wrong with it later."""
     for name in RESERVED_ARGUMENTS:
-        if name in found.arguments:
+        if name in experiment.arguments:
             raise InputError(
                 f"{at.child('arguments')}: the entry {name} stands elsewhere or nowhere"
             )
     try:
-        _load_programs(found, make_env(replace(found, wrappers=())))
+        _load_programs(experiment, make_env(replace(experiment, wrappers=())))
     except InputError as error:
         raise InputError(f"{at.child('arguments')}: {error}") from None
     except TypeError as error:  # an argument that there is not
         raise InputError(f"{at.child('arguments')}: {argument_error_text(error)}") from None
     try:
-        env = make_env(found)
+        env = make_env(experiment)
     except InputError as error:
         raise InputError(f"{at.child('wrappers')}: {error}") from None
-    if found.algorithm == KNOSSOS:
+    if experiment.algorithm == KNOSSOS:
         raise InputError(
             f"{at.child('algorithm')}: expected another one than {KNOSSOS}, which "
             f"learns in {REWRITE} alone"
         )
-    if found.algorithm == "dqn" and found.network == "sets":
+    if experiment.algorithm == "dqn" and experiment.network == "sets":
         raise InputError(f"{at.child('network')}: expected mlp for dqn, found sets")
-    _check_teacher(found, at)
-    check_hyperparameters(found, at.child("hyperparameters"), env)
+    _check_teacher(experiment, at)
+    check_hyperparameters(experiment, at.child("hyperparameters"), env)
 
 
-def _load_programs(found: Experiment, env: Any) -> None:
+def _load_programs(experiment: Experiment, env: Any) -> None:
     """Load the programs, if sizes or functions are named that not all of them need have."""
-    if not found.arguments.get("parameters") and not found.arguments.get("function"):
+    if not experiment.arguments.get("parameters") and not experiment.arguments.get("function"):
         return
-    evaluated = found.evaluation.kernels
+    evaluated = experiment.evaluation.kernels
     for name in (
         *inner_env(env).targets,
         *(selected_kernels(evaluated) if evaluated.strip() else ()),
@@ -159,36 +161,38 @@ def _load_programs(found: Experiment, env: Any) -> None:
         load_problem(inner_env(env).problem_of(name))
 
 
-def _check_teacher(found: Experiment, at: DocumentEntry) -> None:
+def _check_teacher(experiment: Experiment, at: DocumentEntry) -> None:
     """Refuse cloning without a teacher, teachers elsewhere, and what nobody may learn from."""
-    if found.algorithm != "cloning":
-        if found.teacher:
+    if experiment.algorithm != "cloning":
+        if experiment.teacher:
             raise InputError(
-                f"{at.child('teacher')}: expected none for {found.algorithm}, only cloning has "
-                f"one, found {found.teacher!r}"
+                f"{at.child('teacher')}: expected none for {experiment.algorithm}, "
+                f"only cloning has one, found {experiment.teacher!r}"
             )
         return
-    if not found.teacher:
+    if not experiment.teacher:
         raise InputError(f"{at}: the entry teacher is missing, which cloning needs: {_TEACHERS}")
-    if found.teacher in POLICIES:
-        if held := [kernel for kernel in selected_kernels(found.kernels) if kernel in TEST_KERNELS]:
+    if experiment.teacher in POLICIES:
+        if held := [
+            kernel for kernel in selected_kernels(experiment.kernels) if kernel in TEST_KERNELS
+        ]:
             raise InputError(
                 f"{at.child('kernels')}: expected none of the kernels for tests, which are never "
                 f"demonstrations, found {', '.join(held)}"
             )
-    elif found.environment != OPTIMIZE or found.arguments.get("start") is None:
+    elif experiment.environment != OPTIMIZE or experiment.arguments.get("start") is None:
         raise InputError(
             f"{at.child('teacher')}: expected {OPTIMIZE} with start=isl for a corpus, whose "
-            f"schedules and mappings are decided there, found {found.environment}"
+            f"schedules and mappings are decided there, found {experiment.environment}"
         )
 
 
-def _teacher(found: object, at: DocumentEntry) -> str:
-    if not isinstance(found, str):
-        raise at.error(_TEACHERS, found)
-    if is_corpus_file(found) and Path(found).suffix not in (".sqlite", ".xz"):
-        raise at.error(_TEACHERS, found)
-    return found
+def _teacher(value: object, at: DocumentEntry) -> str:
+    if not isinstance(value, str):
+        raise at.error(_TEACHERS, value)
+    if is_corpus_file(value) and Path(value).suffix not in (".sqlite", ".xz"):
+        raise at.error(_TEACHERS, value)
+    return value
 
 
 def argument_error_text(error: TypeError) -> str:

@@ -47,7 +47,7 @@ def programs_of_selection(selection: str) -> tuple[TermProgram, ...]:
     Raises:
         InputError: there are none of that name.
     """
-    return programs_named([one.strip() for one in selection.split(",")])
+    return programs_named([name.strip() for name in selection.split(",")])
 
 
 def rule_set_of(experiment: Experiment) -> str:
@@ -61,39 +61,39 @@ def search_plan_of(experiment: Experiment, states: int) -> PlanningLimits:
     return PlanningLimits(experiment.arguments.get("max_steps", 10), states, options.search_batch)
 
 
-def check_rewrite_experiment(found: Experiment, at: DocumentEntry) -> None:
+def check_rewrite_experiment(experiment: Experiment, at: DocumentEntry) -> None:
     """Refuse entries that make no sense for terms.
 
     Raises:
         InputError: says which one.
     """
     for name, value, expected in (
-        ("algorithm", found.algorithm, KNOSSOS),
-        ("wrappers", list(found.wrappers), []),
-        ("teacher", found.teacher, ""),
-        ("evaluation.episodes", found.evaluation.episodes, 1),
+        ("algorithm", experiment.algorithm, KNOSSOS),
+        ("wrappers", list(experiment.wrappers), []),
+        ("teacher", experiment.teacher, ""),
+        ("evaluation.episodes", experiment.evaluation.episodes, 1),
     ):
         if value != expected:
-            raise at.child(name).error(f"{expected!r} for {found.environment}", value)
-    at.child("arguments").mapping(found.arguments, _ARGUMENTS)
-    _check_hyperparameters(found, at.child("hyperparameters"))
+            raise at.child(name).error(f"{expected!r} for {experiment.environment}", value)
+    at.child("arguments").mapping(experiment.arguments, _ARGUMENTS)
+    _check_hyperparameters(experiment, at.child("hyperparameters"))
     try:
-        rules_named(rule_set_of(found))
-        search_plan_of(found, 1)
+        rules_named(rule_set_of(experiment))
+        search_plan_of(experiment, 1)
     except InputError as error:
         raise InputError(f"{at.child('arguments')}: {error}") from None
 
 
-def _check_hyperparameters(found: Experiment, at: DocumentEntry) -> None:
+def _check_hyperparameters(experiment: Experiment, at: DocumentEntry) -> None:
     usually = {field.name: field.default for field in fields(KnossosOptions)}
-    for name, value in at.mapping(found.hyperparameters, list(usually)).items():
+    for name, value in at.mapping(experiment.hyperparameters, list(usually)).items():
         kind = type(usually[name])
         if isinstance(value, bool) or not isinstance(
             value, (int, float) if kind is float else kind
         ):
             raise at.child(name).error(f"a value such as {usually[name]}", value)
     try:
-        options = KnossosOptions(**found.hyperparameters)
+        options = KnossosOptions(**experiment.hyperparameters)
         if options.first_rules:
             rules_named(options.first_rules)
         expect_width(options.width)

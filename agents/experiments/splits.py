@@ -53,17 +53,17 @@ def selected_kernels(selection: str) -> tuple[str, ...]:
     Raises:
         InputError: a part is none, or the rest is no selection.
     """
-    entries = [one.strip() for one in selection.split(",")]
+    entries = [pattern.strip() for pattern in selection.split(",")]
     parts = [entry for entry in entries if entry.startswith(SPLIT_PREFIX)]
     rest = [entry for entry in entries if not entry.startswith(SPLIT_PREFIX)]
-    found = [name for part in parts for name in split_part(part.removeprefix(SPLIT_PREFIX))]
-    if not found:
+    kernels = [name for part in parts for name in split_part(part.removeprefix(SPLIT_PREFIX))]
+    if not kernels:
         return program_targets(selection)
-    excluded = [one.removeprefix("!").strip() for one in rest if one.startswith("!")]
-    added = [one for one in rest if not one.startswith("!")]
+    excluded = [pattern.removeprefix("!").strip() for pattern in rest if pattern.startswith("!")]
+    added = [pattern for pattern in rest if not pattern.startswith("!")]
     gone = set(program_targets(", ".join(excluded))) if excluded else set()
     more = program_targets(", ".join(added)) if added else ()
-    kept = [name for name in dict.fromkeys((*found, *more)) if name not in gone]
+    kept = [name for name in dict.fromkeys((*kernels, *more)) if name not in gone]
     if not kept:
         raise InputError(f"a selection: expected something to be left of {selection!r}")
     return tuple(kept)

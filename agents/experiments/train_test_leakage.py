@@ -111,7 +111,7 @@ def _recorded_test_kernels(experiment: Experiment, file: Path) -> Sequence[str]:
         names = selected_kernels(experiment.kernels) if _learns_from_its_kernels(experiment) else ()
         return [name for name in names if name in TEST_KERNELS]
     seen = about.get(TEST_KERNELS_KEY)
-    if not isinstance(seen, list) or not all(one in TEST_KERNELS for one in seen):
+    if not isinstance(seen, list) or not all(kernel in TEST_KERNELS for kernel in seen):
         raise InputError(
             f"{file}: {TEST_KERNELS_KEY}: expected some of {', '.join(TEST_KERNELS)}, found "
             f"{seen!r:.60}"
@@ -119,5 +119,5 @@ def _recorded_test_kernels(experiment: Experiment, file: Path) -> Sequence[str]:
     return seen
 
 
-def _in_order(found: set[str]) -> tuple[str, ...]:
-    return tuple(literal for literal in TEST_KERNELS if literal in found)
+def _in_order(kernels: set[str]) -> tuple[str, ...]:
+    return tuple(literal for literal in TEST_KERNELS if literal in kernels)

@@ -169,7 +169,7 @@ ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {
 }  # fmt: skip
 
 WRAPPERS: dict[str, type[gymnasium.Wrapper[Any, Any, Any, Any]]] = {
-    one.__name__: one
-    for one in (CycleKernels, RandomOrderKernels, CurriculumByDepth, RuntimePointEstimate)
+    wrapper.__name__: wrapper
+    for wrapper in (CycleKernels, RandomOrderKernels, CurriculumByDepth, RuntimePointEstimate)
 }
 """By the names that an experiment has for them."""

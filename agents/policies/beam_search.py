@@ -88,9 +88,9 @@ class BeamSearch:
             episode = way.next_episode(env)
             if not episode.is_over:
                 return self._children(env, episode, way)
-            found = self._ends.scaled_reward(env, episode), way.log_likelihood
-            if best is None or found > best:
-                best, last = found, way.step
+            score = self._ends.scaled_reward(env, episode), way.log_likelihood
+            if best is None or score > best:
+                best, last = score, way.step
             return []
 
         for _ in levels(

@@ -39,7 +39,7 @@ def expect_same_observations(model: Any, env: gymnasium.Env[Any, Any]) -> None:
     shown = inner_env(env).observation_space
     if trained == shown:
         return
-    known, wanted = (dict(getattr(one, "spaces", {})) for one in (trained, shown))
+    known, wanted = (dict(getattr(space, "spaces", {})) for space in (trained, shown))
     names = sorted(name for name in {*known, *wanted} if known.get(name) != wanted.get(name))
     raise InputError(
         f"a model: expected one of version {OBSERVATION_VERSION} of the observation with this "

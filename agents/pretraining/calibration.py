@@ -95,13 +95,13 @@ def calibrate(dataset: CalibrationDataset, scores: HeldOutScores) -> PolicyCalib
     ]
     if not careful:
         return calibration_at(dataset, scores, CAUTION_GRID[-1], inf)
-    best = max(careful, key=lambda one: one.gain)
+    best = max(careful, key=lambda candidate: candidate.gain)
     near = [
         policy_calibration
         for policy_calibration in careful
         if policy_calibration.gain >= best.gain * exp(-best.standard_error)
     ]
-    return min(near, key=lambda one: (one.slower_share, one.taken_share))
+    return min(near, key=lambda candidate: (candidate.slower_share, candidate.taken_share))
 
 
 def calibration_at(
@@ -114,12 +114,12 @@ def calibration_at(
         # the first of these by loops.
         others = own[dataset.is_default[own]]
         by_rows = [
-            ensemble_gain(scores.row_scores(one), scores.row_scores(now), caution) for one in others
+            ensemble_gain(scores.row_scores(row), scores.row_scores(now), caution) for row in others
         ]
         others = others[np.argsort(by_rows)[::-1][:SHORTLIST]]
         leads = [
-            ensemble_gain(scores.loop_scores(one), scores.loop_scores(now), caution)
-            for one in others
+            ensemble_gain(scores.loop_scores(row), scores.loop_scores(now), caution)
+            for row in others
         ]
         result.append((now, _taken_row(others, leads, now, least), others))
     return _calibration_of(dataset, result, caution, least)
@@ -152,7 +152,7 @@ def mapping_calibration_at(
     for own, now in _default_cases(dataset):
         others = own[dataset.is_isl[own]]
         leads = [
-            ensemble_gain(said.loop_scores(one), said.loop_scores(now), caution) for one in others
+            ensemble_gain(said.loop_scores(row), said.loop_scores(now), caution) for row in others
         ]
         result.append((now, _taken_row(others, leads, now, least), others))
     return _calibration_of(dataset, result, caution, least)
@@ -178,7 +178,7 @@ def variant_calibration_at(
         now, *others = of_case[usual[of_case]][firsts]
         if dataset.seconds[now] >= SHORTEST_SECONDS:
             leads = [
-                ensemble_gain(said.loop_scores(one), said.loop_scores(now), 0.0) for one in others
+                ensemble_gain(said.loop_scores(row), said.loop_scores(now), 0.0) for row in others
             ]
             taken = _taken_row(np.array(others), leads, now, least)
             result.append((int(now), taken, np.array([now, *others])))
@@ -206,20 +206,20 @@ def _taken_row(others: Array, leads: Sequence[float], now: int, least: float) ->
 
 def _calibration_of(
     dataset: CalibrationDataset,
-    found: Sequence[tuple[int, int, Array]],
+    cases: Sequence[tuple[int, int, Array]],
     caution: float,
     least: float,
 ) -> PolicyCalibration:
     """Return what came of cases: what was usual in each, what is taken, and of what."""
-    if not found:
+    if not cases:
         return PolicyCalibration(caution, least, 1.0, 1.0, 0.0, 0.0, 0, 0.0)
     seconds = dataset.seconds
-    speed = np.array([seconds[now] / seconds[taken] for now, taken, _ in found])
-    best = np.array([seconds[now] / seconds[others].min() for now, _, others in found])
-    others = sum(bool(now != taken) for now, taken, _ in found)
+    speed = np.array([seconds[now] / seconds[taken] for now, taken, _ in cases])
+    best = np.array([seconds[now] / seconds[others].min() for now, _, others in cases])
+    others = sum(bool(now != taken) for now, taken, _ in cases)
     return PolicyCalibration(
         caution, least, _mean(speed), _mean(best), float((speed < SLOWER_RATIO).mean()),
-        others / len(found), len(found), float(np.log(speed).std() / sqrt(len(found))),
+        others / len(cases), len(cases), float(np.log(speed).std() / sqrt(len(cases))),
     )  # fmt: skip
 
 

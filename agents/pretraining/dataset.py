@@ -110,26 +110,26 @@ def dataset_of_corpora(
     return concatenate_datasets(result)
 
 
-def concatenate_datasets(found: Sequence[CalibrationDataset]) -> CalibrationDataset:
+def concatenate_datasets(datasets: Sequence[CalibrationDataset]) -> CalibrationDataset:
     """Return the rows of several corpora; cases stay apart, programs of one name are one.
 
     Which of the corpora a row is of is said by a number, 0 for the first.
     """
-    names = np.unique(np.concatenate([one.names for one in found]))
+    names = np.unique(np.concatenate([corpus.names for corpus in datasets]))
     every: dict[str, Array] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in found])
+        field.name: np.concatenate([getattr(part, field.name) for part in datasets])
         for field in fields(CalibrationDataset)
     }
     for name in ("case_index", "variant_index"):
-        numbers = [getattr(dataset, name) for dataset in found]
+        numbers = [getattr(dataset, name) for dataset in datasets]
         firsts = np.cumsum([0, *(int(number.max()) + 1 for number in numbers[:-1])])
         every[name] = np.concatenate([a + first for a, first in zip(numbers, firsts, strict=True)])
     every["program_index"] = np.concatenate(
-        [np.searchsorted(names, one.names)[one.program_index] for one in found]
+        [np.searchsorted(names, corpus.names)[corpus.program_index] for corpus in datasets]
     )
-    of_each = [len(dataset.seconds) for dataset in found]
+    of_each = [len(dataset.seconds) for dataset in datasets]
     return CalibrationDataset(
-        **{**every, "names": names, "corpus_index": np.repeat(np.arange(len(found)), of_each)}
+        **{**every, "names": names, "corpus_index": np.repeat(np.arange(len(datasets)), of_each)}
     )
 
 
@@ -181,12 +181,12 @@ def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
     result = [part for part in parts if part["seconds"]]
     if not result:
         raise InputError("corpora: expected cases to learn from, found none")
-    names = sorted({one["program"] for one in result})
-    counts = [len(one["seconds"]) for one in result]
-    _, cases = np.unique([one["case"] for one in result], return_inverse=True)
+    names = sorted({columns["program"] for columns in result})
+    counts = [len(columns["seconds"]) for columns in result]
+    _, cases = np.unique([columns["case"] for columns in result], return_inverse=True)
 
     def joined(name: str, kind: Any, *shape: int) -> Array:
-        every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in result]
+        every = [np.array(columns[name], dtype=kind).reshape(-1, *shape) for columns in result]
         return np.concatenate(every)
 
     return CalibrationDataset(
@@ -194,7 +194,7 @@ def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
         joined("rows", np.float32, len(SCHEDULE_FEATURE_NAMES)),
         joined("seconds", np.float64),
         np.repeat(cases, counts),
-        np.repeat([names.index(one["program"]) for one in result], counts),
+        np.repeat([names.index(columns["program"]) for columns in result], counts),
         joined("is_isl", np.bool_),
         joined("is_default", np.bool_),
         np.array(names),
@@ -224,10 +224,10 @@ def fold_samples(
     )
 
 
-def save_array(found: Array, file: Path) -> None:
+def save_array(values: Array, file: Path) -> None:
     """Write numbers, whole or not at all."""
     partial = file.with_suffix(".partial.npy")
-    np.save(partial, found)
+    np.save(partial, values)
     os.replace(partial, file)
 
 

@@ -129,7 +129,7 @@ class LibraryLearner:
             def _on_rollout_end(self) -> None:
                 if not self._late:  # DQN has no rollouts, and ends are measured in place
                     return
-                come = assign_rewards(self.model, [one for _, one in self._late])
+                come = assign_rewards(self.model, [delayed for _, delayed in self._late])
                 for (place, _), (reward, status) in zip(self._late, come, strict=True):
                     played = episodes[place]
                     total = round(played.reward + reward, 6)

@@ -155,7 +155,9 @@ def _training_options(experiment: Experiment, seed: int) -> TrainingConfig:
 
 def _training_arrays(trainer: ValueTrainer) -> Arrays:
     """Return what the next epoch depends on beside the weights."""
-    own = {f"{_CURRENT}{name}": one.numpy() for name, one in trainer.network.state_dict().items()}
+    own = {
+        f"{_CURRENT}{name}": tensor.numpy() for name, tensor in trainer.network.state_dict().items()
+    }
     held = {
         f"{_ADAM}{number}/{name}": value.numpy()
         for number, held in trainer.optimizer.state_dict()["state"].items()

@@ -97,8 +97,8 @@ class PolicyDataset:
                 for (name, box), part in zip(self._boxes.items(), parts, strict=True)
             },
             np.stack([policy_sample.action_mask for policy_sample in chosen]),
-            np.stack([one.target for one in chosen]),
-            np.array([one.value_target for one in chosen], np.float32),
+            np.stack([position.target for position in chosen]),
+            np.array([position.value_target for position in chosen], np.float32),
         )
 
     def save(self, path: Path) -> None:
@@ -108,10 +108,10 @@ class PolicyDataset:
             partial,
             counts=np.array([len(sample.indices) for sample in self._held], np.int64),
             places=_concatenated([policy_sample.indices for policy_sample in self._held], np.int32),
-            numbers=_concatenated([one.values for one in self._held], np.float64),
-            allowed=np.array([one.action_mask for one in self._held], bool),
-            targets=np.array([one.target for one in self._held], np.float32),
-            worths=np.array([one.value_target for one in self._held], np.float64),
+            numbers=_concatenated([position.values for position in self._held], np.float64),
+            allowed=np.array([position.action_mask for position in self._held], bool),
+            targets=np.array([position.target for position in self._held], np.float32),
+            worths=np.array([position.value_target for position in self._held], np.float64),
         )
         os.replace(partial, path)
 

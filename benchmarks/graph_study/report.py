@@ -153,13 +153,13 @@ def _model_columns(
     lines = []
     for model in _models(rows):
         for k in (1, 2):
-            found = [
+            chosen = [
                 _find(rows, model, StudyMethod.SATURATION, k_multi=k, **wanted)
                 for _, wanted in columns
             ]
-            if any(row is not None for row in found[:1]):
+            if any(row is not None for row in chosen[:1]):
                 lines.append(
-                    (model, str(k), *(_MISSING if one is None else of(one) for one in found))
+                    (model, str(k), *(_MISSING if entry is None else of(entry) for entry in chosen))
                 )
     if not lines:
         return ""
@@ -174,13 +174,13 @@ def _end_to_end_table(rows: Sequence[Row]) -> str:
             continue
         race = row["race"]
         before, after = race["before"], race.get("after", race["before"])
-        best = min((one["seconds"] for one in (before, after) if one["seconds"]), default=None)
+        best = min((run["seconds"] for run in (before, after) if run["seconds"]), default=None)
         lines.append(
             (
                 model,
                 *(
-                    _seconds(one["seconds"]) if one["seconds"] else _MISSING
-                    for one in (before, after)
+                    _seconds(run["seconds"]) if run["seconds"] else _MISSING
+                    for run in (before, after)
                 ),
                 f"{before['seconds'] / after['seconds']:.2f}"
                 if before["seconds"] and after["seconds"]

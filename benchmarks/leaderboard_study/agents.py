@@ -119,7 +119,7 @@ def check_no_leakage(agent: str, kernels: Sequence[str]) -> None:
     """
     seen = test_kernels_learned_by(agent)
     again = test_kernels_among(trained_models(Path(agent))[0], kernels) if seen else ()
-    if both := [one for one in again if one in seen]:
+    if both := [kernel for kernel in again if kernel in seen]:
         raise InputError(
             f"{agent}: expected an agent that has not learned from the kernels for tests that it "
             f"plays on, found one that has from {', '.join(both)}"
@@ -158,8 +158,8 @@ def best_of(ranking: Sequence[Mapping[str, Any]]) -> float | None:
     >>> best_of([{**other, "speedup_over_isl": 3.0}, {**own, "speedup_over_isl": 2.0}])
     2.0
     """
-    own = [one["speedup_over_isl"] for one in ranking if "#" in one["source"]]
-    return max((one for one in own if one), default=None)
+    own = [row["speedup_over_isl"] for row in ranking if "#" in row["source"]]
+    return max((speedup for speedup in own if speedup), default=None)
 
 
 def _run_tune(kernel: str, seed: int, rules: TrialBudget) -> AgentOutcome:
@@ -229,4 +229,4 @@ def _time_choices(kernel: str, ends: Iterable[MappedSchedule], rules: TrialBudge
         if not own.is_ok or not best:
             return AgentOutcome(None, own.speedup if own.is_ok else None, 0)
         beside, *again = measured.times_in_turn([isl, *best], _ROUNDS)
-    return AgentOutcome(beside.seconds / min(one.seconds for one in again), beside.speedup, 0)
+    return AgentOutcome(beside.seconds / min(timed.seconds for timed in again), beside.speedup, 0)

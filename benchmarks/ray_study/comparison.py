@@ -73,7 +73,7 @@ def compare_sweeps(folder: Path, kernels: tuple[str, ...], budget: int) -> dict[
     return {
         "kernels": len(kernels),
         "rows": len(wanted),
-        "statuses": dict(Counter(one[4] or "no schedule" for one in wanted)),
+        "statuses": dict(Counter(row[4] or "no schedule" for row in wanted)),
         "seconds": {"local": round(seconds[0], 1), "there": round(seconds[1], 1)},
         "harms": sweep.events,
         "faults": faults,
@@ -109,7 +109,7 @@ def _differences(wanted: set[tuple[Any, ...]], folder: Path) -> list[str]:
     if len(kinds) != 1 or "pretending" in kinds[0][0]:
         faults.append(f"kinds of machines: expected one, this one, found {kinds}")
     (confirmed,) = query_rows(folder, "SELECT count(DISTINCT kernel) FROM confirmations")
-    if confirmed[0] != len({one[0] for one in wanted}):
+    if confirmed[0] != len({row[0] for row in wanted}):
         faults.append(f"confirmed programs: expected all, found {confirmed[0]}")
     return faults
 

@@ -80,8 +80,8 @@ class FaultySweep:
 
 def kill_actor(sweep: FaultySweep) -> None:
     """Kill the process that measures on a node."""
-    if one := next(iter(sweep.own_actors()), None):
-        os.kill(one, signal.SIGKILL)
+    if actor := next(iter(sweep.own_actors()), None):
+        os.kill(actor, signal.SIGKILL)
     sweep.record_event("an actor was killed")
 
 
@@ -103,8 +103,8 @@ def isolate_node(sweep: FaultySweep) -> None:
     family = [raylet, *measuring_processes(raylet)]
     seconds = _until_lost(
         sweep,
-        lambda: [os.kill(one, signal.SIGSTOP) for one in family],
-        lambda: [_signal(one, signal.SIGCONT) for one in family],
+        lambda: [os.kill(pid, signal.SIGSTOP) for pid in family],
+        lambda: [_signal(pid, signal.SIGCONT) for pid in family],
     )
     sweep.record_event("a node was cut off until it was taken for lost", seconds=seconds)
     add_node(sweep.cluster)
@@ -140,20 +140,20 @@ def _until_lost(sweep: FaultySweep, begin: Callable[[], Any], end: Callable[[], 
 def suspend_node(sweep: FaultySweep, seconds: float = 6.0) -> None:
     """Let what measures on a node stand still for a while, which is no reason to give it up."""
     family = [
-        one for actor in sweep.own_actors()[:1] for one in (actor, *measuring_processes(actor))
+        pid for actor in sweep.own_actors()[:1] for pid in (actor, *measuring_processes(actor))
     ]
-    for one in family:
-        _signal(one, signal.SIGSTOP)
+    for pid in family:
+        _signal(pid, signal.SIGSTOP)
     time.sleep(seconds)
-    for one in family:
-        _signal(one, signal.SIGCONT)
+    for pid in family:
+        _signal(pid, signal.SIGCONT)
     sweep.record_event("an actor stood still", seconds=seconds)
 
 
 def kill_driver(sweep: FaultySweep) -> None:
     """Kill the driver; the same command goes on."""
     assert sweep.driver is not None
-    family = [one for actor in sweep.own_actors() for one in (actor, *measuring_processes(actor))]
+    family = [pid for actor in sweep.own_actors() for pid in (actor, *measuring_processes(actor))]
     sweep.driver.kill()
     sweep.driver.wait()
     began = time.monotonic()

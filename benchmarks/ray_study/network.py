@@ -106,9 +106,9 @@ def _end(space: str) -> None:
     """End all that still runs in a namespace."""
     deadline = time.monotonic() + 10.0
     while left := _ip("netns", "pids", space).split():
-        for one in left:
+        for pid in left:
             try:
-                os.kill(int(one), signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL)
+                os.kill(int(pid), signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL)
             except ProcessLookupError:
                 pass
         time.sleep(0.2)
@@ -116,7 +116,7 @@ def _end(space: str) -> None:
 
 def _alive_nodes(cluster: Any) -> list[str]:
     """Return the nodes that the cluster knows."""
-    return [one["NodeID"] for one in cluster.global_state.node_table() if one["Alive"]]
+    return [node["NodeID"] for node in cluster.global_state.node_table() if node["Alive"]]
 
 
 def _ip(*words: str) -> str:

@@ -86,15 +86,15 @@ def measure_overhead(root: Path, kernels: tuple[str, ...], budget: int, pairs: i
         ray_seconds = time.monotonic() - began
         ways = {"local": "", "ray": f"ray://{cluster.address}"}
         for number in range(pairs):
-            found = {}
+            by_way = {}
             for way in sorted(ways, reverse=bool(number % 2)):
                 folder = root / f"{way}-{number}"
                 shutil.rmtree(folder, ignore_errors=True)
-                found[way] = _run_in_process(folder, kernels, budget, ways[way])
-            shares.append(found["ray"]["all"] / found["local"]["all"])
-            ratios.append(found["ray"]["work"] / found["local"]["work"])
-            starts.append(found["ray"]["start"] - found["local"]["start"])
-            print(json.dumps({"pair": number, **found, "ratio": round(ratios[-1], 3)}), flush=True)
+                by_way[way] = _run_in_process(folder, kernels, budget, ways[way])
+            shares.append(by_way["ray"]["all"] / by_way["local"]["all"])
+            ratios.append(by_way["ray"]["work"] / by_way["local"]["work"])
+            starts.append(by_way["ray"]["start"] - by_way["local"]["start"])
+            print(json.dumps({"pair": number, **by_way, "ratio": round(ratios[-1], 3)}), flush=True)
     print(
         json.dumps(
             {

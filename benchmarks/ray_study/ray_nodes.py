@@ -138,7 +138,7 @@ def measuring_processes(root: int) -> list[int]:
             parents[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
     below, new = {root}, {root}
     while new:
-        new = {one for one, parent in parents.items() if parent in new} - below
+        new = {pid for pid, parent in parents.items() if parent in new} - below
         below |= new
     return sorted(below - {root})
 

@@ -86,15 +86,15 @@ def candidate_clock(
         yield CandidateClock(name, compilers, evaluator)
 
 
-def check_tuned(name: str, found: SearchResult) -> None:
+def check_tuned(name: str, result: SearchResult) -> None:
     """Refuse what a search has found beside wrong outputs or crashes.
 
     Raises:
         PolygymError: there were some.
     """
-    if found.wrong or found.crashed:
+    if result.wrong or result.crashed:
         raise PolygymError(
-            f"{name}: {found.wrong} outputs were wrong and {found.crashed} candidates crashed, "
+            f"{name}: {result.wrong} outputs were wrong and {result.crashed} candidates crashed, "
             "defects of polygym"
         )
 

@@ -106,12 +106,12 @@ def drawable_figures(there: Collection[str]) -> dict[str, tuple[str, ...]]:
     >>> list(telling({"random", "trees"}))
     ['searches']
     """
-    found = {
-        name: tuple(one for one in wanted if one in there) for name, (_, wanted) in FIGURES.items()
+    figures = {
+        name: tuple(who for who in wanted if who in there) for name, (_, wanted) in FIGURES.items()
     }
     told: dict[str, tuple[str, ...]] = {}
-    for name, own in found.items():
-        is_part = any(set(own) < set(other) for other in found.values())
+    for name, own in figures.items():
+        is_part = any(set(own) < set(other) for other in figures.values())
         is_again = any(set(own) == set(other) for other in told.values())
         if len(own) > 1 and not is_part and not is_again:
             told[name] = own

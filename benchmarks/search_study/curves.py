@@ -113,7 +113,7 @@ def mean_ratio(own: Runs, at: int, other: Runs, other_at: int) -> RatioInterval 
             continue
         here, there = max(_WORST, own[key][at - 1]), max(_WORST, other[key][other_at - 1])
         logs[key.program].append(log(here / there))
-    return interval([fmean(one) for one in logs.values()]) if logs else None
+    return interval([fmean(values) for values in logs.values()]) if logs else None
 
 
 def interval(logs: Sequence[float]) -> RatioInterval:

@@ -82,17 +82,17 @@ class Gain:
         """The best over the start, isl's schedule, the original order; the share of the limit."""
         if self.gain == 1:  # both times are of the same code
             best = min(self.start, self.best)
-            return [1.0, *(one / best for one in (self.isl, self.original, self.limit))]
-        return [one / self.best for one in (self.start, self.isl, self.original, self.limit)]
+            return [1.0, *(other / best for other in (self.isl, self.original, self.limit))]
+        return [other / self.best for other in (self.start, self.isl, self.original, self.limit)]
 
 
 GainKey: TypeAlias = tuple[str, str, int, int, str, int]
 """Program, sizes, threads, trials, which search, seed."""
 
 
-def gain_key(one: Gain) -> GainKey:
+def gain_key(gain: Gain) -> GainKey:
     """Return what was asked for."""
-    return (one.program, one.dataset, one.threads, one.trials, one.search, one.seed)
+    return (gain.program, gain.dataset, gain.threads, gain.trials, gain.search, gain.seed)
 
 
 def measure_gain(
@@ -184,9 +184,9 @@ def read_gains(path: Path) -> dict[GainKey, Gain]:
     return {gain_key(gain): gain for _, gain in read_lines(path, lambda data: Gain(**data))}
 
 
-def append_gain(path: Path, one: Gain) -> None:
+def append_gain(path: Path, gain: Gain) -> None:
     """Add a row to a file."""
-    append_line(path, json.dumps(asdict(one)))
+    append_line(path, json.dumps(asdict(gain)))
 
 
 def gains_table(rows: Sequence[Gain]) -> str:

@@ -85,7 +85,7 @@ def encode_corpus(
     with open_corpus(path) as corpus:
         key = machine_of(corpus, machine)
         chosen = case_rows(corpus, key)[:max_cases]
-    _check_two_programs(one.visit.case.program for one in chosen)
+    _check_two_programs(case_row.visit.case.program for case_row in chosen)
     for number, group in enumerate(chosen, start=1):
         programs.append(group.visit.case.program)
         for row, seen in featurize(group):
@@ -105,8 +105,8 @@ def encode_corpus(
 
 def _check_two_programs(programs: Iterable[str]) -> None:
     """Refuse what leaves no other program to ask about."""
-    if (found := len(set(programs))) < 2:
-        raise PolygymError(f"invariance: expected rows of at least two programs, found {found}")
+    if (count := len(set(programs))) < 2:
+        raise PolygymError(f"invariance: expected rows of at least two programs, found {count}")
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ def evaluate_encoding(
     return TransferQuality(
         encoding,
         len(seeds),
-        fmean(one.spearman for one in other),
-        fmean(one.share for one in other),
-        fmean(one for one, _ in same),
-        fmean(one for _, one in same),
+        fmean(quality.spearman for quality in other),
+        fmean(quality.share for quality in other),
+        fmean(correlation for correlation, _ in same),
+        fmean(share for _, share in same),
     )
 
 

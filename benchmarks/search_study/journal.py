@@ -87,7 +87,9 @@ class SearchRecord:
             tuple(data["schedules"]),
             tuple((int(place), str(mapping)) for place, mapping in data["candidates"]),
             str(data.get("version", "")),
-            None if again is None else tuple((int(place), float(one)) for place, one in again),
+            None
+            if again is None
+            else tuple((int(place), float(speedup)) for place, speedup in again),
         )
 
 
@@ -136,11 +138,11 @@ def read_lines(path: Path, read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
             try:
-                found = read(json.loads(line))
+                entry = read(json.loads(line))
             except (KeyError, TypeError, ValueError) as error:
                 print(f"{path}:{number} is left out: {error!r}", file=sys.stderr)
                 continue
-            yield number, found
+            yield number, entry
 
 
 def append_line(path: Path, text: str) -> None:

@@ -73,7 +73,7 @@ def measure_layer(
     layer = LAYERS[name]
     rng = np.random.default_rng(0)
     sizes = layer.sizes
-    image = rng.random([sizes[one] for one in "NCHW"], np.float32) - np.float32(0.5)
+    image = rng.random([sizes[letter] for letter in "NCHW"], np.float32) - np.float32(0.5)
     kernel = rng.random([sizes[literal] for literal in ("F", "C", "KH", "KW")], np.float32)
     steps = (layer.stride, layer.stride) if layer.stride > 1 else ()
     definition = library.definition(layer.comprehension)
@@ -107,10 +107,10 @@ def measure_layer(
         if values.shape != expected.shape or not np.allclose(values, expected, 2e-3, 2e-3):
             raise PolygymError(f"{name}, {which}: expected PyTorch's output, found another")
     with torch.inference_mode():
-        found = best_times(calls, rounds)
+        times = best_times(calls, rounds)
     return LayerTimes(
-        name, found["torch"], found["default"], found.get("tuned"), trials, search, rounds,
-        found.get("tvm"), tried, code_version(),
+        name, times["torch"], times["default"], times.get("tuned"), trials, search, rounds,
+        times.get("tvm"), tried, code_version(),
     )  # fmt: skip
 
 

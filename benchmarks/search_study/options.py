@@ -33,85 +33,95 @@ def parser_of(parts: Mapping[str, Part], description: str | None) -> argparse.Ar
     return parser
 
 
-def _search(one: argparse.ArgumentParser) -> None:
+def _search(parser: argparse.ArgumentParser) -> None:
     named = ", ".join((*contenders.FIGURES, *contenders.CONTENDERS))
-    one.add_argument(
+    parser.add_argument(
         "contenders", nargs="*", default=list(contenders.DEFAULT_CONTENDERS), metavar="CONTENDER",
         help=f"of {named}; default: {', '.join(contenders.DEFAULT_CONTENDERS)}",
     )  # fmt: skip
-    one.add_argument(
+    parser.add_argument(
         "--programs", nargs="+", default=list(programs.DEFAULT_GROUPS), metavar="PROGRAM",
         help=f"groups ({', '.join(programs.GROUPS)}), C1 to C12, kernels, files, random:17",
     )  # fmt: skip
-    one.add_argument("--trials", type=_positive, default=64)
-    _add_seeds(one, 5)
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--start", choices=STARTS, default="naive")
-    one.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
-    one.add_argument("--time-limit", type=parse_duration, help="start no search after this time")
+    parser.add_argument("--trials", type=_positive, default=64)
+    _add_seeds(parser, 5)
+    parser.add_argument("--threads", type=_positive, default=2)
+    parser.add_argument("--start", choices=STARTS, default="naive")
+    parser.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
+    parser.add_argument("--time-limit", type=parse_duration, help="start no search after this time")
 
 
-def _finals(one: argparse.ArgumentParser) -> None:
-    one.add_argument(
+def _finals(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "programs", nargs="*", metavar="PROGRAM", help="only these; default: all that were searched"
     )
-    one.add_argument("--time-limit", type=parse_duration, help="start no program after this time")
+    parser.add_argument(
+        "--time-limit", type=parse_duration, help="start no program after this time"
+    )
 
 
-def _report(one: argparse.ArgumentParser) -> None:
-    one.add_argument(
+def _report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--with", dest="packed", type=Path, action="append", default=[], metavar="FILE",
         help="packed searches too, of other machines; may be given several times",
     )  # fmt: skip
-    one.add_argument("--pack", type=Path, metavar="FILE", help="write all searches to a small file")
+    parser.add_argument(
+        "--pack", type=Path, metavar="FILE", help="write all searches to a small file"
+    )
 
 
-def _invariance(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
-    one.add_argument(
+def _invariance(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
+    parser.add_argument(
         "--machine",
         help="the kind of machine, if there are several; of polygym's corpus one like this",
     )
-    _add_seeds(one, 5)
-    one.add_argument("--cases", type=_positive, help="only the first so many")
+    _add_seeds(parser, 5)
+    parser.add_argument("--cases", type=_positive, help="only the first so many")
 
 
-def _unseen(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
-    one.add_argument("--machine", action="append", help="a kind of machine; several count together")
-    _add_seeds(one, 5)
+def _unseen(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
+    parser.add_argument(
+        "--machine", action="append", help="a kind of machine; several count together"
+    )
+    _add_seeds(parser, 5)
 
 
-def _ranks(one: argparse.ArgumentParser) -> None:
-    one.add_argument("programs", nargs="*", default=list(ranking.KERNELS), metavar="PROGRAM")
-    one.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
-    one.add_argument("--measured", type=_positive, default=1000, help="schedules beside the first")
-    _add_seeds(one, 1)
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
+def _ranks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("programs", nargs="*", default=list(ranking.KERNELS), metavar="PROGRAM")
+    parser.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
+    parser.add_argument(
+        "--measured", type=_positive, default=1000, help="schedules beside the first"
+    )
+    _add_seeds(parser, 1)
+    parser.add_argument("--threads", type=_positive, default=2)
+    parser.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
 
 
-def _gains(one: argparse.ArgumentParser) -> None:
-    one.add_argument("programs", nargs="*", default=["all"], metavar="PROGRAM")
-    one.add_argument("--trials", type=_positive, default=256)
-    one.add_argument("--search", default="model", help="as in `polygym tune`")
-    _add_seeds(one, 1)
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--dataset", choices=_SIZES, default="large", help="sizes of kernels")
+def _gains(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("programs", nargs="*", default=["all"], metavar="PROGRAM")
+    parser.add_argument("--trials", type=_positive, default=256)
+    parser.add_argument("--search", default="model", help="as in `polygym tune`")
+    _add_seeds(parser, 1)
+    parser.add_argument("--threads", type=_positive, default=2)
+    parser.add_argument("--dataset", choices=_SIZES, default="large", help="sizes of kernels")
 
 
-def _layers(one: argparse.ArgumentParser) -> None:
-    one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
-    one.add_argument("--trials", type=_count, default=0, help="of a search; 0: no search")
-    one.add_argument("--search", default="model", help="as in `polygym tune`")
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--rounds", type=_positive, default=15)
-    one.add_argument("--tvm", action="store_true", help="TVM's tuner too, for as many trials")
+def _layers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
+    parser.add_argument("--trials", type=_count, default=0, help="of a search; 0: no search")
+    parser.add_argument("--search", default="model", help="as in `polygym tune`")
+    parser.add_argument("--threads", type=_positive, default=2)
+    parser.add_argument("--rounds", type=_positive, default=15)
+    parser.add_argument("--tvm", action="store_true", help="TVM's tuner too, for as many trials")
 
 
-def _add_seeds(one: argparse.ArgumentParser, usual: int) -> None:
-    one.add_argument("--seeds", type=_positive, default=usual, help=f"how many; default: {usual}")
-    one.add_argument(
+def _add_seeds(parser: argparse.ArgumentParser, usual: int) -> None:
+    parser.add_argument(
+        "--seeds", type=_positive, default=usual, help=f"how many; default: {usual}"
+    )
+    parser.add_argument(
         "--first-seed", type=_count, default=0, metavar="K", help="from this one on; default: 0"
     )
 

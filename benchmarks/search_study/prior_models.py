@@ -94,7 +94,7 @@ def random_program_model(folder: Path) -> BoostedTrees:
         parts.append(training_samples(rows).samples)
         chosen += rows
     samples = _concatenate_samples(parts)
-    programs = len({one.visit.case.program for one in chosen})
+    programs = len({case_row.visit.case.program for case_row in chosen})
     made = train_boosted_trees(
         samples, _RANDOM, _model_card(samples, programs, list(learned.values()))
     )
@@ -178,6 +178,6 @@ def _model_card(
     return ModelCard(
         kind, objective, len(samples), cases, programs, 0,
         ", ".join(fingerprint.key for fingerprint, _ in machines),
-        "; ".join(one.processor for one, _ in machines),
+        "; ".join(host.processor for host, _ in machines),
         notes=training_machines(machines),
     )  # fmt: skip

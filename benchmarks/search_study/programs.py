@@ -73,7 +73,7 @@ DEFAULT_GROUPS = ("layers", "kernels")
 
 def expand_groups(names: list[str]) -> list[str]:
     """Return the programs of groups, and those that are named, each once."""
-    return list(dict.fromkeys(one for name in names for one in GROUPS.get(name, (name,))))
+    return list(dict.fromkeys(program for name in names for program in GROUPS.get(name, (name,))))
 
 
 def check_programs(names: list[str], dataset: str) -> list[str]:

@@ -84,9 +84,16 @@ RankingKey: TypeAlias = tuple[str, str, int, int, int, int]
 """Program, sizes, threads, how many are played, the seed, how many are measured."""
 
 
-def ranking_key(one: RankingResult) -> RankingKey:
+def ranking_key(ranking: RankingResult) -> RankingKey:
     """Return what was asked for."""
-    return (one.program, one.dataset, one.threads, one.count, one.seed, one.measured)
+    return (
+        ranking.program,
+        ranking.dataset,
+        ranking.threads,
+        ranking.count,
+        ranking.seed,
+        ranking.measured,
+    )
 
 
 def rank_schedules(
@@ -119,8 +126,8 @@ def rank_schedules(
         report_progress(f"{number + 1} of {len(played)} schedules ranked")
     if not scored:
         raise PolygymError(f"{name}: expected schedules that have features, found none")
-    first = max(scored, key=lambda one: scored[one])
-    rest = [one for one in played if one != first]
+    first = max(scored, key=lambda candidate: scored[candidate])
+    rest = [candidate for candidate in played if candidate != first]
     rng = np.random.default_rng([seed, 1])
     others = [rest[int(place)] for place in rng.permutation(len(rest))[:measured]]
     by_isl = list(schedules_of(program.scop, SCHEDULE_SECONDS, (ISL,)).values())
@@ -129,7 +136,7 @@ def rank_schedules(
     return RankingResult(
         name, dataset, threads, count, seed, measured, len(played), len(scored),
         first=known[first],
-        others=tuple(known[one] for one in others),
+        others=tuple(known[candidate] for candidate in others),
         isl=known[by_isl[0]] if by_isl else 0.0,
         earliest=known[earliest[0]] if earliest else 0.0,
         version=code_version(),
@@ -166,12 +173,14 @@ def _speedups(
     """
     mapping = replace(DEFAULT_MAPPING, threads=threads)
     first, others = (list(dict.fromkeys(part)) for part in schedules)
-    rest = [one for one in others if one not in first]
+    rest = [candidate for candidate in others if candidate not in first]
     result: dict[Schedule, float] = {}
     parts = [first, *(rest[begin : begin + _BATCH] for begin in range(0, len(rest), _BATCH))]
     with candidate_clock(program.scop.name, program, threads) as measured:
         for number, part in enumerate(parts):
-            evaluations = measured.times([(one, mapping) for one in part], no_cutoff=number == 0)
+            evaluations = measured.times(
+                [(candidate, mapping) for candidate in part], no_cutoff=number == 0
+            )
             for schedule, evaluation in zip(part, evaluations, strict=True):
                 result[schedule] = round(evaluation.speedup, 4)
             report_progress(f"{len(result)} of {len(first) + len(rest)} measured")
@@ -186,9 +195,9 @@ def read_rankings(path: Path) -> dict[RankingKey, RankingResult]:
     return {ranking_key(result): result for _, result in lines}
 
 
-def append_ranking(path: Path, one: RankingResult) -> None:
+def append_ranking(path: Path, ranking: RankingResult) -> None:
     """Add a line to a file."""
-    append_line(path, json.dumps(asdict(one)))
+    append_line(path, json.dumps(asdict(ranking)))
 
 
 def ranking_table(rows: Sequence[RankingResult]) -> str:

@@ -218,10 +218,10 @@ def with_remeasurement(
     for heat, own in remeasurement_groups(given).items():
         if heat not in known:
             continue
-        found = known[heat].found
+        speedups = known[heat].found
         for record, places in zip(own, remeasured_trials(own), strict=True):
-            if all(candidate in found for candidate in places.values()):
-                again[record.task] = tuple((place, found[own]) for place, own in places.items())
+            if all(candidate in speedups for candidate in places.values()):
+                again[record.task] = tuple((place, speedups[own]) for place, own in places.items())
     return [
         replace(record, again=again[record.task]) if record.task in again else record
         for record in given

@@ -85,7 +85,7 @@ def run_search(
             part = search.ask(size)[:size]
             if not part:
                 break  # nothing that is new
-            choices = [(ways[one.source], one.mapping) for one in part]
+            choices = [(ways[proposal.source], proposal.mapping) for proposal in part]
             evaluations = measured.times(choices)
             for candidate, choice, evaluation in zip(part, choices, evaluations, strict=True):
                 search.tell(candidate, evaluation.speedup)

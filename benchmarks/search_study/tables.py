@@ -19,7 +19,7 @@ def searches_table(study: ComparableSearches) -> str:
     heads += [f"{half} / random at {step}" for half, step in pairwise(steps)]
     lines = [f"| best | {' | '.join(heads)} | to 95 % | programs | searches |"]
     lines.append("|---" * (len(heads) + 4) + "|")
-    for name in (one for one in contenders.CONTENDERS if one in runs):
+    for name in (contender for contender in contenders.CONTENDERS if contender in runs):
         own = runs[name]
         ratios = [curves.mean_ratio(own, step, rng, step) for step in steps]
         ratios += [curves.mean_ratio(own, half, rng, step) for half, step in pairwise(steps)]

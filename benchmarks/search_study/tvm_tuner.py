@@ -60,13 +60,13 @@ def tune_convolution(
     pixels, weights = te.placeholder(image.shape), te.placeholder(kernel.shape)
     c, i, j = (te.reduce_axis((0, count)) for count in (channels, *window))
     step = layer.stride
-    found = te.compute(
+    result = te.compute(
         out,
         lambda n, f, y, x: te.sum(
             pixels[n, c, y * step + i, x * step + j] * weights[f, c, i, j], axis=[c, i, j]
         ),
     )
-    module = tvm.IRModule({"main": te.create_prim_func([pixels, weights, found])})
+    module = tvm.IRModule({"main": te.create_prim_func([pixels, weights, result])})
     database = meta_schedule.tir_integration.tune_tir(
         module,
         target,

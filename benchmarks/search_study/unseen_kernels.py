@@ -62,10 +62,10 @@ def check_programs(names: Iterable[str]) -> None:
     Raises:
         PolygymError: there is no kernel, or no random program.
     """
-    found = set(names)
+    programs = set(names)
     for what, is_there in (
-        ("kernels that are no test kernels", bool(found & KERNELS)),
-        ("random programs", any(name.startswith(PREFIX) for name in found)),
+        ("kernels that are no test kernels", bool(programs & KERNELS)),
+        ("random programs", any(name.startswith(PREFIX) for name in programs)),
     ):
         if not is_there:
             raise PolygymError(f"unseen: expected rows of {what} in the corpus, found none")
@@ -135,7 +135,7 @@ def _ranking_quality(
     )
 
 
-def unseen_table(found: Sequence[RankingQuality]) -> str:
+def unseen_table(qualities: Sequence[RankingQuality]) -> str:
     """Return a table in Markdown."""
     lines = [
         "| | rank correlation | share of the best | kernels | cases |",
@@ -144,6 +144,6 @@ def unseen_table(found: Sequence[RankingQuality]) -> str:
     lines += [
         f"| {quality.method} | {quality.spearman:.2f} | {quality.share} | {quality.kernels} | "
         f"{quality.cases} |"
-        for quality in found
+        for quality in qualities
     ]
     return "\n".join(lines)

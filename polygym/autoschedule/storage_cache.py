@@ -105,7 +105,7 @@ def read_ranking(question: str) -> VariantRanking | None:
         return None
     with suppress(OSError, ValueError, InputError, KeyError, TypeError, RecursionError):
         result = json.loads(path.read_text(encoding="utf-8"))["ranking"]
-        return tuple(variant_from_json(one) for one in result) or None
+        return tuple(variant_from_json(variant) for variant in result) or None
     return None
 
 
@@ -155,7 +155,7 @@ def _plain_data(value: Any) -> Any:
         case Enum():
             return value.name
         case tuple() | list():
-            return [_plain_data(one) for one in value]
+            return [_plain_data(item) for item in value]
         case _ if is_dataclass(value):
             named = (field.name for field in fields(value) if field.name != "file")
             return [

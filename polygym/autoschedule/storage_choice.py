@@ -201,9 +201,9 @@ def judge_variants(program: Program, mapping: Mapping, limit: int) -> StartingPr
         waits.append(_fresh_memory_slowdown(legal, sizes, vectors[-1]))
     ranking = tuple(
         StorageVariant(
-            one.splitting, one.storage, promise if promise is None else promise - wait, score
+            option.splitting, option.storage, promise if promise is None else promise - wait, score
         )
-        for (one, _), promise, wait, score in zip(
+        for (option, _), promise, wait, score in zip(
             seen, predicted_gains(vectors), waits, scores, strict=True
         )
     )

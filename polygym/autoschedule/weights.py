@@ -176,9 +176,9 @@ def ensemble_scores(
     """Return what is thought of candidates, by the features of their planned loops."""
     members = network.scores(vectors)
     if trees is None:
-        return [EnsembleScores(one) for one in members.T]
+        return [EnsembleScores(row) for row in members.T]
     result = trees.scores(vectors).mean(axis=0)
-    return [EnsembleScores(one, float(score)) for one, score in zip(members.T, result, strict=True)]
+    return [EnsembleScores(row, float(score)) for row, score in zip(members.T, result, strict=True)]
 
 
 def ensemble_gain(

@@ -68,7 +68,7 @@ def pass_named(name: str, earlier: Sequence[tuple[str, str]] = ()) -> Pass[Any, 
     Raises:
         InputError: there is none.
     """
-    result = next((one for one in PASSES if one.name == name), None)
+    result = next((stage for stage in PASSES if stage.name == name), None)
     if result is None:
         raise InputError(
             f"--after: expected a pass, found {name[:_MAX_NAME_LENGTH]!r}; passes in order:\n"

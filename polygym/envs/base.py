@@ -331,7 +331,7 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
     def _play_policy_phases(self, episode: Episode) -> Episode:
         """Let the policy act in the phases that are not the agent's."""
         return play_episode(
-            episode, self._policy, self.np_random, until=lambda one: one.phase in self.PHASES
+            episode, self._policy, self.np_random, until=lambda played: played.phase in self.PHASES
         )
 
     def _observation_and_info(self) -> tuple[Observation, Info]:

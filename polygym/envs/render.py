@@ -202,13 +202,13 @@ def _dimensions(episode: Episode) -> list[str]:
     return lines
 
 
-def _count_text(count: int, one: str, several: str) -> str:
+def _count_text(count: int, singular: str, several: str) -> str:
     """Return a number with its noun.
 
     >>> _count_text(1, "vertex", "vertices")
     '1 vertex'
     """
-    return f"{count} {one if count == 1 else several}"
+    return f"{count} {singular if count == 1 else several}"
 
 
 def _current_generator(episode: Episode) -> list[str]:

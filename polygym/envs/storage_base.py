@@ -57,13 +57,13 @@ class StorageEnv(PolygymEnv):
         observation = super()._observe(episode, allowed)
         return self._with_storage_arrays(observation, episode)
 
-    def _with_storage_arrays(self, found: Observation, episode: Episode) -> Observation:
+    def _with_storage_arrays(self, observation: Observation, episode: Episode) -> Observation:
         """Return an observation with what there is to say about storage."""
         if self._stores:
             for name, table in storage_arrays().items():
-                found[name] = np.zeros(table.size, table.dtype)
-            add_storage_arrays(found, episode)
-        return found
+                observation[name] = np.zeros(table.size, table.dtype)
+            add_storage_arrays(observation, episode)
+        return observation
 
     def write_observation(self, shown: ObservationBuffer) -> None:
         """Write the observation into arrays, in which that of an earlier state stands."""

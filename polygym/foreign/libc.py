@@ -38,8 +38,8 @@ def map_memory(size: int, protection: int, flags: int) -> int:
     Raises:
         MemoryError: the kernel refuses.
     """
-    found = _library.mmap(ffi.NULL, size, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
-    address = int(ffi.cast("uintptr_t", found))
+    pointer = _library.mmap(ffi.NULL, size, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
+    address = int(ffi.cast("uintptr_t", pointer))
     if address == _FAILED:
         raise MemoryError(f"{size} bytes: {os.strerror(ffi.errno)}")
     return address

@@ -43,8 +43,8 @@ def as_torch(model: Model) -> Callable[..., list[Any]]:
         else:
             steps.append(term)
     # Values are kept by number: a term is nothing that a compiler of Python can look through.
-    number = {one: place for place, one in enumerate([*known, *graph.inputs, *steps])}
-    constants = {number[one]: value for one, value in known.items()}
+    number = {node: place for place, node in enumerate([*known, *graph.inputs, *steps])}
+    constants = {number[node]: value for node, value in known.items()}
     inputs = [number[input_] for input_ in graph.inputs]
     made = [
         (
@@ -54,7 +54,7 @@ def as_torch(model: Model) -> Callable[..., list[Any]]:
         )
         for step in steps
     ]
-    results = [number[one] for _, one in graph.outputs]
+    results = [number[node] for _, node in graph.outputs]
 
     def run(*arguments: Any) -> list[Any]:
         values = dict(constants)
@@ -66,13 +66,13 @@ def as_torch(model: Model) -> Callable[..., list[Any]]:
     return run
 
 
-def _call(torch: Any, graph: Graph, one: Term) -> Callable[..., Any]:
+def _call(torch: Any, graph: Graph, node: Term) -> Callable[..., Any]:
     """Return the function of tensors that computes a node."""
-    function = operator_named(one.head).torch
+    function = operator_named(node.head).torch
     if isinstance(function, str):
         result: Callable[..., Any] = attrgetter(function)(torch)
         return result
-    data = [graph.data(child) for child in one.children]
+    data = [graph.data(child) for child in node.children]
     return function(
         torch, *(part.value if isinstance(part, NumberData | TextData) else part for part in data)
     )

@@ -190,9 +190,9 @@ def typed_nodes(root: Term | Graph) -> list[TypedNode]:
     term = root.root if isinstance(root, Graph) else root
     data = infer_all((term,))
     return [
-        (one.head, tuple(data[child] for child in one.children), found)
-        for one, found in data.items()
-        if one.children
+        (node.head, tuple(data[child] for child in node.children), result)
+        for node, result in data.items()
+        if node.children
     ]
 
 
@@ -225,32 +225,32 @@ def _check_executable(graph: Graph, costs: MeasuredCosts) -> None:
             )
 
 
-def result_summary(found: OptimizationResult, costs: NodeCosts) -> dict[str, Any]:
+def result_summary(result: OptimizationResult, costs: NodeCosts) -> dict[str, Any]:
     """Return what there is to say, as values of JSON."""
-    explored = found.saturation
+    explored = result.saturation
     return {
-        "graph": found.before.name,
+        "graph": result.before.name,
         "costs": costs.name,
         "unit": costs.unit,
-        "initial_cost": found.initial_cost,
-        "cost": found.cost,
-        "greedy_cost": found.greedy_cost,
-        "bound": found.lower_bound,
-        "status": found.status,
-        "changed": found.is_changed,
-        "seconds": found.seconds,
+        "initial_cost": result.initial_cost,
+        "cost": result.cost,
+        "greedy_cost": result.greedy_cost,
+        "bound": result.lower_bound,
+        "status": result.status,
+        "changed": result.is_changed,
+        "seconds": result.seconds,
         "exploration_seconds": explored.seconds,
-        "extraction_seconds": found.extraction_seconds,
-        "seconds_to_best": found.seconds
-        if found.seconds_to_best is None
-        else found.seconds_to_best,
+        "extraction_seconds": result.extraction_seconds,
+        "seconds_to_best": result.seconds
+        if result.seconds_to_best is None
+        else result.seconds_to_best,
         "cpu": {
-            "seconds": found.cpu_seconds.total,
-            "exploration_seconds": found.cpu_seconds.exploration,
-            "extraction_seconds": found.cpu_seconds.extraction,
-            "seconds_to_best": found.cpu_seconds.to_best,
+            "seconds": result.cpu_seconds.total,
+            "exploration_seconds": result.cpu_seconds.exploration,
+            "extraction_seconds": result.cpu_seconds.extraction,
+            "seconds_to_best": result.cpu_seconds.to_best,
         },
-        "measured_operators": found.measured_operators,
+        "measured_operators": result.measured_operators,
         "egraph": {
             "nodes": explored.nodes,
             "classes": explored.classes,
@@ -259,7 +259,7 @@ def result_summary(found: OptimizationResult, costs: NodeCosts) -> dict[str, Any
             "blacklisted": explored.blacklisted,
         },
         "rules_applied": {name: count for name, count in explored.applications.items() if count},
-        "operators": {"before": _counts(found.before), "after": _counts(found.after)},
+        "operators": {"before": _counts(result.before), "after": _counts(result.after)},
     }
 
 

@@ -170,10 +170,10 @@ def _verified_bytes(place: Path, name: str) -> bytes:
     expected = sums.get(name) if isinstance(sums, dict) else None
     if expected is None:
         raise InputError(f"{place / _CHECKSUMS}: expected a check sum of {name}, found none")
-    if (found := _checksum(contents)) != expected:
+    if (actual := _checksum(contents)) != expected:
         raise InputError(
             f"{place / name}: expected the file as it was written, found that it was changed or "
-            f"damaged since (its sum is {found[:12]}, expected {str(expected)[:12]}): write it "
+            f"damaged since (its sum is {actual[:12]}, expected {str(expected)[:12]}): write it "
             "again with `polygym graph optimize … --out`"
         )
     return contents

@@ -71,7 +71,7 @@ def per_nest_mapping(mapping: Mapping, start: Mapping, nests: tuple[NestShape, .
 
 def _own_entries(mapping: Mapping, start: Mapping, nest: NestShape) -> dict[str, Any]:
     """Return the entries of a nest that are others than those to begin with."""
-    said, usual = (_entries_of_nest(one, nest) for one in (mapping, start))
+    said, usual = (_entries_of_nest(given, nest) for given in (mapping, start))
     result = {entry: value for entry, value in said.items() if value != usual[entry]}
     if said["parallel"] is WorkSharing.OFF or mapping.threads == 1:
         result = {k: v for k, v in result.items() if k not in ("wavefront", "diamond")}
@@ -116,7 +116,9 @@ def _after_adopting(episode: Episode, schedule: Schedule) -> Episode | None:
     if episode.schedule() == schedule:
         return episode
     places = [
-        place for place, one in alternative_schedules(episode.task.scop).items() if one == schedule
+        place
+        for place, alternative in alternative_schedules(episode.task.scop).items()
+        if alternative == schedule
     ]
     if not places:
         return None
@@ -147,7 +149,8 @@ def _answer_for(deciding: MappingState, mapping: Mapping) -> int | None:
     question = deciding.question
     assert question is not None
     wanted, usual = (
-        _entry_of_question(one, deciding, question) for one in (mapping, deciding.initial_mapping)
+        _entry_of_question(given, deciding, question)
+        for given in (mapping, deciding.initial_mapping)
     )
     if wanted == usual:
         return USE_DEFAULT

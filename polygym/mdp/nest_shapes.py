@@ -62,7 +62,7 @@ class NestShape:
         """
         result: set[int] = set()
         for group in self.joined if moving else self.permutable:
-            left = [one for one in group if one not in ordered]
+            left = [loop for loop in group if loop not in ordered]
             result.update(left if len(left) > 1 else ())
         return tuple(sorted(result))
 

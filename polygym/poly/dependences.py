@@ -303,7 +303,7 @@ def _convex_pieces(
                 arrays.add(array)
         dependence = Dependence(source, sink, kind, tuple(sorted(arrays)), str(piece))
         pieces.append((_canonical_text(piece, sizes), dependence))
-    return [found for _, found in sorted(pieces, key=lambda item: item[0])]
+    return [entry for _, entry in sorted(pieces, key=lambda item: item[0])]
 
 
 def _canonical_text(piece: isl.BasicMap, sizes: Sequence[str]) -> str:

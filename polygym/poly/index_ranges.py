@@ -219,13 +219,15 @@ def _divided(ends: list[isl.PwAff], factor: int) -> IndexRange:
     return IndexRange(lowest.scale_down_val(scale).ceil(), highest.scale_down_val(scale).floor())
 
 
-def _value_bounds(scop: Scop, context: isl.Set, found: _LinearSum) -> tuple[isl.PwAff, isl.PwAff]:
+def _value_bounds(scop: Scop, context: isl.Set, total: _LinearSum) -> tuple[isl.PwAff, isl.PwAff]:
     """Return the least and the largest value of the affine rest over the statements' instances."""
     names = ", ".join(parameter.name for parameter in scop.parameters)
-    low = high = _constant(context, found.constant)
-    for where in dict.fromkeys(where for where, _, _ in found.rest):
+    low = high = _constant(context, total.constant)
+    for where in dict.fromkeys(where for where, _, _ in total.rest):
         statement = scop.statement(where)
-        text = " + ".join(f"{factor} * {name}" for one, name, factor in found.rest if one == where)
+        text = " + ".join(
+            f"{factor} * {name}" for place, name, factor in total.rest if place == where
+        )
         instances = f"{where}[{', '.join(statement.iterators)}]"
         value = isl.Map(f"[{names}] -> {{ {instances} -> [{text}] }}")
         values = isl.Set(statement.domain).intersect_params(context).apply(value)

@@ -48,7 +48,7 @@ FILE_SIZES = {
 # Beyond it, sums and multiples of parameters in the bounds of loops would not fit 64 bits.
 _LARGEST_PARAMETER = 2**48
 
-_Found = TypeVar("_Found")
+_Read = TypeVar("_Read")
 
 
 def load_program(
@@ -73,7 +73,7 @@ def load_program(
     function = with_extents(function, extents, library)
     _expect_c(target, function)
     (scop, initial, sizes, outputs), function = _read_with_values(
-        lambda one: _find(target, one, dataset or Dataset.LARGE, parameters or {}),
+        lambda choice: _find(target, choice, dataset or Dataset.LARGE, parameters or {}),
         function,
         parameters or {},
     )
@@ -92,7 +92,7 @@ def load_scop(
     """
     given = parameters or {}
     _expect_c(target, function)
-    scop, _ = _read_with_values(lambda one: _load_scop(target, one, given), function, given)
+    scop, _ = _read_with_values(lambda choice: _load_scop(target, choice, given), function, given)
     _check_names(given, [parameter.name for parameter in scop.parameters])
     return scop
 
@@ -110,14 +110,14 @@ def c_text_after(
     path, function = _place(target, function)
     text = source_of_name(target) if is_generated(target) else read_text(path)
     result, _ = _read_with_values(
-        lambda one: text_after(row, text, str(path), one), function, parameters
+        lambda choice: text_after(row, text, str(path), choice), function, parameters
     )
     return result
 
 
 def _read_with_values(
-    read: Callable[[str | None], _Found], function: str | None, given: Mapping[str, int]
-) -> tuple[_Found, str | None]:
+    read: Callable[[str | None], _Read], function: str | None, given: Mapping[str, int]
+) -> tuple[_Read, str | None]:
     """Read a choice of a region, with values in it that are given and without which it is none.
 
     A loop that steps by s is one for ``-p s=4``; the choice is ``f s=4`` then, and stays that.
@@ -338,9 +338,9 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
                 "the bounds of loops are computed in 64 bits"
             )
     if not context_holds(scop.context, values):
-        found = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
+        listed = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
         raise InputError(
-            f"{scop.name} is not defined for {found}: its arrays and accesses need "
+            f"{scop.name} is not defined for {listed}: its arrays and accesses need "
             f"{condition_text(scop.context)}"
         )
 

@@ -51,7 +51,7 @@ def select_programs(
 
     def expand(pattern: str) -> list[str]:
         meant = default_patterns if pattern == ALL else (pattern,)
-        return [name for one in meant for name in _expand(one)]
+        return [name for choice in meant for name in _expand(choice)]
 
     try:
         result = select_names(patterns, expand, _identity)
@@ -147,9 +147,9 @@ def _comprehensions(pattern: str) -> list[str]:
     result = [
         definition for definition in library.definitions() if fnmatchcase(definition, name)
     ] or [name]
-    for one in result:
-        library.definition(f"{one}{colon}{scalar}")  # refuses it, and says what there is
-    return [f"{PREFIX}{one}{colon}{scalar}" for one in result]
+    for plain in result:
+        library.definition(f"{plain}{colon}{scalar}")  # refuses it, and says what there is
+    return [f"{PREFIX}{plain}{colon}{scalar}" for plain in result]
 
 
 def _of_category(pattern: str) -> list[str]:

@@ -18,7 +18,7 @@ def parse_sizes(text: str) -> dict[str, int]:
     """
     result: dict[str, int] = {}
     for part in text.split(","):
-        name, equals, number = (one.strip() for one in part.partition("="))
+        name, equals, number = (piece.strip() for piece in part.partition("="))
         value = parse_size(number)
         if not (name and equals) or value is None:
             shown = part if len(part) <= _LONGEST_SHOWN else f"{part[:_LONGEST_SHOWN]}…"

@@ -86,7 +86,7 @@ class RuleApplicability:
             targets = [self._number(term, values, numbers, literals) for term in rule.targets]
         except Inadmissible:
             return None
-        return (*[literals[one] for one in self.computed], *targets)
+        return (*[literals[literal] for literal in self.computed], *targets)
 
     def _number(
         self,
@@ -142,7 +142,7 @@ class MatchJoin:
     halves: tuple[tuple[int, int], ...]
     """Sources that can change places, so that the match of the first has to come first."""
 
-    def rows(self, found: Sequence[Sequence[tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
+    def rows(self, matches: Sequence[Sequence[tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
         """Yield what goes together: the roots of all sources, then the rule's variables.
 
         In order of the first source's matches, then of the second's, and so on.
@@ -153,10 +153,10 @@ class MatchJoin:
         joined: Iterator[tuple[Any, ...]] = iter([()])
         for place, columns in enumerate(self.columns):
             shared = [at for at, column in enumerate(columns) if column in positions]
-            earlier = [roots[one] for one, other in self.halves if other == place]
+            earlier = [roots[half] for half, other in self.halves if other == place]
             table: dict[Any, list[tuple[Any, ...]]] = {}
             key_of = _column_getter([at + 2 for at in shared])
-            for number, match in enumerate(found[place]):
+            for number, match in enumerate(matches[place]):
                 row = (number, *match)
                 table.setdefault(key_of(row), []).append(row)
             wanted = _column_getter([positions[columns[at]] for at in shared])
@@ -183,7 +183,7 @@ def _join_rows(
     """Yield rows with a further match, which has another place and comes after those it mirrors."""
     for row in rows:
         before = [row[root] for root in roots]
-        first = max([row[one] for one in earlier], default=-1)
+        first = max([row[position] for position in earlier], default=-1)
         for match in table.get(wanted(row), ()):
             if match[0] > first and match[1] not in before:
                 yield row + match

@@ -217,15 +217,15 @@ class Valuation:
             self.fingerprint = digest.digest()
         return total
 
-    def _ask(self, one: Term) -> tuple[float, int]:
+    def _ask(self, node: Term) -> tuple[float, int]:
         types = self._types
-        operator = types.operator(one.head, len(one.children))
-        key = (types.number_of(one), operator, *map(types.number_of, one.children))
+        operator = types.operator(node.head, len(node.children))
+        key = (types.number_of(node), operator, *map(types.number_of, node.children))
         cost = self._costs.get(key)
         if cost is None:
             values = types.values
             children = tuple(values[number] for number in key[2:])
-            cost = self._costs[key] = float(self._cost(one.head, children, values[key[0]]))
+            cost = self._costs[key] = float(self._cost(node.head, children, values[key[0]]))
         return cost, operator
 
 

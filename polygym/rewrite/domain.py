@@ -172,7 +172,7 @@ class TypeTable:
     def infer_or_raise(self, key: tuple[int, ...]) -> Data:
         """Return a node's data as the domain itself gives it, or raise what it raises."""
         values = self.values
-        return self.domain.infer(self.heads[key[0]], tuple(values[one] for one in key[1:]))
+        return self.domain.infer(self.heads[key[0]], tuple(values[number] for number in key[1:]))
 
     def join(self, one: int, other: int) -> int:
         """Return the number of the data of two nodes that are equal, ``REFUSED`` if they cannot."""

@@ -55,10 +55,10 @@ class Rule:
         for name in variable_names((*self.targets, *self.conditions)):
             if name not in bound:
                 raise InputError(f"rule {self.name}: expected {name} in a source, found it nowhere")
-        for one in postorder(self.sources):
-            if is_computed_literal(one):
+        for part in postorder(self.sources):
+            if is_computed_literal(part):
                 raise InputError(
-                    f"rule {self.name}: expected {term_text(one)} in a target or condition, "
+                    f"rule {self.name}: expected {term_text(part)} in a target or condition, "
                     "found it in a source"
                 )
 
@@ -112,17 +112,17 @@ def check_rule_terms(rules: Iterable[Rule], domain: Domain) -> None:
                     f"rule {rule.name}: expected a condition, one of {known}; "
                     f"found {condition.head}"
                 )
-        for one in postorder((*rule.targets, *rule.conditions)):
-            if is_computed_literal(one) and str(one.head)[1:] not in domain.functions():
+        for part in postorder((*rule.targets, *rule.conditions)):
+            if is_computed_literal(part) and str(part.head)[1:] not in domain.functions():
                 known = ", ".join(f"={name}" for name in sorted(domain.functions()))
                 raise InputError(
-                    f"rule {rule.name}: expected a function, one of {known}; found {one.head}"
+                    f"rule {rule.name}: expected a function, one of {known}; found {part.head}"
                 )
 
 
-def is_computed_literal(one: Term) -> bool:
+def is_computed_literal(part: Term) -> bool:
     """Whether a part of a rule is a literal that the domain computes: ``(=function …)``."""
-    return isinstance(one.head, str) and one.head.startswith("=") and bool(one.children)
+    return isinstance(part.head, str) and part.head.startswith("=") and bool(part.children)
 
 
 def _rule(reader: TermReader) -> list[Rule]:
@@ -148,7 +148,7 @@ def _rule(reader: TermReader) -> list[Rule]:
     if (word := reader.peek()) and not word.endswith(":"):
         raise reader.error(f"expected the end of rule {name} or the name of one, found {word!r}")
     left, right, needed = (
-        tuple(_substitute_parts(one, parts) for one in side)
+        tuple(_substitute_parts(root, parts) for root in side)
         for side in (sources, targets, conditions)
     )
     forth = Rule(name, left, right, needed)
@@ -168,9 +168,9 @@ def _substitute_parts(root: Term, parts: dict[str, Term]) -> Term:
     if not parts:
         return root
 
-    def change(one: Term, children: tuple[Term, ...]) -> Term:
-        if not children and isinstance(one.head, str) and one.head in parts:
-            return parts[one.head]
-        return term(one.head, *children)
+    def change(node: Term, children: tuple[Term, ...]) -> Term:
+        if not children and isinstance(node.head, str) and node.head in parts:
+            return parts[node.head]
+        return term(node.head, *children)
 
     return rebuild(root, change)

@@ -133,10 +133,10 @@ def parse_term(text: str, file: str = "<text>") -> Term:
 def term_text(root: Term) -> str:
     """Return the text of a term; what is shared is written as often as it is used."""
     made: dict[Term, str] = {}
-    for one in postorder([root]):
-        head = _head_text(one.head)
-        inner = " ".join([head, *(made[child] for child in one.children)])
-        made[one] = f"({inner})" if one.children else head
+    for node in postorder([root]):
+        head = _head_text(node.head)
+        inner = " ".join([head, *(made[child] for child in node.children)])
+        made[node] = f"({inner})" if node.children else head
     return made[root]
 
 

@@ -38,9 +38,9 @@ from polygym.rewrite.term import Head, Term, is_variable, postorder, term, varia
 OperatorKey: TypeAlias = tuple[type, Head, int]
 
 
-def operator_key(one: Term) -> OperatorKey:
+def operator_key(node: Term) -> OperatorKey:
     """Return what nodes have to have in common for a pattern: the head and how many children."""
-    return (one.head.__class__, one.head, len(one.children))
+    return (node.head.__class__, node.head, len(node.children))
 
 
 class TermPattern:
@@ -76,15 +76,15 @@ class TermPattern:
         todo = [(source, "root")]
         count = 0
         while todo:
-            one, name = todo.pop(0)
-            if one.children:
-                children = [f"part{count + at}" for at in range(len(one.children))]
+            node, name = todo.pop(0)
+            if node.children:
+                children = [f"part{count + at}" for at in range(len(node.children))]
                 count += len(children)
                 lines.append(f"{', '.join(children)}, = {name}.children")
             else:
                 children = []
             inner: list[tuple[Term, str]] = []
-            for child, part in zip(one.children, children, strict=True):
+            for child, part in zip(node.children, children, strict=True):
                 if is_variable(child):
                     known = self._bound.setdefault(str(child.head), part)
                     if known != part:
@@ -120,18 +120,18 @@ def target_builder(
     known: dict[str, Any] = {"term": term}
     made: dict[Term, str] = {}
     lines = ["def build(values, literals):"]
-    for one in postorder([target]):
-        if is_variable(one):
-            made[one] = f"values[{names.index(str(one.head))}]"
-        elif one in computed:
-            made[one] = f"literals[{computed.index(one)}]"
-        elif not variable_names([one]):
-            made[one] = f"constant{len(known)}"
-            known[made[one]] = one
+    for node in postorder([target]):
+        if is_variable(node):
+            made[node] = f"values[{names.index(str(node.head))}]"
+        elif node in computed:
+            made[node] = f"literals[{computed.index(node)}]"
+        elif not variable_names([node]):
+            made[node] = f"constant{len(known)}"
+            known[made[node]] = node
         else:
-            made[one] = f"made{len(made)}"
-            children = "".join(f", {made[child]}" for child in one.children)
-            lines.append(f"    {made[one]} = term({one.head!r}{children})")
+            made[node] = f"made{len(made)}"
+            children = "".join(f", {made[child]}" for child in node.children)
+            lines.append(f"    {made[node]} = term({node.head!r}{children})")
     lines.append(f"    return {made[target]}")
     exec(compile("\n".join(lines) + "\n", f"<target {target.head}>", "exec"), known)
     build: Callable[[tuple[Term, ...], list[Term]], Term] = known["build"]
@@ -208,7 +208,7 @@ class TermIndex:
         prospect = recipe.prospects.of(tuple(map(types.number_of, match.binding)))
         if prospect is None:
             return None
-        literals = [term(types.heads[one]) for one in prospect[: len(recipe.prospects.computed)]]
+        literals = [term(types.heads[head]) for head in prospect[: len(recipe.prospects.computed)]]
         above = self._above(match.nodes)
         moved = above.union(match.nodes) if len(match.nodes) > 1 else above
         if all(
@@ -218,8 +218,8 @@ class TermIndex:
                 source: build(match.binding, literals)
                 for source, build in zip(match.nodes, recipe.builders, strict=True)
             }
-            for one in sorted(above, key=self._order.__getitem__):
-                made[one] = term(one.head, *[made.get(child, child) for child in one.children])
+            for node in sorted(above, key=self._order.__getitem__):
+                made[node] = term(node.head, *[made.get(child, child) for child in node.children])
         else:
             several = self._several(recipe, match, literals, above)
             if several is None:
@@ -233,7 +233,7 @@ class TermIndex:
         self, recipe: CompiledTermRule, where: tuple[Term, ...], binding: tuple[Term, ...]
     ) -> bool:
         types, number_of = self.types, self.types.number_of
-        prospect = recipe.prospects.of(tuple([number_of(one) for one in binding]))
+        prospect = recipe.prospects.of(tuple([number_of(value) for value in binding]))
         if prospect is None:
             return False
         targets = prospect[len(prospect) - len(where) :]
@@ -269,33 +269,33 @@ class TermIndex:
         begun: set[Term] = set()
         stack = [self.root]
         while stack:
-            one = stack[-1]
-            place = sources.get(one)
-            if one in made:
+            node = stack[-1]
+            place = sources.get(node)
+            if node in made:
                 stack.pop()
                 continue
-            if place is None and one not in above:
-                made[stack.pop()] = one
+            if place is None and node not in above:
+                made[stack.pop()] = node
                 continue
             needed = (
-                one.children
+                node.children
                 if place is None
                 else [match.binding[leaf] for leaf in recipe.leaves[place]]
             )
             missing = [child for child in needed if child not in made]
             if missing:
-                begun.add(one)
+                begun.add(node)
                 if not begun.isdisjoint(missing):
                     return None
                 stack += missing
                 continue
             stack.pop()
-            begun.discard(one)
+            begun.discard(node)
             if place is None:
-                made[one] = term(one.head, *[made[child] for child in one.children])
+                made[node] = term(node.head, *[made[child] for child in node.children])
             else:
                 values = tuple([made.get(value, value) for value in match.binding])
-                made[one] = recipe.builders[place](values, literals)
+                made[node] = recipe.builders[place](values, literals)
         return made
 
 

@@ -83,9 +83,9 @@ def _forget(reference: _Reference) -> None:
             del _TABLE[reference.key]
 
 
-def is_variable(one: Term) -> bool:
+def is_variable(node: Term) -> bool:
     """Whether a term is a variable of a pattern."""
-    return isinstance(one.head, str) and one.head.startswith("?")
+    return isinstance(node.head, str) and node.head.startswith("?")
 
 
 def postorder(roots: Iterable[Term]) -> Iterator[Term]:
@@ -94,18 +94,18 @@ def postorder(roots: Iterable[Term]) -> Iterator[Term]:
     for root in roots:
         stack: list[tuple[Term, bool]] = [(root, False)]
         while stack:
-            one, is_done = stack.pop()
+            node, is_done = stack.pop()
             if is_done:
-                yield one
+                yield node
                 continue
-            if one in seen:
+            if node in seen:
                 continue
-            seen.add(one)
-            if not one.children:
-                yield one
+            seen.add(node)
+            if not node.children:
+                yield node
                 continue
-            stack.append((one, True))
-            stack.extend((child, False) for child in reversed(one.children) if child not in seen)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children) if child not in seen)
 
 
 def size(roots: Iterable[Term]) -> int:
@@ -120,22 +120,22 @@ def variable_names(roots: Iterable[Term]) -> list[str]:
     stack = list(roots)
     stack.reverse()
     while stack:
-        one = stack.pop()
-        if one in seen:
+        node = stack.pop()
+        if node in seen:
             continue
-        seen.add(one)
-        if one.children:
-            stack.extend(reversed(one.children))
-        elif is_variable(one):
-            result.append(str(one.head))
+        seen.add(node)
+        if node.children:
+            stack.extend(reversed(node.children))
+        elif is_variable(node):
+            result.append(str(node.head))
     return result
 
 
 def rebuild(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Term:
     """Return what a function makes of every node and its new children, from the leaves on."""
     made: dict[Term, Term] = {}
-    for one in postorder([root]):
-        made[one] = change(one, tuple(made[child] for child in one.children))
+    for node in postorder([root]):
+        made[node] = change(node, tuple(made[child] for child in node.children))
     return made[root]
 
 
@@ -158,16 +158,16 @@ def memoized_value(root: Term, memo: dict[Term, Value], compute: Callable[[Term]
         pass
     stack = [root]
     while stack:
-        one = stack[-1]
-        if one in memo:
+        node = stack[-1]
+        if node in memo:
             stack.pop()
             continue
-        missing = [child for child in one.children if child not in memo]
+        missing = [child for child in node.children if child not in memo]
         if missing:
             stack.extend(missing)
             continue
         stack.pop()
-        memo[one] = compute(one)
+        memo[node] = compute(node)
     return memo[root]
 
 
@@ -180,10 +180,10 @@ def substitute(root: Term, values: dict[str, Term]) -> Term:
     """
     return rebuild(
         root,
-        lambda one, children: (
-            values[str(one.head)]
-            if is_variable(one)
-            else (one if children == one.children else term(one.head, *children))
+        lambda node, children: (
+            values[str(node.head)]
+            if is_variable(node)
+            else (node if children == node.children else term(node.head, *children))
         ),
     )
 
@@ -191,9 +191,9 @@ def substitute(root: Term, values: dict[str, Term]) -> Term:
 def _flatten(root: Term) -> list[tuple[Head, tuple[int, ...]]]:
     places: dict[Term, int] = {}
     rows: list[tuple[Head, tuple[int, ...]]] = []
-    for one in postorder([root]):
-        places[one] = len(rows)
-        rows.append((one.head, tuple(places[child] for child in one.children)))
+    for node in postorder([root]):
+        places[node] = len(rows)
+        rows.append((node.head, tuple(places[child] for child in node.children)))
     return rows
 
 

@@ -344,7 +344,7 @@ class SearchLoop:
         references = [self.start.known[candidate.source] for candidate in self.start.references]
         fastest = [finding.evaluation.schedule for finding in best]
         schedules = list(dict.fromkeys([*fastest, *references, original_schedule(scop)]))
-        explored = {key: one for key, one in self.tally.findings.items() if key[1] == start}
+        explored = {key: outcome for key, outcome in self.tally.findings.items() if key[1] == start}
         for choice, finding in (*explored.items(), *self.tally.trials.items()):
             if choice[0] in schedules:
                 known[choice] = finding.evaluation
@@ -366,7 +366,7 @@ class SearchLoop:
     def _result(self) -> SearchResult:
         """Return the best, measured together if nothing has ended the search early."""
         tally, program = self.tally, self.start.program
-        known = [tally.findings.get(self._choice(one)) for one in self.start.references]
+        known = [tally.findings.get(self._choice(reference)) for reference in self.start.references]
         best = (*tally.fastest_of_all(_CONFIRMED_COUNT), *filter(None, known))
         findings = list({finding.choice: finding for finding in best}.values())
         is_confirmed = False
@@ -396,8 +396,12 @@ class SearchLoop:
         """Return how often the best are measured together, less often if time is short."""
         seconds = self.runner.baseline_seconds
         rounds = rounds_within(_CONFIRM_SECONDS, seconds, _MIN_ROUNDS, _MAX_ROUNDS)
-        one = self._together_seconds() / _MIN_ROUNDS
-        possible = rounds if self.seconds_left == inf or not one else int(self.seconds_left / one)
+        round_seconds = self._together_seconds() / _MIN_ROUNDS
+        possible = (
+            rounds
+            if self.seconds_left == inf or not round_seconds
+            else int(self.seconds_left / round_seconds)
+        )
         return max(_MIN_ROUNDS, min(rounds, possible))
 
 

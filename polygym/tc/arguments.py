@@ -129,20 +129,20 @@ def _prepare_argument(place: str, expected: ExpectedArgument, value: Any) -> np.
     return np.ascontiguousarray(array) if array.ndim else array
 
 
-def _convert_argument(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
+def _convert_argument(given: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
     """Return Python's numbers in the declared type, unless they are too large or lose digits.
 
     Numbers with a fraction may be rounded to the declared precision.
     """
     with np.errstate(all="ignore"):
-        converted = found.astype(wanted)
+        converted = given.astype(wanted)
         is_real = wanted.kind == "f" or wanted.name == "bfloat16"
-        if is_real and found.dtype.kind in "fiub":
-            fits = np.isfinite(converted.astype(float)) | ~np.isfinite(found.astype(float))
+        if is_real and given.dtype.kind in "fiub":
+            fits = np.isfinite(converted.astype(float)) | ~np.isfinite(given.astype(float))
         else:
-            fits = np.asarray(converted == found)
+            fits = np.asarray(converted == given)
     if not fits.all():
-        wrong = np.asarray(found)[~fits].flat[0]
+        wrong = np.asarray(given)[~fits].flat[0]
         raise ValueError(f"expected numbers that {wanted} holds, found {wrong}")
     return converted
 

@@ -85,16 +85,16 @@ class KernelBuilder:
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
 
-    def compile_tuned(self, sizes: Mapping[str, int], found: SearchResult) -> CompiledKernel:
+    def compile_tuned(self, sizes: Mapping[str, int], result: SearchResult) -> CompiledKernel:
         """Compile what a tuner has found, and keep it in the cache with its time.
 
         What comes back is the fastest there, which an earlier search may have found.
         """
         scop, own = self._checked(sizes)
-        best = found.best
+        best = result.best
         kernel = self._compiled(scop, own, best.schedule, best.mapping)
         made = BuildOptions(best.schedule, best.mapping)
-        self._store(sizes, self.options, kernel, made, best.seconds, str(found.source))
+        self._store(sizes, self.options, kernel, made, best.seconds, str(result.source))
         return self._cached_kernel(sizes, self.options) or kernel
 
     def program(self, sizes: Mapping[str, int]) -> Program:
@@ -166,10 +166,10 @@ class KernelBuilder:
         scop = self.scop(sizes)
         own = dict(zip((p.name for p in scop.parameters), sizes.values(), strict=True))
         if not context_holds(scop.context, own):
-            found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+            given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             needs = " and ".join(scop.conditions) or "sizes from 1 on"
             raise InputError(
-                f"{self.definition.name} is not defined for {found}: it needs {needs}"
+                f"{self.definition.name} is not defined for {given}: it needs {needs}"
                 f"{self._reason(sizes)}"
             )
         return scop, own

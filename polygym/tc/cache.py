@@ -103,7 +103,7 @@ class KernelOrigin:
             origin = KernelOrigin(comprehension, tuple(sizes), *texts)
         except (TypeError, RecursionError) as error:
             raise ValueError(str(error)) from None
-        if not all(isinstance(one, str) for one in (comprehension, *texts)):
+        if not all(isinstance(item, str) for item in (comprehension, *texts)):
             raise ValueError("expected texts")
         if not all(type(size) is int for size in origin.sizes):
             raise ValueError("expected sizes")
@@ -289,10 +289,10 @@ def _is_time(seconds: Any) -> bool:
 
 def _check_owner(path: Path) -> None:
     """Refuse a file from which somebody else could have this process run code."""
-    found = path.stat()
-    if found.st_uid != os.geteuid():
-        raise OSError(f"expected a file of this user, found one of user {found.st_uid}")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    status = path.stat()
+    if status.st_uid != os.geteuid():
+        raise OSError(f"expected a file of this user, found one of user {status.st_uid}")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise OSError("expected a file that only its owner can write, found that others can")
 
 

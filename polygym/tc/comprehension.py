@@ -320,7 +320,7 @@ class Comprehension:
     def _outputs(self, kernel: CompiledKernel, out: Any) -> list[np.ndarray]:
         """Return the memory for the outputs, checked."""
         given = list(out) if isinstance(out, list | tuple) else [out]
-        if not all(isinstance(one, np.ndarray) for one in given):
+        if not all(isinstance(item, np.ndarray) for item in given):
             raise InputError(f"out: expected an array for each output, found {out!r}"[:200])
         if len(given) != len(kernel.outputs):
             raise InputError(f"out: expected {len(kernel.outputs)} array(s), found {len(given)}")
@@ -404,7 +404,7 @@ def text_definition(
     if name is None and len(forward) > 1:
         raise InputError(f"expected a name, one of {', '.join(forward)}")
     chosen = next(iter(forward), "") if name is None else name
-    for one in (chosen, *parts):
-        if one not in definitions:
-            raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
+    for wanted in (chosen, *parts):
+        if wanted not in definitions:
+            raise InputError(f"expected one of {', '.join(definitions)}, found {wanted!r}")
     return definitions[chosen], [definitions[part] for part in parts]

@@ -47,12 +47,12 @@ def canonical_text(definition: tree.TcDefinition) -> str:
     return f"({parameters}) -> ({outputs}) {{ {body} }}"
 
 
-def _declaration_text(one: tree.TcParameter | tree.TcOutput, names: dict[str, str]) -> str:
-    sizes = one.sizes or ()
+def _declaration_text(declaration: tree.TcParameter | tree.TcOutput, names: dict[str, str]) -> str:
+    sizes = declaration.sizes or ()
     texts = [names[size.name] if isinstance(size, tree.NameUse) else size.text for size in sizes]
-    kind = "" if one.type is None else one.type.value
+    kind = "" if declaration.type is None else declaration.type.value
     shape = f"({', '.join(texts)})" if texts else ""
-    return f"{kind}{shape} {names[one.name]}".strip()
+    return f"{kind}{shape} {names[declaration.name]}".strip()
 
 
 def _renamed(statement: tree.TcStatement, shared: dict[str, str]) -> tree.TcStatement:
@@ -86,7 +86,7 @@ def similar_candidates(
             continue
         if distance[0] < inf:
             result.append((rank, str(candidate), candidate))
-    result.sort(key=lambda one: one[:2])
+    result.sort(key=lambda ranked: ranked[:2])
     return list(dict.fromkeys(candidate for _, _, candidate in result))[:_MOST_CANDIDATES]
 
 

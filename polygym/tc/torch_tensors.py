@@ -140,21 +140,21 @@ def _check_part(of: TcDefinition, by: TcDefinition) -> None:
         _check_type_and_rank(said, result, returnable[result.name])
 
 
-def _check_type_and_rank(said: str, found: Declaration, expected: Declaration) -> None:
+def _check_type_and_rank(said: str, actual: Declaration, expected: Declaration) -> None:
     """Refuse another type or rank, where both are declared."""
-    if None not in (found.type, expected.type) and found.type is not expected.type:
-        assert found.type is not None
+    if None not in (actual.type, expected.type) and actual.type is not expected.type:
+        assert actual.type is not None
         assert expected.type is not None
         raise InputError(
-            f"{said}: {found.name}: expected {expected.type.value}, as {expected.name} is, found "
-            f"{found.type.value}"
+            f"{said}: {actual.name}: expected {expected.type.value}, as {expected.name} is, found "
+            f"{actual.type.value}"
         )
-    if found.sizes is None or expected.sizes is None:
+    if actual.sizes is None or expected.sizes is None:
         return
-    if len(found.sizes) != len(expected.sizes):
+    if len(actual.sizes) != len(expected.sizes):
         raise InputError(
-            f"{said}: {found.name}: expected {len(expected.sizes)} dimension(s), as many as "
-            f"{expected.name} has, found {len(found.sizes)}"
+            f"{said}: {actual.name}: expected {len(expected.sizes)} dimension(s), as many as "
+            f"{expected.name} has, found {len(actual.sizes)}"
         )
 
 
@@ -172,7 +172,7 @@ def torch_if_used(arguments: Sequence[Any], out: Any = None) -> Any:
         # Asking a class of PyTorch's takes as long as the rest of a call: arrays are known by type.
         if type(argument) is not np.ndarray and isinstance(argument, tensor):
             return torch
-    if out is not None and any(isinstance(one, tensor) for one in _listed(out)):
+    if out is not None and any(isinstance(output, tensor) for output in _listed(out)):
         return torch
     return None
 
@@ -184,9 +184,9 @@ def _listed(out: Any) -> list[Any]:
 def as_arrays(torch: Any, definition: TcDefinition, arguments: Sequence[Any]) -> list[Any]:
     """Return arguments with arrays in place of tensors, which share their memory."""
     result = list(arguments)
-    for place, one in enumerate(result):
-        if isinstance(one, torch.Tensor):
-            result[place] = _array(torch, one, definition, place)
+    for place, argument in enumerate(result):
+        if isinstance(argument, torch.Tensor):
+            result[place] = _array(torch, argument, definition, place)
     return result
 
 
@@ -238,18 +238,18 @@ def _computed(
         return [_tensor(torch, array) for array in compute(arrays, None)]
     given = _listed(out)
     places = []
-    for one in given:
-        tensor = isinstance(one, torch.Tensor)
-        if tensor and one.requires_grad and torch.is_grad_enabled():
+    for output in given:
+        tensor = isinstance(output, torch.Tensor)
+        if tensor and output.requires_grad and torch.is_grad_enabled():
             raise InputError(
                 f"{definition.name}: out: expected a tensor that asks for no gradient, found one "
                 "with requires_grad"
             )
-        places.append(_array(torch, one, definition, None) if tensor else one)
+        places.append(_array(torch, output, definition, None) if tensor else output)
     compute(arrays, places)
-    for one in given:
-        if isinstance(one, torch.Tensor):
-            torch.autograd.graph.increment_version(one)  # autograd sees that it was written to
+    for output in given:
+        if isinstance(output, torch.Tensor):
+            torch.autograd.graph.increment_version(output)  # autograd sees that it was written to
     return given
 
 
@@ -347,11 +347,11 @@ def _function(torch: Any) -> Any:
                 for place, parameter in enumerate(definition.parameters)
                 if ctx.needs_input_grad[place + 3]
             }
-            found: dict[str, Any] = {}
+            derivatives: dict[str, Any] = {}
             for part in gradient.parts:
                 if not wanted.keys().isdisjoint(part.parameters):
-                    found |= _derivatives(torch, part, known, wanted)
-            gradients = [found.get(parameter.name) for parameter in definition.parameters]
+                    derivatives |= _derivatives(torch, part, known, wanted)
+            gradients = [derivatives.get(parameter.name) for parameter in definition.parameters]
             return (None, None, None, *gradients)  # of definition, compute and gradient: none
 
     return Differentiated

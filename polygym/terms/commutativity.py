@@ -70,44 +70,44 @@ class CommutativeRewriter:
         _forget_where_too_many(self._ordered)
         return memoized_value(root, self._ordered, self._order)
 
-    def _order(self, one: Term) -> Term:
-        return self.joined(one, [self._ordered[child] for child in one.children])
+    def _order(self, node: Term) -> Term:
+        return self.joined(node, [self._ordered[child] for child in node.children])
 
-    def joined(self, one: Term, children: Sequence[Term]) -> Term:
+    def joined(self, node: Term, children: Sequence[Term]) -> Term:
         """Return a node with other children of the same types, which are ordered, as it is too."""
-        if self._is_turnable(one):
+        if self._is_turnable(node):
             left, right = children
             children = (left, right) if self._key(left) <= self._key(right) else (right, left)
-        return term(one.head, *children)
+        return term(node.head, *children)
 
-    def _is_turnable(self, one: Term) -> bool:
+    def _is_turnable(self, node: Term) -> bool:
         return (
-            one.head in self._turning
-            and len(one.children) == 2
-            and all(isinstance(term_facts(child).type, BaseType) for child in one.children)
+            node.head in self._turning
+            and len(node.children) == 2
+            and all(isinstance(term_facts(child).type, BaseType) for child in node.children)
         )
 
-    def _key(self, one: Term) -> bytes:
+    def _key(self, node: Term) -> bytes:
         """Return what terms are ordered by: the same in every process."""
         _forget_where_too_many(self._keys)
-        return memoized_value(one, self._keys, self._digest)
+        return memoized_value(node, self._keys, self._digest)
 
-    def _digest(self, one: Term) -> bytes:
-        own = f"{type(one.head).__name__} {one.head!r} ".encode()
-        below = b"".join(self._keys[child] for child in one.children)
+    def _digest(self, node: Term) -> bytes:
+        own = f"{type(node.head).__name__} {node.head!r} ".encode()
+        below = b"".join(self._keys[child] for child in node.children)
         return blake2b(own + below, digest_size=12).digest()
 
-    def results(self, one: Term) -> tuple[Term, ...]:
+    def results(self, node: Term) -> tuple[Term, ...]:
         """Return what an ordered node itself can become, ordered, each once."""
-        terms = self._results.get(one)
+        terms = self._results.get(node)
         if terms is None:
             _forget_where_too_many(self._results)
             seen: dict[Term, None] = {}
-            for way in self._by_head.get(str(one.head), ()):
-                made = way.work(one)
-                if made is not None and (other := self.canonical_order(made)) is not one:
+            for way in self._by_head.get(str(node.head), ()):
+                made = way.work(node)
+                if made is not None and (other := self.canonical_order(made)) is not node:
                     seen[other] = None
-            terms = self._results[one] = tuple(seen)
+            terms = self._results[node] = tuple(seen)
         return terms
 
     def unify_order(self, root: Term) -> tuple[list[RewriteStep], Term]:
@@ -116,34 +116,34 @@ class CommutativeRewriter:
         steps, made = list[RewriteStep](), list[Term]()
         waiting: list[tuple[Term, Position, bool]] = [(root, (), False)]
         while waiting:
-            one, place, is_done = waiting.pop()
-            if not one.children:
-                made.append(one)
+            node, place, is_done = waiting.pop()
+            if not node.children:
+                made.append(node)
                 continue
             if not is_done:
-                waiting.append((one, place, True))
-                below = [(child, (*place, at), False) for at, child in enumerate(one.children)]
+                waiting.append((node, place, True))
+                below = [(child, (*place, at), False) for at, child in enumerate(node.children)]
                 waiting += reversed(below)
                 continue
-            count = len(one.children)
-            other = term(one.head, *made[-count:])
+            count = len(node.children)
+            other = term(node.head, *made[-count:])
             del made[-count:]
             same = first.setdefault(self.canonical_order(other), other)
             if same is not other:  # their children are the same: they have been turned already
-                steps.append(RewriteStep(self._turning[str(one.head)], place))
+                steps.append(RewriteStep(self._turning[str(node.head)], place))
             made.append(same)
         return steps, made[0]
 
-    def steps(self, one: Term, result: Term) -> tuple[list[RewriteStep], Term] | None:
+    def steps(self, node: Term, result: Term) -> tuple[list[RewriteStep], Term] | None:
         """Return how a node, ordered or not, becomes something that a result stands for.
 
         What differs in order alone is written in one way first. None if no rule leads there.
         """
-        before, one = self.unify_order(one)
-        for way in self._by_head.get(str(one.head), ()):
-            if way.work(one) is None:
+        before, node = self.unify_order(node)
+        for way in self._by_head.get(str(node.head), ()):
+            if way.work(node) is None:
                 continue
-            at, turns = one, list[RewriteStep]()
+            at, turns = node, list[RewriteStep]()
             for place in way.places:  # the outermost first
                 here = subterm_at(at, place)
                 at = replace_subterm(at, place, term(here.head, *reversed(here.children)))

@@ -64,16 +64,16 @@ class TermCost(Protocol):
         ...
 
 
-def operator_cost(one: Term) -> float:
+def operator_cost(node: Term) -> float:
     """Return what a node costs by itself, without its children and how often they are needed."""
-    if not one.children or not isinstance(one.head, str):
+    if not node.children or not isinstance(node.head, str):
         return 0.0
-    result = OPERATOR_COSTS.get(one.head, 0.0)
-    if one.head in _BY_PARTS and term_facts(one).type is not FLOAT:
-        result *= count_numbers(term_facts(one).type, ASSUMED_VECTOR_SIZE)
-    elif one.head == "sumbuild":
+    result = OPERATOR_COSTS.get(node.head, 0.0)
+    if node.head in _BY_PARTS and term_facts(node).type is not FLOAT:
+        result *= count_numbers(term_facts(node).type, ASSUMED_VECTOR_SIZE)
+    elif node.head == "sumbuild":
         result = (ASSUMED_VECTOR_SIZE - 1.0) * count_numbers(
-            term_facts(one).type, ASSUMED_VECTOR_SIZE
+            term_facts(node).type, ASSUMED_VECTOR_SIZE
         )
     return result
 
@@ -95,18 +95,18 @@ class StaticCost:
             self._known.clear()
         return memoized_value(root, self._known, self._of)
 
-    def _of(self, one: Term) -> float:
-        known, head, children = self._known, one.head, one.children
+    def _of(self, node: Term) -> float:
+        known, head, children = self._known, node.head, node.children
         if len(children) == 2 and head in _OF_TWO:
             left, right = children
             below = known[left] + known[right]
-            if head in _BY_PARTS and term_facts(one).type is not FLOAT:
-                return below + operator_cost(one)
+            if head in _BY_PARTS and term_facts(node).type is not FLOAT:
+                return below + operator_cost(node)
             return below + OPERATOR_COSTS[head]
         parts = [known[child] for child in children]
-        own = operator_cost(one)
-        if one.head == "if":
+        own = operator_cost(node)
+        if node.head == "if":
             return own + parts[0] + max(parts[1:]) + _OTHER_ARM_WEIGHT * min(parts[1:])
-        if one.head in _OF_LOOPS:
+        if node.head in _OF_LOOPS:
             return own + parts[0] + ASSUMED_VECTOR_SIZE * parts[1]
         return own + sum(parts)

@@ -94,10 +94,10 @@ class FragmentCost(StaticCost):
         super().__init__()
         self._holes = holes
 
-    def _of(self, one: Term) -> float:
-        if not one.children:
-            return self._holes.get(one, 0.0)
-        return super()._of(one)
+    def _of(self, node: Term) -> float:
+        if not node.children:
+            return self._holes.get(node, 0.0)
+        return super()._of(node)
 
 
 def fragments_of(root: Term, most: int) -> Iterator[TermFragment]:
@@ -137,20 +137,20 @@ class _FragmentBuilder:
         self._costs: dict[Term, float] = {}
         self._count = 0
 
-    def _hole(self, one: Term, binders: int) -> Term | None:
+    def _hole(self, node: Term, binders: int) -> Term | None:
         """Return what stands for a node that is not shown, None if it has to be.
 
         What has variables that the part binds is a variable to which these are added, as often as
         they are there: rules of binding ask for no more than that.
         """
-        own = term_facts(one)
+        own = term_facts(node)
         inner = own.free & ((1 << binders) - 1)
         if not is_data(own.type) or (inner and not self._is_pair):
             return None
-        leaves = [] if not inner else _leaves(one, binders)
-        if any(term_facts(leaf).type is not FLOAT for leaf in (one, *leaves) if leaves):
+        leaves = [] if not inner else _leaves(node, binders)
+        if any(term_facts(leaf).type is not FLOAT for leaf in (node, *leaves) if leaves):
             return None
-        key = one if leaves else shift_indices(one, -binders)
+        key = node if leaves else shift_indices(node, -binders)
         if key not in self._names:
             self._names[key] = variable(f"{self._prefix}{len(self._names)}", own.type)
             self._costs[self._names[key]] = max(0.0, self._cost(key) - len(leaves))
@@ -163,34 +163,34 @@ class _FragmentBuilder:
         """Return what the holes cost, by their variables."""
         return self._costs
 
-    def shown(self, one: Term, place: Position, binders: int) -> Term | None:
+    def shown(self, node: Term, place: Position, binders: int) -> Term | None:
         """Return a node as it is shown, under so many binders of the part.
 
         None if too many nodes have to be shown.
         """
-        if not one.children:
-            return one
-        if place not in self._kept and (hole := self._hole(one, binders)) is not None:
+        if not node.children:
+            return node
+        if place not in self._kept and (hole := self._hole(node, binders)) is not None:
             return hole
         self._count += 1
         if self._count > self._most:
             return None
         children = []
-        for at, child in enumerate(one.children):
-            made = self.shown(child, (*place, at), binders + binds(one, at))
+        for at, child in enumerate(node.children):
+            made = self.shown(child, (*place, at), binders + binds(node, at))
             if made is None:
                 return None
             children.append(made)
-        return term(one.head, *children)
+        return term(node.head, *children)
 
 
-def _leaves(one: Term, binders: int) -> list[Term]:
+def _leaves(node: Term, binders: int) -> list[Term]:
     """Return the variables in a node that so many binders around it bind.
 
     Each as often as it is there, but three times at most.
     """
     terms: list[Term] = []
-    stack = [(one, 0)]
+    stack = [(node, 0)]
     while stack:
         at, depth = stack.pop()
         if not term_facts(at).free >> depth & ((1 << binders) - 1):
@@ -210,18 +210,18 @@ def _pieces(root: Term, most: int) -> Iterator[tuple[Position, frozenset[Positio
     """
     stack: list[tuple[Term, Position, bool]] = [(root, (), False)]
     while stack:
-        one, place, is_done = stack.pop()
-        if is_done or term_facts(one).nodes <= most:
-            yield place, _levels(one, place, most)
+        node, place, is_done = stack.pop()
+        if is_done or term_facts(node).nodes <= most:
+            yield place, _levels(node, place, most)
             continue
-        stack.append((one, place, True))
-        below = [(child, (*place, at), False) for at, child in enumerate(one.children)]
+        stack.append((node, place, True))
+        below = [(child, (*place, at), False) for at, child in enumerate(node.children)]
         stack.extend(reversed([each for each in below if each[0].children]))
 
 
-def _levels(one: Term, place: Position, most: int) -> frozenset[Position]:
+def _levels(node: Term, place: Position, most: int) -> frozenset[Position]:
     kept: list[Position] = []
-    waiting = deque([(one, place)])
+    waiting = deque([(node, place)])
     nodes = 1
     while waiting and nodes < most:
         at, where = waiting.popleft()
@@ -259,24 +259,24 @@ def _repeated(root: Term) -> dict[Term, list[Position]]:
     """
     positions: dict[Term, list[Position]] = {}
     named = subterms_by_position(root)
-    for place, one in named.items():
+    for place, node in named.items():
         if (
-            not one.children
-            or one.head == "let"
+            not node.children
+            or node.head == "let"
             or not is_data(term_facts(subterm_at(root, place)).type)
         ):
             continue
         if place and _is_again(positions, named, place[:-1]):
             continue
-        positions.setdefault(one, []).append(place)
-    return {one: places for one, places in positions.items() if len(places) > 1}
+        positions.setdefault(node, []).append(place)
+    return {node: places for node, places in positions.items() if len(places) > 1}
 
 
 def _is_again(
-    found: dict[Term, list[Position]], named: dict[Position, Term], parent: Position
+    positions: dict[Term, list[Position]], named: dict[Position, Term], parent: Position
 ) -> bool:
     """Whether the node above stood elsewhere before, or is in such a one."""
-    places = found.get(named[parent])
+    places = positions.get(named[parent])
     return named[parent].head != "let" and (places is None or places[0] != parent)
 
 
@@ -395,10 +395,10 @@ def search_by_fragments(
     return at
 
 
-def _is_small(one: Term) -> bool:
+def _is_small(part: Term) -> bool:
     """Whether a part is no larger than parts may be."""
-    facts = term_facts(one)
-    return bool(one.children) and facts.nodes <= _LARGEST and is_data(facts.type)
+    facts = term_facts(part)
+    return bool(part.children) and facts.nodes <= _LARGEST and is_data(facts.type)
 
 
 def _searched(

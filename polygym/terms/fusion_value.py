@@ -62,32 +62,32 @@ def _once(root: Term) -> Term:
     """Return a term after one step at the first place where there is one, itself without any."""
     made: dict[Term, Term] = {}
     is_done = False
-    for one in postorder([root]):
+    for node in postorder([root]):
         if is_done:
-            children = tuple(made.get(child, child) for child in one.children)
-            made[one] = one if children == one.children else term(one.head, *children)
+            children = tuple(made.get(child, child) for child in node.children)
+            made[node] = node if children == node.children else term(node.head, *children)
             continue
-        other = _redex(one)
-        made[one] = other
-        is_done = other is not one
+        other = _redex(node)
+        made[node] = other
+        is_done = other is not node
     return made[root]
 
 
-def _redex(one: Term) -> Term:
-    if one.head == "let":
-        value, body = one.children
+def _redex(node: Term) -> Term:
+    if node.head == "let":
+        value, body = node.children
         is_read = isinstance(term_facts(value).type, VectorType | TupleType) or not value.children
-        return open_binder(body, value) if is_read or not term_facts(body).free & 1 else one
-    if one.head == "index" and one.children[1].head == "build":
-        place, (_, function) = one.children[0], one.children[1].children
-        return let(place, function.children[0]) if is_lam(function) else one
-    if one.head == "select" and one.children[1].head == "tuple":
-        at = one.children[0].head
+        return open_binder(body, value) if is_read or not term_facts(body).free & 1 else node
+    if node.head == "index" and node.children[1].head == "build":
+        place, (_, function) = node.children[0], node.children[1].children
+        return let(place, function.children[0]) if is_lam(function) else node
+    if node.head == "select" and node.children[1].head == "tuple":
+        at = node.children[0].head
         assert isinstance(at, int)
-        return one.children[1].children[at]
-    if one.head == "size" and one.children[0].head == "build":
-        return one.children[0].children[0]
-    return one
+        return node.children[1].children[at]
+    if node.head == "size" and node.children[0].head == "build":
+        return node.children[0].children[0]
+    return node
 
 
 class ReuseValue:
@@ -146,41 +146,41 @@ class Normalizer:
         result: tuple[Term, int] = run_trampoline(self._made(root))
         return result
 
-    def _made(self, one: Term) -> Trampolined[tuple[Term, int]]:
-        if not one.children:
-            return one, 0
-        if one in self._known:
-            return self._known[one]
-        if term_facts(one).nodes > _MOST_NODES:
-            return one, 0
-        if _binds_many(one):
-            last, steps = yield self._binding(one)
+    def _made(self, node: Term) -> Trampolined[tuple[Term, int]]:
+        if not node.children:
+            return node, 0
+        if node in self._known:
+            return self._known[node]
+        if term_facts(node).nodes > _MOST_NODES:
+            return node, 0
+        if _binds_many(node):
+            last, steps = yield self._binding(node)
         else:
-            last, steps = yield self._rewritten(one)
-        self._known[one] = last, steps
+            last, steps = yield self._rewritten(node)
+        self._known[node] = last, steps
         return last, steps
 
-    def _rewritten(self, one: Term) -> Trampolined[tuple[Term, int]]:
+    def _rewritten(self, node: Term) -> Trampolined[tuple[Term, int]]:
         """Return what a node becomes by rules for itself, or else by those for its parts."""
-        made, steps = self._next(one), 1
+        made, steps = self._next(node), 1
         if made is None:
             parts, steps = [], 0
-            for child in one.children:
+            for child in node.children:
                 part, more = yield self._made(child)
                 parts.append(part)
                 steps += more
-            rebuilt = term(one.head, *parts)
-            made = None if rebuilt is one else self._next(rebuilt)
+            rebuilt = term(node.head, *parts)
+            made = None if rebuilt is node else self._next(rebuilt)
             if made is None:
                 return rebuilt, steps
             steps += 1
         last, more = yield self._made(made)
         return last, steps + more
 
-    def _binding(self, one: Term) -> Trampolined[tuple[Term, int]]:
+    def _binding(self, node: Term) -> Trampolined[tuple[Term, int]]:
         """Put a vector or tuple where it is read, if that is no dearer than to bind it."""
-        value, steps = yield self._made(one.children[0])
-        body, more = yield self._made(one.children[1])
+        value, steps = yield self._made(node.children[0])
+        body, more = yield self._made(node.children[1])
         steps += more
         if not term_facts(body).free & 1:
             return open_binder(body, value), steps + 1
@@ -190,27 +190,29 @@ class Normalizer:
             return last, steps + more + 1
         return kept, steps
 
-    def _next(self, one: Term) -> Term | None:
+    def _next(self, node: Term) -> Term | None:
         """Return a node after one step, None where no rule applies to itself."""
-        if one.head == "let":
-            value, body = one.children
-            if _binds_many(one):
+        if node.head == "let":
+            value, body = node.children
+            if _binds_many(node):
                 return None
             # What a vector or tuple needs for its parts is in their way.
-            is_read = isinstance(term_facts(one).type, VectorType | TupleType) or not value.children
+            is_read = (
+                isinstance(term_facts(node).type, VectorType | TupleType) or not value.children
+            )
             if is_read or not term_facts(body).free & 1:
                 return open_binder(body, value)
-        for rule in self._by_head.get(str(one.head), ()):
-            result = apply_rule(rule, one)
+        for rule in self._by_head.get(str(node.head), ()):
+            result = apply_rule(rule, node)
             if result is not None:
                 return result
         return None
 
 
-def _binds_many(one: Term) -> bool:
+def _binds_many(node: Term) -> bool:
     """Whether a ``let`` binds a vector or tuple."""
     return (
-        one.head == "let"
-        and bool(one.children[0].children)
-        and isinstance(term_facts(one.children[0]).type, VectorType | TupleType)
+        node.head == "let"
+        and bool(node.children[0].children)
+        and isinstance(term_facts(node.children[0]).type, VectorType | TupleType)
     )

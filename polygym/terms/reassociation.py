@@ -80,20 +80,20 @@ class _WindowSystem:
 
     def rewrites(self, state: Term) -> Iterator[tuple[Term, Term]]:
         """Yield nodes, and what they can become."""
-        for one in postorder([state]):
-            if one.children:
-                for made in self.rules.results(one):
-                    yield one, made
+        for node in postorder([state]):
+            if node.children:
+                for made in self.rules.results(node):
+                    yield node, made
 
     def successors(self, state: Term) -> Sequence[Term]:
         """Return what a window can become."""
         order = list(postorder([state]))
-        return [self._after(order, one, made) for one, made in self.rewrites(state)]
+        return [self._after(order, node, made) for node, made in self.rewrites(state)]
 
-    def _after(self, order: Sequence[Term], one: Term, result: Term) -> Term:
-        made = {one: result}
+    def _after(self, order: Sequence[Term], node: Term, result: Term) -> Term:
+        made = {node: result}
         for part in order:
-            if part is one or not part.children:
+            if part is node or not part.children:
                 continue
             if any(child in made for child in part.children):
                 made[part] = self.rules.joined(part, [made.get(at, at) for at in part.children])
@@ -157,9 +157,9 @@ def _inlines(rule: TermRule) -> bool:
             return False
 
 
-def _is_region(one: Term) -> bool:
+def _is_region(part: Term) -> bool:
     """Whether a part is arithmetic that is not too large."""
-    return is_arithmetic(one) and term_facts(one).nodes <= _LARGEST
+    return is_arithmetic(part) and term_facts(part).nodes <= _LARGEST
 
 
 class _WindowSearch:
@@ -184,14 +184,14 @@ class _WindowSearch:
         stack: list[rewriter.Position] = [()]
         while inline is not None and stack:
             place = stack.pop()
-            one = rewriter.subterm_at(self._at.term, place)
-            while one.head == "let" and isinstance(term_facts(one.children[0]).type, BaseType):
-                nodes = term_facts(open_binder(one.children[1], one.children[0])).nodes
+            part = rewriter.subterm_at(self._at.term, place)
+            while part.head == "let" and isinstance(term_facts(part.children[0]).type, BaseType):
+                nodes = term_facts(open_binder(part.children[1], part.children[0])).nodes
                 if nodes > _LARGEST:
                     break
                 self._do(place, [rewriter.RewriteStep(inline, ())])
-                one = rewriter.subterm_at(self._at.term, place)
-            stack += [(*place, at) for at, child in enumerate(one.children) if child.children]
+                part = rewriter.subterm_at(self._at.term, place)
+            stack += [(*place, at) for at, child in enumerate(part.children) if child.children]
 
     def run(self, place: rewriter.Position) -> None:
         """Search the windows of what is at a place, with more and more effort."""
@@ -246,39 +246,39 @@ class _WindowSearch:
         result: list[tuple[rewriter.Position, Term]] = []
         stack: list[tuple[Term, rewriter.Position]] = [(root, ())]
         while stack:
-            one, place = stack.pop()
-            if self._rules.canonical_order(one) is node:
-                result.append((place, one))
+            part, place = stack.pop()
+            if self._rules.canonical_order(part) is node:
+                result.append((place, part))
                 continue
-            if term_facts(one).nodes > term_facts(node).nodes:
-                stack += [(child, (*place, at)) for at, child in enumerate(one.children)]
+            if term_facts(part).nodes > term_facts(node).nodes:
+                stack += [(child, (*place, at)) for at, child in enumerate(part.children)]
         return result
 
-    def _cut(self, one: Term, window: TermWindow) -> Term:
+    def _cut(self, node: Term, window: TermWindow) -> Term:
         """Return a part as it is written, with the holes of a window."""
         order = self._rules.canonical_order
 
         def change(part: Term, children: tuple[Term, ...]) -> Term:
             return window.holes.get(order(part)) or term(part.head, *children)
 
-        return rebuild(one, change)
+        return rebuild(node, change)
 
     def _steps(
-        self, one: Term, moves: Sequence[tuple[Term, Term]]
+        self, root: Term, moves: Sequence[tuple[Term, Term]]
     ) -> list[rewriter.RewriteStep] | None:
         """Return the steps of moves from a term as it is written, None if there are none."""
         steps = list[rewriter.RewriteStep]()
         for node, result in moves:
-            more, one = self._rules.unify_order(one)
+            more, root = self._rules.unify_order(root)
             steps += more
-            for place, part in self._places(one, node):
+            for place, part in self._places(root, node):
                 made = self._rules.steps(part, result)
                 if made is None:
                     return None
                 steps += [
                     rewriter.RewriteStep(step.rule, (*place, *step.position)) for step in made[0]
                 ]
-                one = rewriter.replace_subterm(one, place, made[1])
+                root = rewriter.replace_subterm(root, place, made[1])
         return steps
 
     def _do(self, place: rewriter.Position, steps: Sequence[rewriter.RewriteStep]) -> None:
@@ -293,12 +293,12 @@ _OPERATORS = frozenset(
 )
 
 
-def is_arithmetic(one: Term) -> bool:
+def is_arithmetic(node: Term) -> bool:
     """Whether a node is an operator of numbers on numbers."""
     return (
-        one.head in _OPERATORS
-        and bool(one.children)
-        and all(isinstance(term_facts(part).type, BaseType) for part in (one, *one.children))
+        node.head in _OPERATORS
+        and bool(node.children)
+        and all(isinstance(term_facts(part).type, BaseType) for part in (node, *node.children))
     )
 
 
@@ -311,9 +311,9 @@ class TermWindow:
     holes: Mapping[Term, Term]
     cost: WindowCost
 
-    def with_holes(self, one: Term) -> Term:
+    def with_holes(self, part: Term) -> Term:
         """Return any part of the term with the holes in it."""
-        return _named(one, self.holes)
+        return _named(part, self.holes)
 
 
 class WindowCost:
@@ -328,11 +328,11 @@ class WindowCost:
         total, uses = 0.0, {root: self._uses}
         stack, seen = [root], {root}
         while stack:
-            one = stack.pop()
-            if one in self._outside:
+            node = stack.pop()
+            if node in self._outside:
                 continue
-            total += OPERATOR_COSTS[str(one.head)] if one.children else self._holes.get(one, 0.0)
-            for child in one.children:
+            total += OPERATOR_COSTS[str(node.head)] if node.children else self._holes.get(node, 0.0)
+            for child in node.children:
                 if not child.children and child not in self._holes:
                     continue
                 if child not in seen:
@@ -341,9 +341,9 @@ class WindowCost:
                     uses[child] = 0
                 uses[child] += 1
         bound = 0
-        for one, count in uses.items():
-            before = self._outside.get(one, 0)
-            is_free = not one.children and one not in self._holes
+        for node, count in uses.items():
+            before = self._outside.get(node, 0)
+            is_free = not node.children and node not in self._holes
             bound += not is_free and before <= 1 < before + count
         return round(total + LET_COST * bound, 9)
 
@@ -353,31 +353,33 @@ def term_windows(root: Term, most: int) -> Iterator[TermWindow]:
     cost, prefix = StaticCost(), "part"
     while any(name.startswith(prefix) for name in free_variables(root)):
         prefix += "_"
-    for one in [one for one in postorder([root]) if is_arithmetic(one)]:
-        yield _window(root, one, most, cost, prefix)
+    for node in [node for node in postorder([root]) if is_arithmetic(node)]:
+        yield _window(root, node, most, cost, prefix)
 
 
 def _window(root: Term, node: Term, most: int, cost: StaticCost, prefix: str) -> TermWindow:
     kept, below = set[Term](), list[Term]()
     waiting = deque([node])
     while waiting:
-        one = waiting.popleft()
-        if one in kept or one in below:
+        part = waiting.popleft()
+        if part in kept or part in below:
             continue
-        if len(kept) < most and is_arithmetic(one):
-            kept.add(one)
-            waiting.extend(child for child in one.children if child.children)
+        if len(kept) < most and is_arithmetic(part):
+            kept.add(part)
+            waiting.extend(child for child in part.children if child.children)
         else:
-            below.append(one)
-    holes = {one: variable(f"{prefix}{at}", term_facts(one).type) for at, one in enumerate(below)}
+            below.append(part)
+    holes = {
+        part: variable(f"{prefix}{at}", term_facts(part).type) for at, part in enumerate(below)
+    }
     outside, uses = _uses_outside(root, node)
     elsewhere = dict(outside)
-    for one in below:
-        if one not in elsewhere:
-            _note_uses(one, node, elsewhere)
+    for part in below:
+        if part not in elsewhere:
+            _note_uses(part, node, elsewhere)
     named = dict[Term, Term]()
-    known = {_named(one, holes, named): count for one, count in elsewhere.items()}
-    costs = {hole: 0.0 if one in outside else cost(one) for one, hole in holes.items()}
+    known = {_named(part, holes, named): count for part, count in elsewhere.items()}
+    costs = {hole: 0.0 if part in outside else cost(part) for part, hole in holes.items()}
     return TermWindow(node, _named(node, holes, named), holes, WindowCost(uses, known, costs))
 
 
@@ -390,28 +392,28 @@ def _uses_outside(root: Term, node: Term) -> tuple[dict[Term, int], int]:
         return {}, 1
     result = {root: 1}
     _note_uses(root, node, result)
-    uses = sum(child is node for one in result for child in one.children)
+    uses = sum(child is node for parent in result for child in parent.children)
     return result, uses
 
 
-def _note_uses(root: Term, node: Term, found: dict[Term, int]) -> None:
+def _note_uses(root: Term, node: Term, uses: dict[Term, int]) -> None:
     stack = [root]
     while stack:
-        one = stack.pop()
-        for child in one.children:
+        part = stack.pop()
+        for child in part.children:
             if child is node or not child.children:
                 continue
-            if child not in found:
-                found[child] = 0
+            if child not in uses:
+                uses[child] = 0
                 stack.append(child)
-            found[child] += 1
+            uses[child] += 1
 
 
-def _named(one: Term, holes: Mapping[Term, Term], made: dict[Term, Term] | None = None) -> Term:
+def _named(node: Term, holes: Mapping[Term, Term], made: dict[Term, Term] | None = None) -> Term:
     """Return a part with holes where they are."""
     known = {} if made is None else made
     return memoized_value(
-        one,
+        node,
         known,
-        lambda part: holes.get(part) or term(part.head, *[known[one] for one in part.children]),
+        lambda part: holes.get(part) or term(part.head, *[known[child] for child in part.children]),
     )

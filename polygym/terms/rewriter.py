@@ -134,9 +134,9 @@ class Rewriter:
             raise LimitError(f"rewrites of a term: expected at most {_LARGEST} nodes, found more")
         return memoized_value(root, self._counts, self._counted)
 
-    def _counted(self, one: Term) -> int:
-        below = sum(self._counts[child] for child in one.children)
-        return below + sum(map(len, self.applicable_rules(one)))
+    def _counted(self, node: Term) -> int:
+        below = sum(self._counts[child] for child in node.children)
+        return below + sum(map(len, self.applicable_rules(node)))
 
     def steps(self, root: Term) -> Iterator[RewriteStep]:
         """Yield the rules and places at which a term can be rewritten."""
@@ -146,13 +146,13 @@ class Rewriter:
             if isinstance(item, RewriteStep):
                 yield item
                 continue
-            one, place = item
-            for rule, _ in self._at(one):
+            node, place = item
+            for rule, _ in self._at(node):
                 yield RewriteStep(rule, place)
             later: list[tuple[Term, Position] | RewriteStep] = []
-            for at, child in enumerate(one.children):
+            for at, child in enumerate(node.children):
                 inner = (*place, at)
-                later += [RewriteStep(rule, inner) for rule, _ in self._links_of(one)[at]]
+                later += [RewriteStep(rule, inner) for rule, _ in self._links_of(node)[at]]
                 if child.children:
                     later.append((child, inner))
             stack.extend(reversed(later))
@@ -161,20 +161,20 @@ class Rewriter:
         """Return the step that leads to the successor of this number, without making others."""
         self.count(root)
         place: list[int] = []
-        one = root
+        node = root
         while True:
-            own = self._at(one)
+            own = self._at(node)
             if number < len(own):
                 return RewriteStep(own[number][0], tuple(place))
             number -= len(own)
-            for at, child in enumerate(one.children):
-                around = self._links_of(one)[at]
+            for at, child in enumerate(node.children):
+                around = self._links_of(node)[at]
                 if number < len(around):
                     return RewriteStep(around[number][0], (*place, at))
                 number -= len(around)
                 below = self.count(child) if child.children else 0
                 if number < below:
-                    one = child
+                    node = child
                     place.append(at)
                     break
                 number -= below
@@ -221,26 +221,26 @@ class Rewriter:
             raise InputError(f"{step}: expected {rule} to apply there; it does not")
         return replace_subterm(root, place, made)
 
-    def _at(self, one: Term) -> tuple[tuple[PatternRule | SelectRule, Term], ...]:
+    def _at(self, node: Term) -> tuple[tuple[PatternRule | SelectRule, Term], ...]:
         """Return the rules that apply at a node itself, and what they make of it."""
-        found = self._own.get(one)
-        if found is None:
+        own = self._own.get(node)
+        if own is None:
             made = []
-            for rule in self._candidates(one):
-                result = self._work[rule.name](one)
+            for rule in self._candidates(node):
+                result = self._work[rule.name](node)
                 if result is not None:
                     made.append((rule, result))
-            found = self._own[one] = tuple(made)
+            own = self._own[node] = tuple(made)
             self._keep(1)
-        return found
+        return own
 
-    def _candidates(self, one: Term) -> tuple[PatternRule | SelectRule, ...]:
+    def _candidates(self, node: Term) -> tuple[PatternRule | SelectRule, ...]:
         """Return the rules that may apply to a node, by what it and its children are."""
-        key = (one.head, *[child.head if child.children else child for child in one.children])
+        key = (node.head, *[child.head if child.children else child for child in node.children])
         pattern_rules = self._by_children.get(key)
         if pattern_rules is None:
-            rules = self._by_head.get(str(one.head).partition(":")[0], ())
-            pattern_rules = tuple(rule for rule in rules if _may_apply(rule, one))
+            rules = self._by_head.get(str(node.head).partition(":")[0], ())
+            pattern_rules = tuple(rule for rule in rules if _may_apply(rule, node))
             self._by_children[key] = pattern_rules
         return pattern_rules
 
@@ -249,37 +249,37 @@ class Rewriter:
         if known is None:
             made: list[tuple[tuple[TermRule, Term], ...]] = []
             for place in range(len(parent.children)):
-                found: list[tuple[TermRule, Term]] = []
-                if self._binding is not None and (one := bind_child(parent, place)) is not None:
-                    found.append((self._binding, one))
-                if self._lifting is not None and (one := lift_let(parent, place)) is not None:
-                    found.append((self._lifting, one))
-                made.append(tuple(found))
+                links: list[tuple[TermRule, Term]] = []
+                if self._binding is not None and (result := bind_child(parent, place)) is not None:
+                    links.append((self._binding, result))
+                if self._lifting is not None and (result := lift_let(parent, place)) is not None:
+                    links.append((self._lifting, result))
+                made.append(tuple(links))
             known = self._links[parent] = tuple(made)
             self._keep(1)
         return known
 
-    def applicable_rules(self, one: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
+    def applicable_rules(self, node: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Return what applies at a node, and then between it and each child, without doing it.
 
         Each is a rule's number and how many nodes more there are afterwards.
         """
-        result = self._offers.get(one)
+        result = self._offers.get(node)
         if result is None:
-            nodes, numbers = term_facts(one).nodes, self.numbers
+            nodes, numbers = term_facts(node).nodes, self.numbers
             offers = [
                 [
                     (numbers[rule.name], term_facts(made).nodes - nodes)
-                    for rule, made in self._at(one)
+                    for rule, made in self._at(node)
                 ]
             ]
-            for place in range(len(one.children)):
+            for place in range(len(node.children)):
                 offers.append([])
-                if self._binding is not None and may_bind(one, place):
+                if self._binding is not None and may_bind(node, place):
                     offers[-1].append((numbers[self._binding.name], 2))
-                if self._lifting is not None and may_lift(one, place):
+                if self._lifting is not None and may_lift(node, place):
                     offers[-1].append((numbers[self._lifting.name], 0))
-            result = self._offers[one] = tuple(map(tuple, offers))
+            result = self._offers[node] = tuple(map(tuple, offers))
         return result
 
     def _all(self, root: Term) -> list[Term]:
@@ -287,25 +287,25 @@ class Rewriter:
         known = self._results
         stack = [root]
         while stack:
-            one = stack[-1]
-            missing = [child for child in one.children if child.children and child not in known]
+            node = stack[-1]
+            missing = [child for child in node.children if child.children and child not in known]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            if one not in known:
-                known[one] = self._joined(one)
+            if node not in known:
+                known[node] = self._joined(node)
         terms = known[root]
         self._keep(len(terms))
         return terms
 
-    def _joined(self, one: Term) -> list[Term]:
-        terms = [result for _, result in self._at(one)]
-        head, children = one.head, one.children
+    def _joined(self, node: Term) -> list[Term]:
+        terms = [result for _, result in self._at(node)]
+        head, children = node.head, node.children
         for at, child in enumerate(children):
             if not child.children:
                 continue
-            terms += [result for _, result in self._links_of(one)[at]]
+            terms += [result for _, result in self._links_of(node)[at]]
             below = self._results[child]
             if len(children) == 1:
                 terms += [term(head, other) for other in below]
@@ -351,28 +351,28 @@ class _LazySuccessors(Sequence[Term]):
         return self._rewriter.after(self._root, self._rewriter.step(self._root, number))
 
 
-def _may_apply(rule: PatternRule | SelectRule, one: Term) -> bool:
+def _may_apply(rule: PatternRule | SelectRule, node: Term) -> bool:
     """Whether a node's children are such as a source has; what is below them is not looked at."""
     if isinstance(rule, SelectRule):
-        return one.children[1].head == "tuple"
+        return node.children[1].head == "tuple"
     source = rule.source
     if not isinstance(source, patterns.OperatorPattern):
         return True
-    return len(source.children) == len(one.children) and all(
-        _may_match(part, child) for part, child in zip(source.children, one.children, strict=True)
+    return len(source.children) == len(node.children) and all(
+        _may_match(part, child) for part, child in zip(source.children, node.children, strict=True)
     )
 
 
-def _may_match(pattern: patterns.Pattern, one: Term) -> bool:
+def _may_match(pattern: patterns.Pattern, node: Term) -> bool:
     match pattern:
         case patterns.LiteralPattern(literal):
-            return one is literal
+            return node is literal
         case patterns.OperatorPattern(head, _):
-            return one.head == head
+            return node.head == head
         case patterns.LetPattern():
-            return one.head == "let"
+            return node.head == "let"
         case patterns.LambdaPattern():
-            return is_lam(one)
+            return is_lam(node)
         case _:
             return True
 

@@ -121,10 +121,10 @@ def _grow_egraph(
     root: Term, rules: Sequence[AnyRule] | None, limits: SaturationLimits | None
 ) -> tuple[EGraph, int, bool]:
     """Return the e-graph of a term, the term's class, and whether nothing more is to be found."""
-    for one in postorder([root]):
-        if term_facts(one).type != FLOAT or (one.children and one.head not in _OPERATORS):
+    for node in postorder([root]):
+        if term_facts(node).type != FLOAT or (node.children and node.head not in _OPERATORS):
             raise InputError(
-                f"saturation: expected Floats under {', '.join(_OPERATORS)}, found {one.head}"
+                f"saturation: expected Floats under {', '.join(_OPERATORS)}, found {node.head}"
             )
     graph = EGraph(TrivialDomain())
     name = graph.add_term(root)
@@ -141,12 +141,12 @@ def inline_lets(root: Term) -> Term:
     made: dict[Term, Term] = {}
     stack = [root]
     while stack:
-        one = stack[-1]
-        if one in made:
+        node = stack[-1]
+        if node in made:
             stack.pop()
             continue
-        if one.head == "let":
-            value, body = one.children
+        if node.head == "let":
+            value, body = node.children
             if value not in made:
                 stack.append(value)
                 continue
@@ -154,13 +154,13 @@ def inline_lets(root: Term) -> Term:
             if inner not in made:
                 stack.append(inner)
                 continue
-            made[one] = made[inner]
+            made[node] = made[inner]
         else:
-            missing = [child for child in one.children if child not in made]
+            missing = [child for child in node.children if child not in made]
             if missing:
                 stack.extend(missing)
                 continue
-            made[one] = term(one.head, *(made[child] for child in one.children))
+            made[node] = term(node.head, *(made[child] for child in node.children))
         stack.pop()
     return made[root]
 
@@ -212,23 +212,23 @@ def bind_shared(root: Term) -> Term:
     """
     order = list(postorder([root]))
     uses: dict[Term, int] = {}
-    for one in order:
-        for child in one.children:
+    for node in order:
+        for child in node.children:
             uses[child] = uses.get(child, 0) + 1
-    shared = [one for one in order if one.children and uses.get(one, 0) > 1]
-    places = {one: place for place, one in enumerate(shared)}
+    shared = [node for node in order if node.children and uses.get(node, 0) > 1]
+    places = {node: place for place, node in enumerate(shared)}
 
     def written(top: Term, binders: int) -> Term:
         """Return a part where so many of the shared ones are bound around it."""
         made: dict[Term, Term] = {}
-        for one in postorder([top]):
-            place = places.get(one, binders)
-            if place < binders and one is not top:
-                made[one] = bound(binders - 1 - place, term_facts(one).type)
-            elif one.children:
-                made[one] = term(one.head, *(made[child] for child in one.children))
+        for node in postorder([top]):
+            place = places.get(node, binders)
+            if place < binders and node is not top:
+                made[node] = bound(binders - 1 - place, term_facts(node).type)
+            elif node.children:
+                made[node] = term(node.head, *(made[child] for child in node.children))
             else:
-                made[one] = shift_indices(one, 0)
+                made[node] = shift_indices(node, 0)
         return made[top]
 
     result = written(root, len(shared))
@@ -324,8 +324,8 @@ def replay_saturation(record: Mapping[str, Any], where: str = "a record") -> Sat
     if not is_reached(program.body, last, rules, limits):
         raise InputError(f"{where}: expected the rules to lead to its term; they do not")
     cost = StaticCost()
-    for said, one in zip(costs, (program.body, last), strict=True):
-        if abs(cost(one) - said) > _CLOSE * max(1.0, said):
-            raise InputError(f"{where}: expected the cost {said}, found {cost(one)}")
+    for said, body in zip(costs, (program.body, last), strict=True):
+        if abs(cost(body) - said) > _CLOSE * max(1.0, said):
+            raise InputError(f"{where}: expected the cost {said}, found {cost(body)}")
     term = SaturatedTerm(last, cost(last), *rest)
     return SaturationRecord(program, rules, limits, term)

@@ -70,7 +70,7 @@ def sharing_gains(root: Term, cost: TermCost) -> list[tuple[float, int]]:
         return []
     counts: dict[Term, int] = {}
     origin: dict[Term, Term] = {}
-    found: dict[Term, list[tuple[tuple[int, ...], bool]]] = {}
+    occurrences: dict[Term, list[tuple[tuple[int, ...], bool]]] = {}
     stack: list[tuple[Term, tuple[int, ...], bool]] = [(root, (), False)]
     named = subterms_by_position(root)
     for node in named.values():
@@ -80,13 +80,13 @@ def sharing_gains(root: Term, cost: TermCost) -> list[tuple[float, int]]:
         node, place, is_bound = stack.pop()
         if counts[same := named[place]] > 1 and node.head != "tuple":
             origin[same] = node
-            found.setdefault(same, []).append((place, is_bound))
+            occurrences.setdefault(same, []).append((place, is_bound))
             continue
         for at, child in enumerate(node.children):
             if child.children:
                 stack.append((child, (*place, at), node.head == "let" and at == 0))
     answer: list[tuple[float, int]] = []
-    for node, places in found.items():
+    for node, places in occurrences.items():
         if len(places) < 2:
             continue
         lets = sum(is_bound for _, is_bound in places)
@@ -128,22 +128,22 @@ def subterms_by_position(root: Term) -> dict[Position, Term]:
     nodes: list[tuple[Term, Position, tuple[Term, ...]]] = []
     stack: list[tuple[Term, Position, tuple[Term, ...]]] = [(root, (), ())]
     while stack:
-        one, place, scope = stack.pop()
-        nodes.append((one, place, scope))
-        for at in range(len(one.children) - 1, -1, -1):
-            inner = (*scope, term(f"binder {place}")) if binds(one, at) else scope
-            stack.append((one.children[at], (*place, at), inner))
-    named: dict[Position, Term] = {place: one for one, place, _ in nodes}
-    for one, place, scope in reversed(nodes):
-        if not scope or not term_facts(one).free:
+        node, place, scope = stack.pop()
+        nodes.append((node, place, scope))
+        for at in range(len(node.children) - 1, -1, -1):
+            inner = (*scope, term(f"binder {place}")) if binds(node, at) else scope
+            stack.append((node.children[at], (*place, at), inner))
+    named: dict[Position, Term] = {place: node for node, place, _ in nodes}
+    for node, place, scope in reversed(nodes):
+        if not scope or not term_facts(node).free:
             continue
-        if one.children:
-            below = [named[*place, at] for at in range(len(one.children))]
-            named[place] = term(one.head, *below)
+        if node.children:
+            below = [named[*place, at] for at in range(len(node.children))]
+            named[place] = term(node.head, *below)
         else:
-            index = index_of(one)
+            index = index_of(node)
             within = index < len(scope)
-            named[place] = scope[-1 - index] if within else with_index(one, index - len(scope))
+            named[place] = scope[-1 - index] if within else with_index(node, index - len(scope))
     return named
 
 

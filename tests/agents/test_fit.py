@@ -61,7 +61,7 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
     assert dataset.case_index.tolist() == [0, 0, 1, 2, 3, 4, 4]
     assert dataset.variant_index.tolist() == [0, 0, 1, 2, 3, 4, 4]
     assert dataset.corpus_index.tolist() == [0, 0, 0, 0, 1, 1, 1]
-    assert [dataset.names[one] for one in dataset.program_index] == [
+    assert [dataset.names[index] for index in dataset.program_index] == [
         "mvt", "mvt", "atax", "mvt", "gemm", "mvt", "mvt"
     ]  # fmt: skip
     assert len(dataset.features) == len(dataset.rows) == len(dataset.is_isl) == 7
@@ -89,7 +89,13 @@ def test_variants_of_a_program_are_one_case() -> None:
     assert dataset.variant_index.tolist() == [0, 0, 1, 1, 2]
     assert dataset.is_isl.tolist() == [True, False, True, False, True]
     assert dataset.seconds.tolist() == [1, 2, 3, 4, 5]
-    assert [dataset.names[one] for one in dataset.program_index] == ["p0", "p0", "p0", "p0", "p3"]
+    assert [dataset.names[index] for index in dataset.program_index] == [
+        "p0",
+        "p0",
+        "p0",
+        "p0",
+        "p3",
+    ]
 
 
 def test_what_both_expect_is_taken() -> None:
@@ -177,7 +183,7 @@ def test_it_is_as_careful_as_it_has_to_be() -> None:
     promised = np.array([0.0, 2.0, 0.0, 0.25] * 10)
     networks = np.stack([promised, promised], axis=1)
     calibration = calibrate(given, HeldOutScores(networks, networks, promised))
-    assert calibration.least_gain in [one for one in LEAST_GAIN_GRID if one >= 0.25]
+    assert calibration.least_gain in [gain for gain in LEAST_GAIN_GRID if gain >= 0.25]
     assert calibration.slower_share == 0.0
     assert calibration.gain == pytest.approx(2.0)
 

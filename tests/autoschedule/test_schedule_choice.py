@@ -70,7 +70,7 @@ def test_what_is_taken_is_promised_enough_or_usual(name: str) -> None:
     assert {
         ranked_schedule.strategy: ranked_schedule.schedule for ranked_schedule in schedule.ranking
     } == default_candidates(load_program(name).scop)
-    best = max((one.predicted_gain or 0.0 for one in others), default=0.0)
+    best = max((ranked.predicted_gain or 0.0 for ranked in others), default=0.0)
     taken = schedule.ranking[schedule.chosen]
     assert taken.predicted_gain == best if best > LEAST_GAIN else taken == usual
     said = schedule.to_json()
@@ -115,10 +115,10 @@ def test_of_private_arrays_the_schedule_keeps_some_private() -> None:
 
 @given(st.floats(-8, 8), st.floats(-8, 8))
 def test_both_models_must_promise(first: float, second: float) -> None:
-    found = combined_gain(first, second)
-    assert min(first, second) - 1e-9 <= found <= max(first, second) + 1e-9
-    assert found == combined_gain(second, first)
-    assert found <= 0 or min(first, second) > 0
+    gain = combined_gain(first, second)
+    assert min(first, second) - 1e-9 <= gain <= max(first, second) + 1e-9
+    assert gain == combined_gain(second, first)
+    assert gain <= 0 or min(first, second) > 0
 
 
 @pytest.mark.parametrize("seed", [0, 4, 9])
@@ -134,7 +134,7 @@ def test_labels_say_nothing(seed: int) -> None:
     assert [schedule.strategy for schedule in second.ranking] == [
         ranked_schedule.strategy for ranked_schedule in first.ranking
     ]
-    promises = [[one.predicted_gain for one in choice.ranking] for choice in (first, second)]
+    promises = [[ranked.predicted_gain for ranked in choice.ranking] for choice in (first, second)]
     np.testing.assert_allclose(*np.array(promises, dtype=float), atol=1e-6)
 
 

@@ -99,18 +99,18 @@ def test_what_the_models_take(
     machine = Machine(vector_bits=512, registers=32)
     for module in (storage_choice, schedule_choice):
         monkeypatch.setattr(module, "this_machine", lambda: machine)
-    found = starting_program(load_program(name), TWO, 1 << 29)
-    program = found.program
+    start = starting_program(load_program(name), TWO, 1 << 29)
+    program = start.program
     assert (str(program.splitting), str(program.storage)) == (splitting, storage)
-    first, other, *_ = found.ranking
+    first, other, *_ = start.ranking
     assert (first.splitting, first.storage, first.predicted_gain) == (
         NO_SPLITTING,
         SOURCE_STORAGE,
         0.0,
     )
     assert storage_choice.is_better_variant(other, first) == (program != load_program(name))
-    assert found.choice is not None
-    assert {schedule.statement for schedule in found.choice.schedule.statements} == {
+    assert start.choice is not None
+    assert {schedule.statement for schedule in start.choice.schedule.statements} == {
         statement.name for statement in program.scop.statements
     }
 
@@ -134,9 +134,9 @@ def test_what_an_iteration_alone_needs_is_private(tmp_path: Path) -> None:
     file = tmp_path / "edges.c"
     file.write_text(EDGES)
     program = load_program(str(file), parameters={"h": 3000, "w": 3000})
-    found = judge_variants(program, TWO, 1 << 29)
-    assert str(found.program.storage) == "S0:a=private:i,j S1:b=private:i,j contract"
-    written, expanded, private = found.ranking
+    start = judge_variants(program, TWO, 1 << 29)
+    assert str(start.program.storage) == "S0:a=private:i,j S1:b=private:i,j contract"
+    written, expanded, private = start.ranking
     assert storage_choice.is_better_variant(private, written)
     assert expanded.predicted_gain is not None
     assert private.predicted_gain is not None
@@ -275,13 +275,13 @@ def test_a_text_that_has_moved_is_the_same_program(tmp_path: Path) -> None:
     names = ("a.c", "b.c", "c.c")
     changes = (text, "\n\n" + text, text.replace("temp2 = 0", "temp2 = 1"))
     assert changes[0] != changes[2]
-    found = []
+    keys = []
     for name, changed in zip(names, changes, strict=True):
         path = tmp_path / name
         path.write_text(changed)
         program = load_program(str(path), function="kernel_symm", parameters={"m": 9, "n": 9})
-        found.append(variant_cache_key(program, DEFAULT_MAPPING, LIMIT, LEAST_VARIANT_GAIN))
-    assert found[0] == found[1] != found[2]
+        keys.append(variant_cache_key(program, DEFAULT_MAPPING, LIMIT, LEAST_VARIANT_GAIN))
+    assert keys[0] == keys[1] != keys[2]
 
 
 @pytest.mark.parametrize(
@@ -306,15 +306,15 @@ def test_a_plan_that_does_not_fit_is_not_believed(symm: Program, kept: Path) -> 
 
 def test_all_that_decides_counts() -> None:
     """What a model would answer otherwise in another polygym is not recalled there."""
-    imports, found, left = import_graph(), set[str](), ["autoschedule.storage_choice"]
+    imports, reached, left = import_graph(), set[str](), ["autoschedule.storage_choice"]
     while left:
-        one = left.pop()
-        if one not in found:
-            found.add(one)
-            left += imports[one]
+        name = left.pop()
+        if name not in reached:
+            reached.add(name)
+            left += imports[name]
     parts = tuple(part.replace("/", ".") for part in storage_cache.FINGERPRINTED_FOLDERS)
     decided = ("autoschedule.", "codegen.", "cost.", "frontend.", "ir.", "mapping.", "poly.")
-    modules = {module for module in found if module.startswith(decided)}
+    modules = {module for module in reached if module.startswith(decided)}
     others = {
         module
         for module in modules
@@ -350,11 +350,11 @@ def test_random_programs_that_are_cut_leave_the_same_bits(
 ) -> None:
     program = load_program(name, dataset=Dataset.MINI)
     monkeypatch.setattr(storage_choice, "is_better_variant", lambda *_: True)
-    found = judge_variants(program, TWO, LIMIT)
-    assert found.choice is not None
-    assert str(found.program.splitting) == "S0: j = i, k = i"
-    with Evaluator(found.program, EvaluationOptions(threads=2, mapping=TWO)) as evaluator:
-        assert evaluator.evaluate(found.choice.schedule, TWO).status is OutcomeStatus.OK
+    start = judge_variants(program, TWO, LIMIT)
+    assert start.choice is not None
+    assert str(start.program.splitting) == "S0: j = i, k = i"
+    with Evaluator(start.program, EvaluationOptions(threads=2, mapping=TWO)) as evaluator:
+        assert evaluator.evaluate(start.choice.schedule, TWO).status is OutcomeStatus.OK
 
 
 @pytest.mark.parametrize("name", STORED_PROGRAMS)
@@ -368,14 +368,14 @@ def test_whatever_is_taken_leaves_the_same_bits(
     monkeypatch.setattr(
         storage_choice, "is_better_variant", lambda *_: True
     )  # the last of them is taken
-    found = judge_variants(program, TWO, LIMIT)
-    assert found.choice is not None
-    taken = found.program
+    start = judge_variants(program, TWO, LIMIT)
+    assert start.choice is not None
+    taken = start.program
     options = EvaluationOptions(threads=2, mapping=TWO)
     with Evaluator(taken, options) as evaluator:
-        outcome = evaluator.evaluate(found.choice.schedule, TWO)
+        outcome = evaluator.evaluate(start.choice.schedule, TWO)
     assert outcome.status is OutcomeStatus.OK, f"{taken.storage} {taken.splitting}: {outcome}"
-    if len(found.ranking) > 1:
+    if len(start.ranking) > 1:
         assert taken != program
         assert taken == with_storage_plan(
             apply_splitting_to(program, taken.splitting), taken.storage, LIMIT

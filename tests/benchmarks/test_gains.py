@@ -47,12 +47,12 @@ def test_a_search_is_run_once(
     assert run(monkeypatch, *words) == 0
     assert "| geometric mean |" in capsys.readouterr().out
     (path,) = tmp_path.glob("gains-*.jsonl")
-    (one,) = gains.read_gains(path).values()
-    assert one.tried >= 4
-    assert one.gain >= 1
-    assert 0 < one.limit < min(one.original, one.isl, one.start, one.best)
-    assert "->" in one.schedule
-    assert one.version == code_version()
+    (gain,) = gains.read_gains(path).values()
+    assert gain.tried >= 4
+    assert gain.gain >= 1
+    assert 0 < gain.limit < min(gain.original, gain.isl, gain.start, gain.best)
+    assert "->" in gain.schedule
+    assert gain.version == code_version()
     kept = path.read_text()
     monkeypatch.setattr(gains, "tune", None)
     assert run(monkeypatch, *words) == 0
@@ -68,9 +68,9 @@ def test_what_is_found_runs_beside_what_is_written_where_values_are_kept_elsewhe
     assert run(monkeypatch, *words, "--dataset", "medium", "--out", str(tmp_path)) == 0
     capsys.readouterr()
     (path,) = tmp_path.glob("gains-*.jsonl")
-    (one,) = gains.read_gains(path).values()
-    assert "expand" in one.storage
-    assert one.isl > one.best, "the source's own order cannot be parallel"
+    (gain,) = gains.read_gains(path).values()
+    assert "expand" in gain.storage
+    assert gain.isl > gain.best, "the source's own order cannot be parallel"
 
 
 def test_code_that_does_something_else_in_the_race_is_no_result(

@@ -24,18 +24,18 @@ SETTING = {"size": "small", "rules": "abc"}
 
 
 def test_equal_trials_of_two_parts_are_run_once() -> None:
-    found = plan_trials([StudyPart.SEARCH, StudyPart.K], ["bert"])
-    assert len({one.key for one in found}) == len(found)
-    assert sum(one.method == "saturation" and one.k_multi == 1 for one in found) == 1
+    trials = plan_trials([StudyPart.SEARCH, StudyPart.K], ["bert"])
+    assert len({trial.key for trial in trials}) == len(trials)
+    assert sum(trial.method == "saturation" and trial.k_multi == 1 for trial in trials) == 1
 
 
 def test_saturation_is_beside_backtracking_with_k_of_1_and_2() -> None:
-    found = plan_trials([StudyPart.SEARCH], ["bert"])
-    assert [(one.method, one.k_multi) for one in found[:2]] == [
+    trials = plan_trials([StudyPart.SEARCH], ["bert"])
+    assert [(trial.method, trial.k_multi) for trial in trials[:2]] == [
         ("saturation", 1),
         ("saturation", 2),
     ]
-    assert [one.method for one in found[2:]] == ["backtracking"]
+    assert [trial.method for trial in trials[2:]] == ["backtracking"]
 
 
 def test_tables_of_three_networks_alone() -> None:
@@ -69,7 +69,7 @@ def test_report_and_figures_of_small_networks() -> None:
     wanted = plan_trials(
         [StudyPart.SEARCH, StudyPart.K, StudyPart.ORDER, StudyPart.CYCLES], ["bert", "vgg19"]
     )
-    rows = [run_trial(one, setting) for one in wanted]
+    rows = [run_trial(trial, setting) for trial in wanted]
     json.dumps(rows, allow_nan=False)
     assert {row["clock"] for row in rows} == {"processor"}
     text = study_report(rows)
@@ -79,9 +79,9 @@ def test_report_and_figures_of_small_networks() -> None:
     assert "| ratio | k = 2 | proved | takes |" in text
     for title in ("Saturation beside backtracking", "Constraints", "Cycle filtering"):
         assert title in text
-    found = study_figures(rows)
-    assert set(found) == {"gains", "times", "k-costs", "k-times", "k-nodes"}
-    assert all(one.png.startswith(b"\x89PNG") for one in found.values())
+    figures = study_figures(rows)
+    assert set(figures) == {"gains", "times", "k-costs", "k-times", "k-nodes"}
+    assert all(figure.png.startswith(b"\x89PNG") for figure in figures.values())
 
 
 def test_short_trials_are_run_several_times_and_the_least_time_counts(
@@ -120,16 +120,16 @@ def test_ends_by_hand() -> None:
     race["torch.compile"] = {"seconds": None}
     row = {"trial": Trial("end", "bert", "race").to_json(), "race": race, "clock": "wall"}
     earlier = {**row, "trial": Trial("end", "vgg19", "race").to_json()}
-    earlier["race"] = {name: one for name, one in race.items() if name not in ("unfused", "after")}
+    earlier["race"] = {name: run for name, run in race.items() if name not in ("unfused", "after")}
     text = study_report([row, earlier])
     assert "| bert | 4.0 s | 3.0 s | 1.33 | 2.00 | 3.00 | - | 0.50 |" in text
     assert "| vgg19 | 4.0 s | 4.0 s | 1.00 | - | 2.25 | - | 0.38 |" in text
 
 
 def test_a_trial_names_all_that_it_is() -> None:
-    one = Trial("k", "bert", "saturation", k_multi=2)
-    assert one.key != Trial("k", "bert", "saturation", k_multi=1).key
-    assert one.key == Trial("search", "bert", "saturation", k_multi=2).key
+    trial = Trial("k", "bert", "saturation", k_multi=2)
+    assert trial.key != Trial("k", "bert", "saturation", k_multi=1).key
+    assert trial.key == Trial("search", "bert", "saturation", k_multi=2).key
 
 
 def test_no_rows_no_tables() -> None:

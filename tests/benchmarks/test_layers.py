@@ -19,10 +19,10 @@ pytest.importorskip("lightgbm")
 def test_layers_are_those_of_the_network() -> None:
     work = {
         name: np.prod(
-            [one.filters, one.channels, one.kernel**2, (one.side // one.stride) ** 2],
+            [layer.filters, layer.channels, layer.kernel**2, (layer.side // layer.stride) ** 2],
             dtype=np.int64,
         )
-        for name, one in programs.LAYERS.items()
+        for name, layer in programs.LAYERS.items()
     }
     assert len(work) == 12
     # Multiplications and additions of a layer, in millions, by hand.
@@ -69,9 +69,9 @@ def test_the_default_is_not_what_a_search_has_left(
     words = ("layers", "C1", "--out", str(tmp_path / "study"), "--threads", "1", "--rounds", "1")
     assert run(monkeypatch, *words, "--trials", "2", "--search", "random") == 0
     assert not (tmp_path / "cache").exists()
-    (one,) = layers.read_times(next((tmp_path / "study").glob("layers-*"))).values()
-    assert one.tried >= one.trials == 2
-    assert one.tuned is not None
+    (times,) = layers.read_times(next((tmp_path / "study").glob("layers-*"))).values()
+    assert times.tried >= times.trials == 2
+    assert times.tuned is not None
 
 
 def test_another_output_is_said(
@@ -90,16 +90,16 @@ def test_another_output_is_said(
 
 
 def test_another_tuner_stands_beside_ours() -> None:
-    one = layers.LayerTimes("C1", 4e-3, 2e-3, 1e-3, 64, "model", 15, tvm=3e-3)
+    times = layers.LayerTimes("C1", 4e-3, 2e-3, 1e-3, 64, "model", 15, tvm=3e-3)
     assert "| C1 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | 3.000 | 3.00 |" in layers.layers_table(
-        [one]
+        [times]
     )
-    other = replace(one, layer="C2", tvm=None)
+    other = replace(times, layer="C2", tvm=None)
     assert "| C2 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | - | - |" in layers.layers_table(
-        [one, other]
+        [times, other]
     )
     means = "| geometric mean |  |  |  | 2.00 | 4.00 |  | 3.00 |"
-    assert layers.layers_table([one, other]).endswith(means)
+    assert layers.layers_table([times, other]).endswith(means)
     assert "tvm" not in layers.layers_table([other])
 
 

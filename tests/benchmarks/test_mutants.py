@@ -15,16 +15,16 @@ from polygym.runtime.evaluation.compiler import CompileFailure
 def test_mutants_come_from_their_seed() -> None:
     region = mutants.original_programs()[0].region
     rng = [np.random.default_rng([0, number]) for number in (1, 1, 2)]
-    one, same, other = (mutants.mutate(region, each) for each in rng)
-    assert one == same
-    assert len({region, one, other}) == 3
+    mutant, same, other = (mutants.mutate(region, each) for each in rng)
+    assert mutant == same
+    assert len({region, mutant, other}) == 3
 
 
 @pytest.mark.parametrize("change", dict.fromkeys(mutants.CHANGES))
 def test_every_change_changes(change: mutants.Change) -> None:
     region = mutants.original_programs()[0].region
-    found = {change(region, np.random.default_rng(seed)) for seed in range(5)}
-    assert found - {region}
+    regions = {change(region, np.random.default_rng(seed)) for seed in range(5)}
+    assert regions - {region}
     assert change("\n", np.random.default_rng(0)) in ("", "\n", "\n\n")
 
 
@@ -33,10 +33,10 @@ NEEDS_GCC = pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 
 @NEEDS_GCC
 def test_a_few_are_played() -> None:
-    found = mutants.run_mutants(0, range(12))
-    assert [one.number for one in found] == list(range(12))
-    assert {one.status for one in found} == {"ok", "refused"}
-    assert all(one.detail for one in found if one.status == "refused")
+    played = mutants.run_mutants(0, range(12))
+    assert [mutant.number for mutant in played] == list(range(12))
+    assert {mutant.status for mutant in played} == {"ok", "refused"}
+    assert all(mutant.detail for mutant in played if mutant.status == "refused")
 
 
 def one_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,9 +63,9 @@ def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     one_program(monkeypatch)
     assert mutants.run_mutants(0, range(1))[0].status == "ok"
     monkeypatch.setattr(mutants, "compile_with", other)
-    found = mutants.run_mutants(0, range(1))[0]
-    assert found.status == "wrong output"
-    assert found.detail.count("gcc") == len(mutants.ROUNDINGS)
+    mutant = mutants.run_mutants(0, range(1))[0]
+    assert mutant.status == "wrong output"
+    assert mutant.detail.count("gcc") == len(mutants.ROUNDINGS)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_what_is_not_compiled(
     one_program(monkeypatch)
     answer = CompileFailure(error_type, "for a test")
     monkeypatch.setattr(mutants.Compiler, "compile_schedule", lambda *_: answer)
-    found = mutants.run_mutants(0, range(1))[0]
-    assert (found.status, found.detail) == (status, f"{error_type}: for a test")
+    mutant = mutants.run_mutants(0, range(1))[0]
+    assert (mutant.status, mutant.detail) == (status, f"{error_type}: for a test")
 
 
 @pytest.mark.parametrize(

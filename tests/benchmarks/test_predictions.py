@@ -31,7 +31,7 @@ def test_new_schedules(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     own, every, medians = capsys.readouterr().out.splitlines()
     assert own.startswith("mvt ")
     assert every.startswith("all 4 ")
-    middle, most = (float(found) for found in re.findall(r"([0-9.]+) ms", own))
+    middle, most = (float(number) for number in re.findall(r"([0-9.]+) ms", own))
     assert 0 < middle <= most
     assert f"{middle:.1f} ms in the median, {middle:.1f} at most" in medians
 
@@ -39,9 +39,9 @@ def test_new_schedules(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 def test_schedules_are_new_and_legal() -> None:
     scop = load_program("mvt").scop
     usual = isl_schedule(scop)
-    found = predictions.new_schedules(scop, usual, 7, np.random.default_rng(1))
-    assert len({usual, *found}) == 8
-    assert all(is_legal(scop, one) for one in found)
+    schedules = predictions.new_schedules(scop, usual, 7, np.random.default_rng(1))
+    assert len({usual, *schedules}) == 8
+    assert all(is_legal(scop, schedule) for schedule in schedules)
 
 
 def test_new_mappings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

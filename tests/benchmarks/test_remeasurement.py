@@ -54,7 +54,7 @@ def test_finalists_are_what_was_held_from_the_eighth_trial_on_and_is_close() -> 
         {2: ("one", "tile=2")},
     ]
     alone = remeasurement.remeasured_trials([DICE])
-    assert [sorted(one) for one in alone] == [[4, 8, 9]]
+    assert [sorted(trials) for trials in alone] == [[4, 8, 9]]
     assert remeasurement.remeasured_trials([search("random", [0.0, 0.0])]) == [{}]
 
 
@@ -77,11 +77,11 @@ def test_a_search_of_which_something_is_missing_stands_apart() -> None:
     study = ComparableSearches("naive", "mini", 1, tuple(both))
     part = remeasurement.remeasured_part(study)
     assert part is not None
-    assert [one.task.contender for one in part.searches] == ["random"]
+    assert [record.task.contender for record in part.searches] == ["random"]
     assert remeasurement.as_first_measured(study).searches == (DICE, TREES)
     assert remeasurement.remeasured_part(remeasurement.as_first_measured(study)) is None
-    (found,) = known(tile_9=7.0).values()
-    assert not remeasurement.is_complete(found, [DICE, TREES])
+    (remeasured,) = known(tile_9=7.0).values()
+    assert not remeasurement.is_complete(remeasured, [DICE, TREES])
     # What was packed without its candidates stays as it is.
     packed = replace(search("trees", [1.0], tried=False), again=((0, 2.0),))
     assert remeasurement.with_remeasurement([packed], {}) == [packed]
@@ -97,7 +97,7 @@ def test_a_search_without_finalists_is_measured_again_only_where_its_heat_is() -
         is None
     )
     both = remeasurement.with_remeasurement([DICE, far], known(tile_4=3.0, tile_8=5.0, tile_9=7.0))
-    assert [one.again for one in both] == [((4, 3.0), (8, 5.0), (9, 7.0)), ()]
+    assert [record.again for record in both] == [((4, 3.0), (8, 5.0), (9, 7.0)), ()]
     part = remeasurement.remeasured_part(ComparableSearches("naive", "mini", 1, tuple(both)))
     assert part is not None
     assert part.searches == tuple(both)
@@ -128,10 +128,10 @@ def test_a_small_study_is_measured_again(
     assert "1/1 mvt: " in said
     assert "1 searches measured again" in said
     assert "as each search measured" in said
-    (found,) = remeasurement.read_remeasurements(tmp_path / cost.REMEASURED).values()
-    (one,) = StudyJournal(tmp_path).searches.values()
-    assert set(found.found) == set(remeasurement.remeasured_trials([one])[0].values())
-    assert all(speedup > 0 for speedup in found.speedups)
+    (remeasured,) = remeasurement.read_remeasurements(tmp_path / cost.REMEASURED).values()
+    (record,) = StudyJournal(tmp_path).searches.values()
+    assert set(remeasured.found) == set(remeasurement.remeasured_trials([record])[0].values())
+    assert all(speedup > 0 for speedup in remeasured.speedups)
 
     assert run(monkeypatch, "finals", *out) == 0
     assert "1/1 mvt" not in capsys.readouterr().out, "it is known"

@@ -106,9 +106,9 @@ def test_the_journal_survives_what_a_kill_leaves_of_a_line(
     again = StudyJournal(tmp_path)
     assert "journal.jsonl:2 is left out" in capsys.readouterr().err
     again.add(search("b", "trees", 0, [3.0]))
-    found = StudyJournal(tmp_path)
-    assert [one.task.program for one in found.of(SETTING)] == ["a", "b"]
-    (study,) = found.studies()
+    reopened = StudyJournal(tmp_path)
+    assert [record.task.program for record in reopened.of(SETTING)] == ["a", "b"]
+    (study,) = reopened.studies()
     assert (study.start, study.trials, len(study.searches)) == ("naive", 4, 2)
 
 
@@ -220,11 +220,11 @@ def test_models_of_layers_want_searches_of_all_of_them(tmp_path: Path) -> None:
 def test_what_searches_have_tried_is_learned_from_once() -> None:
     schedule = str(isl_schedule(programs.load_study_program("gemm", "mini").scop))
     tried = ((0, "threads=1 tile=8"), (0, "threads=1 tile=off"), (0, "threads=1 tile=16"))
-    one = SearchRecord(
+    random_record = SearchRecord(
         SearchTask(SETTING, "gemm", "random", 0), (2.0, 4.0, 0.0), 1.0, (schedule,), tried
     )
     two = SearchRecord(SearchTask(SETTING, "gemm", "trees", 0), (3.0,), 1.0, (schedule,), tried[:1])
-    samples = samples_of([one, two])
+    samples = samples_of([random_record, two])
     assert samples.seconds.tolist() == [0.5, 0.25]
     assert samples.features.shape[0] == 2
 
@@ -251,7 +251,7 @@ def test_a_small_study_goes_on_and_is_drawn(
     other = str(tmp_path / "other")
     assert run(monkeypatch, "report", "--out", other, "--with", packed) == 0
     assert table in capsys.readouterr().out
-    assert all("<svg" in one.read_text() for one in drawn)
+    assert all("<svg" in drawing.read_text() for drawing in drawn)
     # What is not there is said before anything is searched.
     assert run(monkeypatch, *words[:4], "mvt", "nothing", *words[5:-1], "2", *rest) == 2
     assert "nothing" in capsys.readouterr().err
@@ -329,7 +329,9 @@ def test_contenders_have_the_same_dice_and_programs_others() -> None:
         for contender in ("random", "trees")
         for seed in (0, 1)
     }
-    assert all(numbers[one, "random", seed] == number for (one, _, seed), number in numbers.items())
+    assert all(
+        numbers[name, "random", seed] == number for (name, _, seed), number in numbers.items()
+    )
     assert len(set(numbers.values())) == 4
 
 

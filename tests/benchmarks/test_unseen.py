@@ -31,7 +31,7 @@ def test_every_program_has_sizes() -> None:
 
 @pytest.mark.parametrize("name", sorted(unseen.sizes()))
 def test_every_program_is_understood(name: str) -> None:
-    given = dict(one.split("=") for one in unseen.sizes()[name].split(","))
+    given = dict(size.split("=") for size in unseen.sizes()[name].split(","))
     sizes = {key: int(value) for key, value in given.items()}
     program = load_program(str(unseen.PROGRAM_FOLDER / f"{name}.c"), parameters=sizes)
     assert dict(program.parameters).items() >= sizes.items()
@@ -40,8 +40,8 @@ def test_every_program_is_understood(name: str) -> None:
 
 def test_a_table_by_hand() -> None:
     rows = [ROW, ROW | {"program": "other", "isl": 0.5}, ROW | {"program": "third", "auto": None}]
-    found = unseen.table(rows).splitlines()[2:]
-    assert found == [
+    lines = unseen.table(rows).splitlines()[2:]
+    assert lines == [
         "| some | 2.00 | 4.00 | 3.00 | 1.50 |",
         "| other | 0.50 | 4.00 | 3.00 | 6.00 |",
         "| third | 2.00 | - | 3.00 | 1.50 |",
@@ -83,10 +83,10 @@ def test_one_is_measured_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"ranking": ranking, "wrong": 0}
 
     monkeypatch.setattr(unseen, "_command_json", answers)
-    found = unseen.measure_program("sobel", "height=9,width=9", 2)
-    assert json.loads(json.dumps(found)) == {
+    row = unseen.measure_program("sobel", "height=9,width=9", 2)
+    assert json.loads(json.dumps(row)) == {
         "program": "sobel", "threads": 2, "isl": 2.0, "auto": 5.0, "learned": 4.0,
         "storage": "w", "wrong": False,
     }  # fmt: skip
-    assert [one[0] for one in said] == ["run", "run", "optimize"]
+    assert [call[0] for call in said] == ["run", "run", "optimize"]
     assert said[0][1:] == ("--schedule", "isl", "--storage", "keep")

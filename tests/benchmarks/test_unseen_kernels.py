@@ -51,8 +51,8 @@ def test_models_formula_and_dice() -> None:
     assert abs(formula.spearman) < 0.5
     assert abs(rng.spearman) < 0.5
     assert rng.share.mean < learned.share.mean
-    for one in (learned, more, formula, rng):
-        assert (one.kernels, one.cases) == (2, 3)
+    for quality in (learned, more, formula, rng):
+        assert (quality.kernels, quality.cases) == (2, 3)
     assert (learned.seeds, formula.seeds, rng.seeds) == (2, 1, 2)
     known = unseen_kernels.ranking_qualities(samples(programs, 30, known=True), programs, range(1))[
         2
@@ -82,10 +82,10 @@ def test_schedules_are_ranked_and_measured(
     assert cost.main() == 0
     assert "| geometric mean |" in capsys.readouterr().out
     (path,) = tmp_path.glob("ranks-*.jsonl")
-    (one,) = ranking.read_rankings(path).values()
-    assert len(one.others) == 3
-    assert 4 <= one.ranked <= one.schedules <= 12
-    assert min(one.best, one.isl, one.earliest) > 0
+    (result,) = ranking.read_rankings(path).values()
+    assert len(result.others) == 3
+    assert 4 <= result.ranked <= result.schedules <= 12
+    assert min(result.best, result.isl, result.earliest) > 0
     kept = path.read_text()
     assert cost.main() == 0
     assert path.read_text() == kept, "what is known is not measured again"

@@ -75,7 +75,7 @@ def test_show_prints_everything(capsys: pytest.CaptureFixture[str], y_ax: str) -
 def test_show_after_a_pass(capsys: pytest.CaptureFixture[str], y_ax: str) -> None:
     code, listed, _ = call(capsys, "show", y_ax, "--after", "list")
     _, data = call_json(capsys, "show", y_ax, "--after", "list")
-    names = [one["name"] for one in data["passes"]]
+    names = [entry["name"] for entry in data["passes"]]
     assert (code, [line.split()[0] for line in listed.splitlines()]) == (0, names)
     words = ("show", y_ax, "--mapping", "tile=8 vector_bits=off", "--threads", "2", "--after")
     for name, fragment in (
@@ -263,13 +263,13 @@ def test_several_functions_need_a_choice(
 def test_what_is_refused(
     capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, fragment: str
 ) -> None:
-    found, out, err = call(capsys, *arguments)
-    assert found == code
+    status, out, err = call(capsys, *arguments)
+    assert status == code
     assert out == ""
     assert fragment in err
     assert "Traceback" not in err
-    found, data = call_json(capsys, *arguments)
-    assert found == code
+    status, data = call_json(capsys, *arguments)
+    assert status == code
     assert fragment in data["error"]
 
 

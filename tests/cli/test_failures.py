@@ -78,10 +78,10 @@ def test_every_exception_is_one_document(
         raise error
 
     monkeypatch.setattr(kernels, "load_scop", fail)
-    found, out, err = call(capsys, "kernels", "gemm", "--json")
-    assert (found, json.loads(out), err) == (code, {"error": fragment}, "")
-    found, out, err = call(capsys, "kernels", "gemm")
-    assert (found, out) == (code, "")
+    status, out, err = call(capsys, "kernels", "gemm", "--json")
+    assert (status, json.loads(out), err) == (code, {"error": fragment}, "")
+    status, out, err = call(capsys, "kernels", "gemm")
+    assert (status, out) == (code, "")
     assert fragment in err
     assert len(err.splitlines()) == 1
 

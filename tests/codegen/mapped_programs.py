@@ -226,7 +226,7 @@ def _some(mapping: Mapping, generator: np.random.Generator) -> dict[str, Any]:
 def random_order(generator: np.random.Generator, depth: int) -> tuple[int, ...]:
     """Return some of the loops of so many, in any order."""
     count = int(generator.integers(1, depth + 1))
-    return tuple(int(one) + 1 for one in generator.permutation(depth)[:count])
+    return tuple(int(number) + 1 for number in generator.permutation(depth)[:count])
 
 
 def with_orders(mapping: Mapping, scop: Scop, generator: np.random.Generator) -> Mapping:

@@ -39,13 +39,13 @@ def arrays(a: list[float], k: list[int]) -> dict[str, np.ndarray]:
 
 def test_it_computes_what_the_interpreter_does() -> None:
     scop, sizes = parse_text(MORE_PROGRAMS["updates"]), {"n": 7, "m": 5}
-    found = random_arrays(scop, sizes, np.random.default_rng(3))
-    expected = {name: array.copy() for name, array in found.items()}
+    stored = random_arrays(scop, sizes, np.random.default_rng(3))
+    expected = {name: array.copy() for name, array in stored.items()}
     interpret(scop, sizes, expected)
-    run_in_order(scop, sizes, found)
+    run_in_order(scop, sizes, stored)
     for array in scop.arrays:
         if array.live_out:
-            np.testing.assert_array_equal(found[array.name], expected[array.name])
+            np.testing.assert_array_equal(stored[array.name], expected[array.name])
 
 
 def test_where_the_condition_fails_no_subscript_matters() -> None:

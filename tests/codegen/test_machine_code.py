@@ -54,12 +54,12 @@ def test_small_programs_compute_what_the_interpreter_does(name: str) -> None:
         program = lower(LegalSchedule(scop, schedule))
         code = compile_program(program)
         for parameters, start, expected in runs:
-            found = {key: value.copy() for key, value in start.items()}
-            assert run_code(code, program, parameters, found) == 0
+            arrays = {key: value.copy() for key, value in start.items()}
+            assert run_code(code, program, parameters, arrays) == 0
             for array in observable(scop):
                 # The interpreter rounds the product of a*b+c, the machine may not.
                 np.testing.assert_allclose(
-                    found[array], expected[array], rtol=1e-6, err_msg=f"{array}: {schedule}"
+                    arrays[array], expected[array], rtol=1e-6, err_msg=f"{array}: {schedule}"
                 )
 
 

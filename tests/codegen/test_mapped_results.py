@@ -13,9 +13,9 @@ from tests.oracles.threads import every_loop_shared
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_random_mappings_of_random_schedules(name: str) -> None:
     with every_loop_shared():
-        found = [disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(6)]
-    assert [said for said in found if said not in (None, REFUSED)] == []
-    assert found.count(REFUSED) < 4
+        answers = [disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(6)]
+    assert [said for said in answers if said not in (None, REFUSED)] == []
+    assert answers.count(REFUSED) < 4
 
 
 def test_threads_are_among_them() -> None:

@@ -143,8 +143,8 @@ def test_every_order_of_whole_numbers_has_the_same_bits(seed: int) -> None:
     mapping = replace(random_mapping(rng), reassociate=True, threads=1 + seed % 4)
     if seed % 3:
         mapping = Mapping(threads=1 + seed % 4, reassociate=True)
-    found = disagreement(text, seed, mapping, watched=seed % 5 == 0)
-    assert found is None, f"{found}\n{text}"
+    answer = disagreement(text, seed, mapping, watched=seed % 5 == 0)
+    assert answer is None, f"{answer}\n{text}"
 
 
 REDUCTIONS = {

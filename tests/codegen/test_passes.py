@@ -38,7 +38,7 @@ from tests.codegen.mapped_programs import scop_of
 from tests.codegen.transforms.test_tile_packing import PRODUCT, SIZES
 
 WHOLE = "tile=8 unroll_jam=2 vector_bits=256 vector_copies=1 threads=2 separate=on"
-NAMES = [one.name for one in PASSES]
+NAMES = [row.name for row in PASSES]
 
 
 def legal_of(name: str) -> LegalSchedule:
@@ -51,18 +51,18 @@ def stage(name: str, program: str, text: str) -> Stage:
     return stage_after(pass_named(name), legal_of(program), parse_mapping(text))
 
 
-def annotations(found: Stage) -> set[type]:
-    assert isinstance(found.value, LoopProgram)
-    return {type(loop.annotation) for loop in loops_in(found.value.body)}
+def annotations(result: Stage) -> set[type]:
+    assert isinstance(result.value, LoopProgram)
+    return {type(loop.annotation) for loop in loops_in(result.value.body)}
 
 
 def test_the_table_is_in_order_and_every_row_has_a_line() -> None:
     assert len(set(NAMES)) == len(NAMES)
-    forms = [one.produces for one in PASSES]
+    forms = [row.produces for row in PASSES]
     assert forms == sorted(forms, key=list(Representation).index)
     lines = pass_list_text().splitlines()
     assert [line.split()[0] for line in lines] == NAMES
-    assert all(line.endswith(one.summary) for one, line in zip(PASSES, lines, strict=True))
+    assert all(line.endswith(row.summary) for row, line in zip(PASSES, lines, strict=True))
     assert max(map(len, lines)) <= 105
     with pytest.raises(InputError, match=r"found 'peal'; passes in order:\n  build  "):
         pass_named("peal")
@@ -176,11 +176,11 @@ def test_tiles_stay_together_where_separating_them_makes_too_much_code(
 def test_a_simpler_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is shown is the way that the program really takes."""
     monkeypatch.setattr(pipeline, "max_instances", lambda _: 0)
-    found = stage("plan", "product", "threads=2 tile=4")
-    assert found.request.mapping == parse_mapping("sequential threads=2 parallel=dynamic")
-    head = found.text.splitlines()[0]
-    assert f"compiled with mapping: {found.request.mapping}" in head
-    assert "[(" not in found.text, "no tiles"
+    result = stage("plan", "product", "threads=2 tile=4")
+    assert result.request.mapping == parse_mapping("sequential threads=2 parallel=dynamic")
+    head = result.text.splitlines()[0]
+    assert f"compiled with mapping: {result.request.mapping}" in head
+    assert "[(" not in result.text, "no tiles"
 
 
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "trisolv", "atax"])

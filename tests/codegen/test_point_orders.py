@@ -24,8 +24,8 @@ from tests.oracles.threads import every_loop_shared
 @given(st.sampled_from(sorted(PROGRAMS)), st.integers(0, 2**31))
 def test_random_orders_under_random_mappings(name: str, seed: int) -> None:
     with every_loop_shared():
-        found = disagreement(name, seed, is_watched=seed % 4 == 3, with_order=True)
-    assert found in (None, REFUSED)
+        answer = disagreement(name, seed, is_watched=seed % 4 == 3, with_order=True)
+    assert answer in (None, REFUSED)
 
 
 @pytest.mark.rotates
@@ -52,9 +52,9 @@ def test_no_order_is_the_code_that_there_was(text: str) -> None:
     """Off, loops that are not there, and what the model would do anyway: one text, one code."""
     scop = scop_of("product")
     legal = LegalSchedule(scop, isl_schedule(scop))
-    found = {
+    codes = {
         (print_c(program, text), emit_llvm(program))
         for words in ("", "order=off", "order=7x5", "order=3")
         for program in [lower(legal, parse_mapping(f"{text} {words}"))]
     }
-    assert len(found) == 1
+    assert len(codes) == 1

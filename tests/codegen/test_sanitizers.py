@@ -132,13 +132,13 @@ def test_no_access_beside_an_array(name: str, seed: int, tmp_path: Path) -> None
         if array.name not in scop.signature:
             continue
         size = start[array.name].nbytes
-        found = np.frombuffer(left[:size], dtype=start[array.name].dtype)
+        values = np.frombuffer(left[:size], dtype=start[array.name].dtype)
         left = left[size:]
         if array.name in observable(scop):
             # No multiplication and addition is fused here, so the last bits may differ. (That sums
             # keep their order is tested elsewhere, on machine code and bit for bit.)
             np.testing.assert_allclose(
-                found, expected[array.name].ravel(), rtol=1e-5, atol=1e-7, err_msg=text
+                values, expected[array.name].ravel(), rtol=1e-5, atol=1e-7, err_msg=text
             )
 
 

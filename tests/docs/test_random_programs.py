@@ -47,8 +47,8 @@ def test_a_small_picture(
     assert "kernels of the suite: 2 of 2" in said.err
     row = next(line for line in said.out.splitlines() if "triangular bound" in line)
     assert row.split()[-2:] == ["50.0", "0.0"], "trisolv is triangular, mvt and matmul are not"
-    found = letters(tmp_path / "a.svg")
-    assert {"3 random programs", "2 kernels of the suite", "1 comprehensions"} <= set(found)
+    texts = letters(tmp_path / "a.svg")
+    assert {"3 random programs", "2 kernels of the suite", "1 comprehensions"} <= set(texts)
     script.main(["--count", "3", "--seed", "7", "--out", str(tmp_path / "b.svg")])
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
@@ -91,19 +91,19 @@ def test_what_is_refused(
 
 def test_the_stored_picture_is_the_script_s(script: ModuleType) -> None:
     panels = script.panels_of([script.program_shapes(["mvt"], "one")] * 3)
-    found = letters(STORED)
+    texts = letters(STORED)
     for panel in panels:
-        assert {panel.title, *panel.labels} <= set(found)
-    assert "1,000 random programs" in found
+        assert {panel.title, *panel.labels} <= set(texts)
+    assert "1,000 random programs" in texts
     assert STORED.stat().st_size < 60_000
 
 
 def test_the_stored_picture_of_those_with_scalars_is_the_script_s(script: ModuleType) -> None:
     panels = script.panels_of([script.program_shapes(["mvt"], "one")] * 3, "scalars:")
-    found = letters(STORED_SCALARS)
+    texts = letters(STORED_SCALARS)
     for panel in panels:
-        assert {panel.title, *panel.labels} <= set(found)
-    assert "1,000 programs with scalars" in found
+        assert {panel.title, *panel.labels} <= set(texts)
+    assert "1,000 programs with scalars" in texts
     assert STORED_SCALARS.stat().st_size < 60_000
 
 

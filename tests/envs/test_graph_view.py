@@ -53,23 +53,23 @@ def expect_equal(shown: dict[str, Any], flat: dict[str, np.ndarray]) -> None:
     names = node_columns(len(rows), decides="nest_of" in flat)
     assert graph.nodes.shape == (statements[:, 0].sum(), len(names))
     for number, node in enumerate(graph.nodes):
-        found = dict(zip(names, node, strict=True))
+        fields = dict(zip(names, node, strict=True))
         for column, name in enumerate(STATEMENT_COLUMNS):
-            assert found.pop(name) == statements[number, column]
+            assert fields.pop(name) == statements[number, column]
         for column, name in enumerate(ROW_COLUMNS):
             for dimension in range(len(rows)):
-                assert found.pop(f"row_{dimension + 1}_{name}") == rows[dimension, number, column]
+                assert fields.pop(f"row_{dimension + 1}_{name}") == rows[dimension, number, column]
             for table in ("generator", "point"):
                 value = flat[table].reshape(MOST_STATEMENTS, -1)[number, column]
-                assert found.pop(f"{table}_{name}") == value
+                assert fields.pop(f"{table}_{name}") == value
         if "nest_of" in flat:
-            assert found.pop("nest") == flat["nest_of"][number]
-        assert not found
+            assert fields.pop("nest") == flat["nest_of"][number]
+        assert not fields
     assert len(graph.edges) == len(graph.edge_links) == dependences[:, 0].sum()
     for row, edge, link in zip(dependences, graph.edges, graph.edge_links, strict=False):
-        found = dict(zip(DEPENDENCE_COLUMNS, row, strict=True))
-        assert (found.pop("exists"), found.pop("source"), found.pop("sink")) == (1, *link)
-        assert found == dict(zip(edge_columns(), edge, strict=True))
+        fields = dict(zip(DEPENDENCE_COLUMNS, row, strict=True))
+        assert (fields.pop("exists"), fields.pop("source"), fields.pop("sink")) == (1, *link)
+        assert fields == dict(zip(edge_columns(), edge, strict=True))
     beside = {"statements", "rows", "generator", "point", "nest_of", "dependences"}
     assert set(shown) == {"graph", *(set(flat) - beside)}
     for name in set(shown) - {"graph"}:

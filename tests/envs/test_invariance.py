@@ -57,13 +57,13 @@ def test_names_say_nothing(tmp_path: Path, seed: int, name: str, arguments: dict
     text = generate_source(seed)
     names = names_of(text)
     others = {
-        one: other
+        old: other
         for kind in ("iterators", "arrays", "parameters")
-        for one, other in reversing(names[kind], f"z{kind[0]}").items()
+        for old, other in reversing(names[kind], f"z{kind[0]}").items()
     }
     sizes = dict(zip(names["parameters"], SIZES, strict=False))
     first = env_of(tmp_path, text, name, sizes, **arguments)
-    again = {others[one]: size for one, size in sizes.items()}
+    again = {others[parameter]: size for parameter, size in sizes.items()}
     second = env_of(tmp_path, renamed(text, others), name, again, **arguments)
     for shown, other in together(first, second, seed):
         assert {key for key in shown if not np.array_equal(shown[key], other[key])} == set()

@@ -73,7 +73,7 @@ def test_copies_of_measured_episodes_are_measured() -> None:
     env = make(IDS[2], reward="speedup")
     env.reset(seed=0)
     play(env, 3)
-    endings = [play(one, -1, seed)[-1] for seed, one in enumerate([copy.deepcopy(env), env])]
+    endings = [play(twin, -1, seed)[-1] for seed, twin in enumerate([copy.deepcopy(env), env])]
     assert {ending[4]["status"] for ending in endings} == {"ok"}
 
 

@@ -45,10 +45,10 @@ def steps(env: Any, seed: int, *, wild: bool = False) -> Iterator[Step]:
     over = False
     while not over:
         mask = np.ones_like(info["action_mask"]) if wild else info["action_mask"]
-        found = env.step(int(rng.choice(np.flatnonzero(mask))))
-        _, _, terminated, truncated, info = found
+        step = env.step(int(rng.choice(np.flatnonzero(mask))))
+        _, _, terminated, truncated, info = step
         over = terminated or truncated
-        yield found
+        yield step
 
 
 def is_whole(info: dict[str, Any]) -> bool:
@@ -65,13 +65,13 @@ def test_statistics_are_those_of_the_episode(name: str, wild: bool) -> None:
     env = RecordEpisodeStatistics(made(name))
     sums, costs = [], False
     for seed in range(3):
-        found = list(steps(env, seed, wild=wild))
-        costs |= any(reward < 0 for _, reward, *_ in found[:-1])
-        assert all("episode" not in info for *_, info in found[:-1])
-        *_, info = found[-1]
-        sums.append(sum(reward for _, reward, *_ in found))
+        played = list(steps(env, seed, wild=wild))
+        costs |= any(reward < 0 for _, reward, *_ in played[:-1])
+        assert all("episode" not in info for *_, info in played[:-1])
+        *_, info = played[-1]
+        sums.append(sum(reward for _, reward, *_ in played))
         assert info["episode"]["r"] == pytest.approx(sums[-1], abs=1e-4)
-        assert info["episode"]["l"] == len(found)
+        assert info["episode"]["l"] == len(played)
         assert is_whole(info)
     assert env.return_queue == pytest.approx(sums, abs=1e-4)
     # What the mask forbids costs, so a sum is more than its last reward; Explore-v0 forbids little.
@@ -202,11 +202,11 @@ def test_another_estimate_of_the_time_is_paid_for(name: str, estimate: str) -> N
     assert not any(step[1] for step in before)
     assert is_whole(info)
     assert info["status"] == "ok"
-    found = env.unwrapped.evaluation
+    evaluation = env.unwrapped.evaluation
     of = statistics.median if estimate == "median" else statistics.fmean
-    assert info["seconds"] == pytest.approx(of(found.samples))
-    assert info["baseline_seconds"] == pytest.approx(of(found.baseline_samples))
-    assert reward == pytest.approx(of(found.baseline_samples) / of(found.samples))
+    assert info["seconds"] == pytest.approx(of(evaluation.samples))
+    assert info["baseline_seconds"] == pytest.approx(of(evaluation.baseline_samples))
+    assert reward == pytest.approx(of(evaluation.baseline_samples) / of(evaluation.samples))
     assert info["speedup"] == pytest.approx(reward)
 
 

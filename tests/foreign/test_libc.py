@@ -58,8 +58,8 @@ def test_a_huge_page_is_no_more_than_a_wish() -> None:
 
 def test_the_clock_of_a_process_counts_its_time() -> None:
     before = time.process_time_ns()
-    found = time.clock_gettime_ns(libc.processor_clock(os.getpid()))
-    assert before <= found <= time.process_time_ns()
+    now = time.clock_gettime_ns(libc.processor_clock(os.getpid()))
+    assert before <= now <= time.process_time_ns()
 
 
 def test_a_process_that_is_gone_has_no_clock() -> None:

@@ -74,7 +74,7 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
             taken.update(made.children)
             break
     results = [
-        one for one, found in data.items() if isinstance(found, TensorType) and one not in taken
+        node for node, value in data.items() if isinstance(value, TensorType) and node not in taken
     ]
     outputs = tuple((f"y{place}", result) for place, result in enumerate(results[-8:]))
     return Graph(f"random {seed}", inputs, outputs)
@@ -82,8 +82,8 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
 
 def _tried(random: Random, name: str, data: dict[Term, Data]) -> Term:
     """Return a node that may make sense."""
-    tensors = [term for term, found in data.items() if isinstance(found, TensorType)]
-    pairs = [one for one, found in data.items() if isinstance(found, TensorPair)]
+    tensors = [term for term, value in data.items() if isinstance(value, TensorType)]
+    pairs = [node for node, value in data.items() if isinstance(value, TensorPair)]
     children: list[Term | Head] = []
     for part, kind in operator_named(name).parameters:
         if kind in "NS":
@@ -93,5 +93,5 @@ def _tried(random: Random, name: str, data: dict[Term, Data]) -> Term:
     return make_node(name, *children)
 
 
-def _data(data: dict[Term, Data], one: Term) -> Data:
-    return data[one] if one in data else TENSOR_DOMAIN.infer(one.head, ())
+def _data(data: dict[Term, Data], node: Term) -> Data:
+    return data[node] if node in data else TENSOR_DOMAIN.infer(node.head, ())

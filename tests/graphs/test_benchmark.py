@@ -49,11 +49,11 @@ def test_it_ends_with_who_asked_for_it() -> None:
     try:
         children = Path(f"/proc/{asking.pid}/task/{asking.pid}/children")
         until = time.monotonic() + 60
-        while not (found := children.read_text().split()):
+        while not (pids := children.read_text().split()):
             assert time.monotonic() < until
             time.sleep(0.05)
         time.sleep(0.5)  # for the racing process to know whom to end with
-        racing = Path("/proc", found[0])
+        racing = Path("/proc", pids[0])
         assert b"polygym.graphs.benchmark" in (racing / "cmdline").read_bytes()
     finally:
         asking.kill()

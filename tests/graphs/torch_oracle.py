@@ -26,7 +26,7 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 def outputs_in_torch(graph: Graph, values: Values) -> list[np.ndarray[Any, Any]]:
     """Return the results of a graph for inputs and weights by name."""
-    result = values_in_torch([one for _, one in graph.outputs], values)
+    result = values_in_torch([root for _, root in graph.outputs], values)
     return [result[term].numpy() for _, term in graph.outputs]
 
 
@@ -107,9 +107,9 @@ def _enlarge(w: Tensor, reference: Tensor) -> Tensor:
 def _merge(w: Tensor, count: int, groups: int) -> Tensor:
     filters, inner = w.shape[:2]
     made = torch.zeros(filters, inner * count, *w.shape[2:], dtype=w.dtype)
-    for one in range(filters):
-        place = (one // (filters // groups)) % count
-        made[one, place * inner : (place + 1) * inner] = w[one]
+    for number in range(filters):
+        place = (number // (filters // groups)) % count
+        made[number, place * inner : (place + 1) * inner] = w[number]
     return made
 
 

@@ -77,7 +77,7 @@ def test_lookups_are_used() -> None:
     )
     text = c_expression(
         expression,
-        access_text=lambda one: f"{one.array}_copy[0]",
+        access_text=lambda read: f"{read.array}_copy[0]",
         iterator=lambda name: f"(t + {name})",
         parameter=str.upper,
     )

@@ -55,7 +55,7 @@ def adopting(episode: Episode, rolls: list[int]) -> Episode:
         allowed = [action for action, is_allowed in enumerate(episode.mask()) if is_allowed]
         if episode.edit_state is not None and episode.phase is Phase.EDIT:
             if episode.edit_state.is_between_edits:
-                allowed = [one for one in allowed if one in (first, first + 1, adopt)]
+                allowed = [choice for choice in allowed if choice in (first, first + 1, adopt)]
         elif roll % 5:
             allowed.remove(first + 1)
         episode = episode.after(allowed[roll % len(allowed)])

@@ -171,7 +171,7 @@ def test_some_vertex_gets_a_coefficient(name: str) -> None:
     episode = Task(kernel_scop(name)).start()
     generator = np.random.default_rng(0)
     episode = play_episode(
-        episode, policy_named("earliest"), generator, lambda one: one.phase is Phase.EXPLORE
+        episode, policy_named("earliest"), generator, lambda current: current.phase is Phase.EXPLORE
     )
     vertices = len(episode.dimensions[0].generators.vertices)
     assert vertices > 1
@@ -268,8 +268,8 @@ def test_an_episode_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(middle))
     rest = np.random.default_rng(0), np.random.default_rng(0)
     schedules = [
-        play_episode(one, policy_named("uniform"), rng).schedule()
-        for one, rng in zip((middle, again), rest, strict=True)
+        play_episode(start, policy_named("uniform"), rng).schedule()
+        for start, rng in zip((middle, again), rest, strict=True)
     ]
     assert schedules[0] == schedules[1]
 

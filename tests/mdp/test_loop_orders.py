@@ -169,9 +169,9 @@ def test_the_mask_offers_no_order_that_breaks_a_dependence(name: str, seed: int)
                 tree = plan_tree(build_tree(legal), legal, mapping, Machine(), run.sizes)
                 check_tree(tree, run, schedule.parameters)
             allowed = [
-                one
-                for one, is_so in enumerate(deciding.mask())
-                if is_so and one != USE_DEFAULT_FOR_ALL
+                action
+                for action, is_so in enumerate(deciding.mask())
+                if is_so and action != USE_DEFAULT_FOR_ALL
             ]
             deciding = deciding.after(int(generator.choice(allowed)))
 
@@ -192,9 +192,9 @@ def test_ends_with_orders_are_reached_exactly(name: str, start: str, rolls: list
         assert episode.mapping_state is not None
         question = episode.mapping_state.question
         allowed = [
-            one
-            for one, is_so in enumerate(episode.mask())
-            if is_so and one != first + USE_DEFAULT_FOR_ALL
+            choice
+            for choice, is_so in enumerate(episode.mask())
+            if is_so and choice != first + USE_DEFAULT_FOR_ALL
         ]
         if question is None or question.kind is not QUESTIONS["order"]:
             allowed = allowed if roll % 4 == 0 else [first]
@@ -232,9 +232,9 @@ def test_records_from_before_are_replayed() -> None:
             episode_record.read_record(json.dumps(data), "x.json"), "x.json"
         )
 
-    found = replay(FORMER)
-    assert found.episode is not None
-    assert found.episode.mapping == parse_mapping(FORMER_MAPPING)
+    replayed = replay(FORMER)
+    assert replayed.episode is not None
+    assert replayed.episode.mapping == parse_mapping(FORMER_MAPPING)
     with pytest.raises(InputError, match="expected the actions to end in 'complete'"):
         replay({**FORMER, "process": {**FORMER["process"], "questions": 2}})
     for wrong in (0, 3, "2", None, True):

@@ -195,13 +195,13 @@ def test_nests_are_the_groups_that_share_loops(name: str) -> None:
         shapes = nest_shapes(legal, sizes, 1000)
         groups = [frozenset(nest_shape.statements) for nest_shape in shapes]
         every = list(independent_groups(build_tree(legal), names))
-        assert groups == [one for one in every if one in groups]
+        assert groups == [nest for nest in every if nest in groups]
         without = set(every) - set(groups)
-        assert all(scop.statement(one).depth == 0 for group in without for one in group)
+        assert all(scop.statement(member).depth == 0 for group in without for member in group)
         some = nest_shapes(legal, sizes, 2)
         assert list(some) == [shape for shape in shapes if shape in some]
         left = [shape.iterations for shape in shapes if shape not in some]
-        assert max(left, default=0) <= min((one.iterations for one in some), default=0)
+        assert max(left, default=0) <= min((kept.iterations for kept in some), default=0)
 
 
 def test_the_shape_of_a_nest_is_counted_by_hand() -> None:
@@ -231,7 +231,7 @@ def test_random_edits_keep_a_schedule_legal(name: str, start: ScheduleStrategy) 
             assert episode.edit_state is not None
             mask = np.flatnonzero(episode.mask())
             # The end is there, but is not taken before it has to be.
-            further = [one for one in mask if one >= given_task.options.first_answer + 2]
+            further = [answer for answer in mask if answer >= given_task.options.first_answer + 2]
             begun = episode.edit_state
             action = int(rng.choice(further)) if further else given_task.options.first_answer
             episode = episode.after(action)

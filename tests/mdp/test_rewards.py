@@ -65,8 +65,8 @@ def test_what_is_fast_enough_pays_the_logarithm(
     kind: RewardKind, logarithm: float, factor: float
 ) -> None:
     assume(logarithm > -log(factor))
-    found = rewards.reward_of_success(kind, exp(logarithm), factor)
-    assert found == pytest.approx(logarithm, abs=1e-9)
+    reward = rewards.reward_of_success(kind, exp(logarithm), factor)
+    assert reward == pytest.approx(logarithm, abs=1e-9)
 
 
 @pytest.mark.parametrize("status", OutcomeStatus)
@@ -74,12 +74,12 @@ def test_what_is_fast_enough_pays_the_logarithm(
 def test_every_status_pays_by_the_rule(kind: RewardKind, status: OutcomeStatus) -> None:
     schedule = Schedule((), ())
     if status is not OutcomeStatus.OK:
-        found = rewards.reward_of_evaluation(kind, Evaluation(schedule, status), 10.0)
-        assert found == pytest.approx(LEAST[kind.value])
+        reward = rewards.reward_of_evaluation(kind, Evaluation(schedule, status), 10.0)
+        assert reward == pytest.approx(LEAST[kind.value])
         return
     for speedup, worth in ((4.0, log(4.0)), (0.5, log(0.5)), (0.03, -log(10)), (4e-4, -log(10))):
-        found = rewards.reward_of_evaluation(kind, Evaluation(schedule, status, speedup), 10.0)
-        assert found == pytest.approx(speedup if kind is RewardKind.SPEEDUP else worth)
+        reward = rewards.reward_of_evaluation(kind, Evaluation(schedule, status, speedup), 10.0)
+        assert reward == pytest.approx(speedup if kind is RewardKind.SPEEDUP else worth)
 
 
 class _Judge:

@@ -222,7 +222,7 @@ def check_loops(program: LoopProgram, run: Run) -> list[Event]:
                 subscripts = unpacked(program, event.statement, number, subscripts)
             touched = functions[event.statement, number].get(event.point)
             if touched is not None:  # else the read is not made in this instance
-                known = {(array, affine(access, one)) for array, one in touched}
+                known = {(array, affine(access, element)) for array, element in touched}
                 here = {(access.array, affine(access, subscripts))}
                 assert known == here, f"{event}: access {number}"
     by_instance = dict(zip(ran, result, strict=True))

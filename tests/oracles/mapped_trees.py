@@ -135,7 +135,7 @@ def _check(
                         )
                     ]
                     copy = {
-                        i: tuple(member_value(one, statements, i, sizes) for one in jammed)
+                        i: tuple(member_value(node, statements, i, sizes) for node in jammed)
                         for i in instances
                     }
                     for group_ in _standing(members, statements, instances, sizes):
@@ -148,7 +148,7 @@ def _check(
 def _branch(branches: Sequence[Branch], instance: Instance, sizes: tuple[int, ...]) -> int:
     """Return the number of the one branch that an instance is in."""
     name, point = instance
-    found = []
+    entered = []
     for number, branch in enumerate(branches):
         if name not in branch.statements:
             continue
@@ -169,8 +169,8 @@ def _branch(branches: Sequence[Branch], instance: Instance, sizes: tuple[int, ..
             is_there = is_there and where.splits(name)
             if is_there == where.is_complement:
                 continue
-        found.append(number)
-    (only,) = found
+        entered.append(number)
+    (only,) = entered
     return only
 
 
@@ -248,7 +248,7 @@ def access_functions(run: Run) -> dict:
     import islpy as isl
 
     if id(run) not in _FUNCTIONS:
-        found: dict = {}
+        functions: dict = {}
         for statement in run.scop.statements:
             domain = isl.Set(statement.domain)
             for number, access in [*enumerate(statement.reads), (-1, statement.write)]:
@@ -257,8 +257,8 @@ def access_functions(run: Run) -> dict:
                     isl.Map(access.relation).intersect_domain(domain), run.sizes
                 ):
                     table[point].add((access.array, element))
-                found[statement.name, number] = dict(table)
-        _FUNCTIONS[id(run)] = (run, found)
+                functions[statement.name, number] = dict(table)
+        _FUNCTIONS[id(run)] = (run, functions)
     return _FUNCTIONS[id(run)][1]
 
 

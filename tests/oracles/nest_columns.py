@@ -130,7 +130,7 @@ def knowledge(seen: NestFootprint, threads: int) -> Floats:
     nest, work = seen.nest, seen.nest.work
     block, sharing = _Block.of(nest), _Sharing.of(nest, threads)
     copied = [_copied(nest, reference, block.vector_at) for reference in nest.references]
-    accesses = _accesses(nest, block, [one is not None for one in copied])
+    accesses = _accesses(nest, block, [volume is not None for volume in copied])
     chain = _chain(nest, block)
     lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
@@ -160,12 +160,12 @@ def knowledge(seen: NestFootprint, threads: int) -> Floats:
         lengths[-1] if lengths else 1.0,
         prod(lengths[-2:]),
         *accesses,
-        sum(one or 0.0 for one in copied) / max(1.0, operations),
+        sum(volume or 0.0 for volume in copied) / max(1.0, operations),
         chain,
         units / max(1, len(nest.references)),
         working[0],
         *traffic,
-        *(one / max(1.0, operations) * 64 for one in traffic),
+        *(moved / max(1.0, operations) * 64 for moved in traffic),
         cycles,
         prod(lengths[:-1]) * _share(nest) / sharing.threads,
     ]
@@ -200,7 +200,7 @@ def _accesses(nest: StatementNest, block: _Block, packed: Sequence[bool]) -> tup
             stores += reference.writes * times * (block.lanes if along > 1.0 else 1.0)
     operations = max(1.0, nest.work.operations * block.jams * block.vectors)
     total = loads + gathers + broadcasts + stores
-    return tuple(one / operations for one in (total, gathers, broadcasts, stores, packs))
+    return tuple(count / operations for count in (total, gathers, broadcasts, stores, packs))
 
 
 def _copied(nest: StatementNest, reference: ArrayReference, vector_at: int | None) -> float | None:

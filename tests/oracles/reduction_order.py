@@ -78,7 +78,7 @@ def any_order(
     for first, second in set(ordered):
         waits[second] += 1
         after[first].append(second)
-    ready = [one for one, count in waits.items() if not count]
+    ready = [candidate for candidate, count in waits.items() if not count]
     result = []
     while ready:
         instance = ready.pop(int(rng.integers(len(ready))))

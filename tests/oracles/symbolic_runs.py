@@ -57,10 +57,10 @@ def run(scop: Scop, outputs: Sequence[str], sizes: Mapping[str, int]) -> Run:
     """Follow every value of a program."""
     order = trace(scop, original_schedule(scop), sizes).order
     touched: dict[tuple[str, Any], dict[tuple[int, ...], Element]] = {}
-    for one in scop.statements:
-        for access in {one.write, *one.reads}:
-            relation = isl.Map(access.relation).intersect_domain(isl.Set(one.domain))
-            touched[one.name, access] = {
+    for scop_statement in scop.statements:
+        for access in {scop_statement.write, *scop_statement.reads}:
+            relation = isl.Map(access.relation).intersect_domain(isl.Set(scop_statement.domain))
+            touched[scop_statement.name, access] = {
                 point: (access.array, element) for point, element in pairs(relation, sizes)
             }
     result = Run(scop, order, touched)
@@ -70,7 +70,7 @@ def run(scop: Scop, outputs: Sequence[str], sizes: Mapping[str, int]) -> Run:
             if (element := result.element(instance, access)) is not None:
                 result.sources[instance, access] = result.last.get(element)
         result.last[touched[instance[0], statement.write][instance[1]]] = instance
-    result.live |= {one for (array, _), one in result.last.items() if array in outputs}
+    result.live |= {writer for (array, _), writer in result.last.items() if array in outputs}
     for instance in reversed(order):
         if instance in result.live:
             for access in certain_reads(scop.statement(instance[0])):
@@ -153,7 +153,7 @@ def longest_chain(program: Run, cost: Callable[[LatencyTerm], float]) -> float:
             if waits is not None:
                 ways.append(dearest.get(source, 0.0) + sum(map(cost, waits)))
         dearest[instance] = max(ways)
-    return max((dearest[one] for one in program.live), default=0.0)
+    return max((dearest[live_instance] for live_instance in program.live), default=0.0)
 
 
 def bytes_by_force(program: Run, outputs: Sequence[str]) -> tuple[int, int]:

@@ -49,4 +49,4 @@ def test_columns_take_the_place_of_the_space() -> None:
     space = scene_of(small("y_ax"))
     text = scene_of(small("y_ax"), text_columns=(TextColumn("a"),))
     assert differing(space, text) > 1000
-    assert not any("ray" in one for one, _ in texts(text))
+    assert not any("ray" in content for content, _ in texts(text))

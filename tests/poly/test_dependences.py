@@ -36,7 +36,7 @@ def assert_agrees_with_brute_force(scop: Scop) -> None:
     expected = dependences_by_force(trace(scop, original_schedule(scop), parameters))
     computed = {}
     for (kind, array), relation in relations_by_array(scop).items():
-        found = {
+        edges = {
             (
                 (part.get_tuple_name(isl.dim_type.in_), source),
                 (part.get_tuple_name(isl.dim_type.out), sink),
@@ -44,8 +44,8 @@ def assert_agrees_with_brute_force(scop: Scop) -> None:
             for part in maps_of(relation)
             for source, sink in pairs(part, parameters)
         }
-        if found:
-            computed[kind, array] = found
+        if edges:
+            computed[kind, array] = edges
     assert computed == expected
     # The convex pieces are the same pairs, sorted into statements.
     united = set().union(*expected.values())
@@ -103,14 +103,14 @@ def test_y_ax_has_the_two_dependences_of_the_paper() -> None:
 @pytest.mark.parametrize("name", ["gemm", "adi", "nussinov", "deriche"])
 def test_pieces_are_convex_sorted_and_repeatable(name: str) -> None:
     scop = kernel_scop(name)
-    found = dependences(scop)
+    pieces = dependences(scop)
     position = {statement.name: k for k, statement in enumerate(scop.statements)}
-    keys = [(position[d.source], position[d.sink]) for d in found]
+    keys = [(position[d.source], position[d.sink]) for d in pieces]
     assert keys == sorted(keys)
-    assert len({d.relation for d in found}) == len(found)
-    assert all(len(basic_maps_of(isl.Map(d.relation))) == 1 for d in found)
+    assert len({d.relation for d in pieces}) == len(pieces)
+    assert all(len(basic_maps_of(isl.Map(d.relation))) == 1 for d in pieces)
     dependences.__globals__["_dependences"].cache_clear()
-    assert dependences(scop) == found
+    assert dependences(scop) == pieces
 
 
 @pytest.mark.parametrize("seed", [4, 7, 11, 12])
@@ -182,7 +182,7 @@ def test_conditions_with_several_moduli(name: str) -> None:
     scop = moduli(name)
     parameters = {"N": 16}
     expected = dependences_by_force(trace(scop, original_schedule(scop), parameters))
-    found = {
+    computed = {
         (kind, array): {
             (
                 (part.get_tuple_name(isl.dim_type.in_), source),
@@ -196,9 +196,9 @@ def test_conditions_with_several_moduli(name: str) -> None:
     for (kind, array), relation in expected.items():
         if kind is DependenceKind.FLOW:
             overwritten = expected.get((DependenceKind.OUTPUT, array), set())
-            assert relation <= found[kind, array] <= closure(relation | overwritten)
+            assert relation <= computed[kind, array] <= closure(relation | overwritten)
         else:
-            assert relation == found[kind, array]
+            assert relation == computed[kind, array]
 
 
 def closure(relation: set[tuple[object, object]]) -> set[tuple[object, object]]:

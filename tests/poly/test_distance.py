@@ -19,16 +19,16 @@ _SIZE = 5
 
 def points_of(pairs: DependencePairs) -> Iterator[tuple[int, ...]]:
     """Yield the pairs at a size, the source's iterators and the sink's."""
-    found: list[tuple[int, ...]] = []
+    points: list[tuple[int, ...]] = []
     at = fix_parameters(pairs.points, dict.fromkeys(pairs.parameters, _SIZE))
-    at.project_out_all_params().foreach_point(lambda point: found.append(coordinates(point)))
-    yield from found
+    at.project_out_all_params().foreach_point(lambda point: points.append(coordinates(point)))
+    yield from points
 
 
 def random_row(depth: int, parameters: int, rng: np.random.Generator) -> ScheduleRow:
     return ScheduleRow(
-        tuple(int(one) for one in rng.choice([-1, 0, 0, 1, 2], size=depth)),
-        tuple(int(one) for one in rng.choice([0, 0, 1, -1], size=parameters)),
+        tuple(int(coefficient) for coefficient in rng.choice([-1, 0, 0, 1, 2], size=depth)),
+        tuple(int(coefficient) for coefficient in rng.choice([0, 0, 1, -1], size=parameters)),
         int(rng.integers(-2, 3)),
     )
 
@@ -50,14 +50,15 @@ def test_pairs_are_told_apart_by_their_distance(name: str) -> None:
             sink = random_row(scop.statement(pairs.dependence.sink).depth, len(names), rng)
             distance = pairs.distance(source, sink, names)
             signs = [
-                int(np.sign(value(sink, one[depth:]) - value(source, one[:depth]))) for one in every
+                int(np.sign(value(sink, point[depth:]) - value(source, point[:depth])))
+                for point in every
             ]
             for sign, told in (
                 (-1, pairs.reversed_by(distance)),
                 (0, pairs.unordered_by(distance)),
                 (1, pairs.carried_by(distance)),
             ):
-                expected = [one for one, own in zip(every, signs, strict=True) if own == sign]
+                expected = [point for point, own in zip(every, signs, strict=True) if own == sign]
                 assert sorted(points_of(told)) == expected
             if distance.is_constant:
                 assert len(set(signs)) <= 1

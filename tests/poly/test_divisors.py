@@ -14,7 +14,7 @@ TAIL = "}\n#pragma endscop\n}"
 
 
 @pytest.mark.parametrize(
-    ("region", "found"),
+    ("region", "expected"),
     [
         ("A[i][j] -= A[i][k] / A[k][k] * A[k][j];", "A"),
         ("U[i][j] = A[i][j]; U[i][j] -= U[i][k] / U[k][k] * U[k][j];", "AU"),
@@ -27,6 +27,6 @@ TAIL = "}\n#pragma endscop\n}"
         ("A[i][j] = U[i][j] / n + I[i][j] / (1 + 2 * I[j][i]);", ""),
     ],
 )
-def test_what_is_divided_by(region: str, found: str) -> None:
+def test_what_is_divided_by(region: str, expected: str) -> None:
     scop = parse_text(f"#include <math.h>\n{HEAD}{region}{TAIL}")
-    assert "".join(sorted(divisor_arrays(scop))) == found
+    assert "".join(sorted(divisor_arrays(scop))) == expected

@@ -84,9 +84,9 @@ def test_independent_rows_are_those_that_raise_the_rank() -> None:
         width = int(rng.integers(1, 5))
         rows = [tuple(map(int, integer)) for integer in rng.integers(-2, 3, size=(6, width))]
         before, rest = rows[:2], rows[2:]
-        found = []
+        places = []
         for place in range(len(rest)):
             smaller, larger = [*before, *rest[:place]], [*before, *rest[: place + 1]]
             if np.linalg.matrix_rank(larger) > np.linalg.matrix_rank(smaller):
-                found.append(place)
-        assert independent_rows(rest, before) == tuple(found)
+                places.append(place)
+        assert independent_rows(rest, before) == tuple(places)

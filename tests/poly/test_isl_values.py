@@ -61,13 +61,13 @@ def test_nothing_else_asks_isl_for_numbers_and_texts() -> None:
         for path in sorted(Path(polygym.__path__[0]).rglob("*.py"))
         if path != DOOR and any(name in path.read_text() for name in ONLY_THERE)
     ]
-    found = [
+    uses = [
         f"{path}:{node.lineno}: {ast.unparse(node)}"
         for path in paths
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in ONLY_THERE
     ]
-    assert found == []
+    assert uses == []
 
 
 def under(operations: int, ask: Callable[[], object]) -> object:

@@ -54,19 +54,21 @@ def test_products_are_exact_however_large(
     forms: list[tuple[int, ...]], vectors: list[tuple[int, ...]], scale: int
 ) -> None:
     large = [tuple(scale * value for value in form) for form in forms]
-    found = inner_products(large, [tuple(scale * value for value in vector) for vector in vectors])
+    products = inner_products(
+        large, [tuple(scale * value for value in vector) for vector in vectors]
+    )
     expected = [tuple(scale * scale * dot(form, vector) for vector in vectors) for form in forms]
-    assert found == expected
-    assert all(type(value) is int for row in found for value in row)
+    assert products == expected
+    assert all(type(value) is int for row in products for value in row)
 
 
 @given(VECTORS, st.sampled_from([1, _PRIME]))
 def test_a_null_space_is_that_of_all_rows(rows: list[tuple[int, ...]], scale: int) -> None:
     # Multiples of the prime are all 0 to the span: the check has to notice.
-    found = batched_null_space([tuple(scale * value for value in row) for row in rows], 4)
-    assert found == null_space(echelon_rows(rows), 4)
-    assert len(found) == 4 - len(echelon(rows))
-    assert not any(dot(row, vector) for row in rows for vector, _ in found)
+    basis = batched_null_space([tuple(scale * value for value in row) for row in rows], 4)
+    assert basis == null_space(echelon_rows(rows), 4)
+    assert len(basis) == 4 - len(echelon(rows))
+    assert not any(dot(row, vector) for row in rows for vector, _ in basis)
 
 
 def echelon_rows(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

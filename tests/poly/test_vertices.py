@@ -27,14 +27,16 @@ def polytopes(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
     points: set[tuple[int, ...]] = set()
     for piece in pieces:
         sums = (
-            " + ".join([*(f"{a}{x}" for a, x in zip(one, names, strict=False)), str(one[-1])])
-            for one in piece
+            " + ".join([*(f"{a}{x}" for a, x in zip(form, names, strict=False)), str(form[-1])])
+            for form in piece
         )
         texts.append(" and ".join([box, *(f"{sum_} >= 0" for sum_ in sums)]))
         points.update(
             point
             for point in product(range(_MOST + 1), repeat=depth)
-            if all(sum(a * x for a, x in zip(one, (*point, 1), strict=True)) >= 0 for one in piece)
+            if all(
+                sum(a * x for a, x in zip(form, (*point, 1), strict=True)) >= 0 for form in piece
+            )
         )
     return f"{{ S[{', '.join(names)}] : {' or '.join(map('({})'.format, texts))} }}", sorted(points)
 
@@ -48,13 +50,13 @@ def test_ends_are_those_of_all_points(
     at = integer_hull_vertices(isl.Set(text))
     assert at is not None
     row = factors[: isl.Set(text).dim(isl.dim_type.set)]
-    found = value_range(row, at)
+    ends = value_range(row, at)
     values = [sum(a * x for a, x in zip(row, point, strict=True)) for point in points]
-    if found is not None:
+    if ends is not None:
         assert values
-        assert found == (min(values), max(values))
+        assert ends == (min(values), max(values))
     if all(isinstance(x, int) for corner in at for x in corner):
-        assert (found is None) == (not values)
+        assert (ends is None) == (not values)
 
 
 def test_corners_that_are_no_points_say_nothing_of_rows_that_end_there() -> None:

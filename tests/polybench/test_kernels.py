@@ -36,12 +36,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kernels")
 
 
-def assert_agrees(found: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
+def assert_agrees(summary: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
     """Compare two summaries; no absolute slack, since even tiny values are reproducible."""
-    assert found.keys() == expected.keys()
-    assert (found["array"], found["values"]) == (expected["array"], expected["values"])
+    assert summary.keys() == expected.keys()
+    assert (summary["array"], summary["values"]) == (expected["array"], expected["values"])
     for key in ("sum", "sum_of_squares", "first", "middle", "last"):
-        assert found[key] == pytest.approx(expected[key], rel=tolerance, abs=0.0), key
+        assert summary[key] == pytest.approx(expected[key], rel=tolerance, abs=0.0), key
 
 
 @needs_compiler

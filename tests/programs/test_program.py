@@ -69,7 +69,7 @@ def test_sizes_of_a_file_stay_moderate_when_it_is_deep(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "given", "found"),
+    ("stated", "given", "nearest"),
     [
         ("n >= 30000 && m >= 10000", {}, (30000, 10000)),
         ("n >= 30000 && m >= 10000", {"n": 40000}, (40000, 10000)),
@@ -80,7 +80,7 @@ def test_sizes_of_a_file_stay_moderate_when_it_is_deep(tmp_path: Path) -> None:
     ],
 )
 def test_sizes_are_the_nearest_for_which_a_program_is_defined(
-    tmp_path: Path, stated: str, given: dict[str, int], found: tuple[int, int]
+    tmp_path: Path, stated: str, given: dict[str, int], nearest: tuple[int, int]
 ) -> None:
     path = tmp_path / "stated.c"
     path.write_text(
@@ -88,7 +88,7 @@ def test_sizes_are_the_nearest_for_which_a_program_is_defined(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = 0;\n#pragma endscop\n}\n"
     )
     program = load_program(str(path), dataset=Dataset.MEDIUM, parameters=given)
-    assert (program.value("n"), program.value("m")) == found
+    assert (program.value("n"), program.value("m")) == nearest
 
 
 def test_sizes_that_leave_nothing_are_refused(tmp_path: Path) -> None:

@@ -23,20 +23,20 @@ TOLERANCE = {"deriche": 1e-4}
 KERNELS = [kernel.name for kernel in polybench.KERNELS]
 
 
-def assert_close(found: Any, expected: Any, relative: float, scale: float) -> None:
+def assert_close(actual: Any, expected: Any, relative: float, scale: float) -> None:
     """Compare numbers, or lists of them, relative to the larger of value and typical element."""
     if isinstance(expected, list):
-        assert len(found) == len(expected)
-        for a, b in zip(found, expected, strict=True):
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected, strict=True):
             assert_close(a, b, relative, scale)
         return
-    assert abs(found - expected) <= relative * max(abs(expected), scale), (found, expected)
+    assert abs(actual - expected) <= relative * max(abs(expected), scale), (actual, expected)
 
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    with Worker() as one:
-        yield one
+    with Worker() as running_worker:
+        yield running_worker
 
 
 @pytest.mark.parametrize("dataset", [Dataset.MINI, Dataset.SMALL], ids=str)
@@ -52,14 +52,14 @@ def test_results_are_those_of_the_suite(name: str, dataset: Dataset, worker: Wor
             data = session.expected(names.index(output.array))
             array = program.scop.array(output.array)
             part = output.part.value
-            found = array_statistics(memoryview(data), array.type, program.shape(array), part)
-            found["array"] = output.array
-            assert found.keys() == row.keys()
-            assert found["values"] == row["values"]
+            statistics = array_statistics(memoryview(data), array.type, program.shape(array), part)
+            statistics["array"] = output.array
+            assert statistics.keys() == row.keys()
+            assert statistics["values"] == row["values"]
             exact = GOLDEN["sizes"][name]["dtype"] == "int"
             relative = 0.0 if exact else TOLERANCE.get(name, 1e-9)
             typical = (row["sum_of_squares"] / row["values"]) ** 0.5
-            assert_close(found["sum"], row["sum"], relative, typical)
-            assert_close(found["sum_of_squares"], row["sum_of_squares"], relative, 0.0)
+            assert_close(statistics["sum"], row["sum"], relative, typical)
+            assert_close(statistics["sum_of_squares"], row["sum_of_squares"], relative, 0.0)
             for key in ("first", "middle", "last"):
-                assert_close(found[key], row[key], relative, typical)
+                assert_close(statistics[key], row[key], relative, typical)

@@ -57,16 +57,16 @@ def test_categories_of_comprehensions_are_selections_too() -> None:
 def test_the_order_of_patterns_decides_the_order_alone(
     drawn: list[tuple[bool, str]], rng: Random
 ) -> None:
-    named = {name for excludes, one in drawn if not excludes for name in program_targets(one)}
-    excluded = {name for excludes, one in drawn if excludes for name in program_targets(one)}
+    named = {name for excludes, text in drawn if not excludes for name in program_targets(text)}
+    excluded = {name for excludes, text in drawn if excludes for name in program_targets(text)}
     expected = (named or set(ALL)) - excluded
-    texts = [f"!{one}" if excludes else one for excludes, one in drawn]
+    texts = [f"!{text}" if excludes else text for excludes, text in drawn]
     for _ in range(2):
         if expected:
-            found = program_targets(",".join(texts))
-            assert set(found) == expected
-            assert len(found) == len(expected)
-            assert set(found) == {kernel.name for kernel in polybench.select(texts)}
+            selected = program_targets(",".join(texts))
+            assert set(selected) == expected
+            assert len(selected) == len(expected)
+            assert set(selected) == {kernel.name for kernel in polybench.select(texts)}
         else:
             with pytest.raises(InputError, match="excludes all that it names"):
                 program_targets(",".join(texts))
@@ -122,8 +122,8 @@ def test_the_commands_exclude(capsys: pytest.CaptureFixture[str], tmp_path: Path
     sizes = ["--search-dataset", "mini", "--dataset", "mini", "--confirm", "0", "--budget", "1"]
     out = ["--out", str(tmp_path), "--json"]
     assert dispatch.run(["sweep", "mvt", "--programs", "atax,bicg,!mvt,!b*", *sizes, *out]) == 0
-    found = json.loads(capsys.readouterr().out)["kernels"]
-    assert [one["kernel"] for one in found] == ["atax"]
+    kernels = json.loads(capsys.readouterr().out)["kernels"]
+    assert [row["kernel"] for row in kernels] == ["atax"]
 
     for command in (["kernels"], ["bench"], ["sweep", *out]):
         assert dispatch.run([*command, "gemm", "!gemm"]) == 2

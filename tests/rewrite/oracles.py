@@ -20,7 +20,7 @@ def terms(variables: Sequence[str] = (), depth: int = 4) -> st.SearchStrategy[Te
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
-            st.builds(lambda one: term("f", one), inner),
+            st.builds(lambda child: term("f", child), inner),
             st.builds(
                 lambda head, one, other: term(head, one, other),
                 st.sampled_from(["g", "h"]),
@@ -36,8 +36,8 @@ def congruence_classes(
     roots: Sequence[Term], equal: Sequence[tuple[Term, Term]]
 ) -> set[frozenset[Term]]:
     """Return the classes of all subterms: pairs are compared until nothing changes any more."""
-    every = list(postorder([*roots, *(one for pair in equal for one in pair)]))
-    names = {one: place for place, one in enumerate(every)}
+    every = list(postorder([*roots, *(side for pair in equal for side in pair)]))
+    names = {subterm: place for place, subterm in enumerate(every)}
 
     def unite(one: Term, other: Term) -> bool:
         old, new = names[one], names[other]
@@ -46,46 +46,46 @@ def congruence_classes(
                 names[each] = new
         return old != new
 
-    for one, other in equal:
-        unite(one, other)
+    for node, other in equal:
+        unite(node, other)
     changed = True
     while changed:
         changed = False
-        for one, other in itertools.combinations(every, 2):
-            same = one.head == other.head and len(one.children) == len(other.children)
+        for node, other in itertools.combinations(every, 2):
+            same = node.head == other.head and len(node.children) == len(other.children)
             if same and all(
                 names[left] == names[right]
-                for left, right in zip(one.children, other.children, strict=True)
+                for left, right in zip(node.children, other.children, strict=True)
             ):
-                changed |= unite(one, other)
+                changed |= unite(node, other)
     classes: dict[int, set[Term]] = {}
-    for one in every:
-        classes.setdefault(names[one], set()).add(one)
+    for node in every:
+        classes.setdefault(names[node], set()).add(node)
     return {frozenset(class_) for class_ in classes.values()}
 
 
 def matches_in(graph: EGraph, pattern: Term) -> set[tuple[int, tuple[tuple[str, int], ...]]]:
     """Return the classes in which a pattern stands and what its variables are, by trying all."""
 
-    def inside(one: Term, name: int, known: dict[str, int]) -> Iterator[dict[str, int]]:
-        if is_variable(one):
-            if known.setdefault(str(one.head), name) == name:
+    def inside(subpattern: Term, name: int, known: dict[str, int]) -> Iterator[dict[str, int]]:
+        if is_variable(subpattern):
+            if known.setdefault(str(subpattern.head), name) == name:
                 yield known
             return
         for node in graph.usable_nodes_of(name):
             children = graph.children_of(node)
-            if graph.head_of(node) == one.head and len(children) == len(one.children):
-                found = [dict(known)]
-                for part, child in zip(one.children, children, strict=True):
-                    found = [
-                        after for before in found for after in inside(part, child, dict(before))
+            if graph.head_of(node) == subpattern.head and len(children) == len(subpattern.children):
+                bindings = [dict(known)]
+                for part, child in zip(subpattern.children, children, strict=True):
+                    bindings = [
+                        after for before in bindings for after in inside(part, child, dict(before))
                     ]
-                yield from found
+                yield from bindings
 
     return {
-        (name, tuple(sorted(found.items())))
+        (name, tuple(sorted(binding.items())))
         for name in graph.classes()
-        for found in inside(pattern, name, {})
+        for binding in inside(pattern, name, {})
     }
 
 

@@ -80,7 +80,7 @@ def test_progress_is_told_and_two_runs_are_identical() -> None:
     assert [backtracking_progress.iterations for backtracking_progress in told] == [
         *range(1, 11)
     ] * 2
-    assert [one.best for one in told[:10]] == [one.best for one in told[10:]]
+    assert [report.best for report in told[:10]] == [report.best for report in told[10:]]
     best = [progress.best for progress in told[:10]]
     assert best == sorted(best, reverse=True)
     assert runs[0].term is runs[1].term
@@ -106,7 +106,7 @@ def test_the_cost_is_that_of_different_nodes_and_fingerprints_tell_graphs_apart(
     texts += ["(g 1.0 a)", "(g a (f b))", "(g (f a) b)"]
     prints = set()
     for text in texts:
-        one = parse_term(text)
-        assert value.of(one) == len(list(postorder([one])))
+        parsed = parse_term(text)
+        assert value.of(parsed) == len(list(postorder([parsed])))
         prints.add(value.fingerprint)
     assert len(prints) == len(texts)

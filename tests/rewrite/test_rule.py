@@ -13,7 +13,7 @@ from polygym.rewrite.term import Term, is_variable, substitute, term, variable_n
 from tests.rewrite.languages import Matrices, rules
 from tests.rewrite.oracles import terms
 
-SOURCES = terms(("?x", "?y")).filter(lambda one: not is_variable(one))
+SOURCES = terms(("?x", "?y")).filter(lambda pattern: not is_variable(pattern))
 
 
 @st.composite

@@ -25,13 +25,13 @@ ANY_TERM = st.recursive(
 
 
 @given(ANY_TERM)
-def test_text_is_read_back(one: Term) -> None:
-    assert parse_term(term_text(one)) is one
+def test_text_is_read_back(root: Term) -> None:
+    assert parse_term(term_text(root)) is root
 
 
 def test_numbers_and_words() -> None:
-    one = parse_term('(f 1 1.0 1e-5 -2 "1" "two words" 1-0 ?x)')
-    heads = [child.head for child in one.children]
+    root = parse_term('(f 1 1.0 1e-5 -2 "1" "two words" 1-0 ?x)')
+    heads = [child.head for child in root.children]
     assert heads == [1, 1.0, 1e-5, -2, "1", "two words", "1-0", "?x"]
     assert [type(head) for head in heads[:3]] == [int, float, float]
 

@@ -32,20 +32,20 @@ def tried(root: Term, rule: Rule) -> set[tuple[Term, ...]]:
     """Return what a rule's only source is, by trying each node with each binding."""
     [source] = rule.sources
     result = set()
-    for one in postorder([root]):
-        for values in _bindings(source, one, {}):
-            result.add((one, *(values[name] for name in variable_names([source]))))
+    for node in postorder([root]):
+        for values in _bindings(source, node, {}):
+            result.add((node, *(values[name] for name in variable_names([source]))))
     return result
 
 
-def _bindings(source: Term, one: Term, values: dict[str, Term]) -> list[dict[str, Term]]:
+def _bindings(source: Term, node: Term, values: dict[str, Term]) -> list[dict[str, Term]]:
     if is_variable(source):
         name = str(source.head)
-        return [values | {name: one}] if values.get(name, one) is one else []
-    if source.head != one.head or len(source.children) != len(one.children):
+        return [values | {name: node}] if values.get(name, node) is node else []
+    if source.head != node.head or len(source.children) != len(node.children):
         return []
     result = [values]
-    for part, child in zip(source.children, one.children, strict=True):
+    for part, child in zip(source.children, node.children, strict=True):
         result = [after for before in result for after in _bindings(part, child, before)]
     return result
 
@@ -61,12 +61,12 @@ def replaced(root: Term, values: dict[Term, Term]) -> Term:
 def test_single_matches_are_those_that_trying_finds(root: Term) -> None:
     for rule in WORDS:
         if not rule.is_multiple:
-            found = [
+            matches = [
                 (*rule_match.nodes, *rule_match.binding)
                 for rule_match in find_matches(root, [rule], TrivialDomain())
             ]
-            assert len(set(found)) == len(found)
-            assert set(found) == tried(root, rule)
+            assert len(set(matches)) == len(matches)
+            assert set(matches) == tried(root, rule)
 
 
 @given(terms(depth=7))
@@ -213,10 +213,10 @@ def test_types_say_why() -> None:
 
 @given(st.integers(1, 3))
 def test_a_place_of_a_graph_with_many_paths_takes_no_time(layers: int) -> None:
-    one = parse_term("(f (f x))")
+    root = parse_term("(f (f x))")
     for _ in range(60 * layers):
-        one = term("k", one, one)
-    places = TermIndex(one, type_table(TrivialDomain()))
+        root = term("k", root, root)
+    places = TermIndex(root, type_table(TrivialDomain()))
     [match] = places.matches([WORDS[2]])
     made = places.apply(match)
     assert made is not None

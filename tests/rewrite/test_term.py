@@ -49,14 +49,14 @@ def test_threads_make_one_object() -> None:
     def make() -> None:
         mine = [term("f", term(f"thread {place}")) for place in range(2000)]
         kept.append(mine)
-        made.append([id(one) for one in mine])
+        made.append([id(node) for node in mine])
 
     threads = [threading.Thread(target=make) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(one == made[0] for one in made)
+    assert all(ids == made[0] for ids in made)
 
 
 @given(terms())
@@ -64,8 +64,8 @@ def test_postorder_has_each_node_once_and_children_first(root: object) -> None:
     order = list(postorder([root]))  # type: ignore[list-item]
     assert len(set(order)) == len(order)
     assert order[-1] is root
-    for place, one in enumerate(order):
-        assert all(child in order[:place] for child in one.children)
+    for place, node in enumerate(order):
+        assert all(child in order[:place] for child in node.children)
 
 
 @given(terms(("?x", "?y")))

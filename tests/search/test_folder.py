@@ -115,7 +115,9 @@ def test_a_tally_from_the_journal_is_the_live_one(
     assert live.fastest(1) == (live.best,)
     assert [speedup for _, speedup in live.curve] == sorted(speedup for _, speedup in live.curve)
     assert sum(live.counts.values()) == live.explored == BUDGET
-    timeouts = [one.evaluation.status.value for one in live.findings.values()].count("timeout")
+    timeouts = [finding.evaluation.status.value for finding in live.findings.values()].count(
+        "timeout"
+    )
     assert live.failed == timeouts
 
 

@@ -88,7 +88,7 @@ def test_garbage_behind_the_last_line_is_cut_off(path: Path, garbage: bytes) -> 
 )
 def test_damage_is_refused_and_left_alone(path: Path, change: Any, fragment: str) -> None:
     lines = change(path.read_bytes().splitlines())
-    path.write_bytes(b"".join(one + b"\n" for one in lines))
+    path.write_bytes(b"".join(entry + b"\n" for entry in lines))
     before = path.read_bytes()
     with pytest.raises(InputError, match=fragment):
         SearchJournal.open(path)

@@ -167,7 +167,7 @@ def test_the_automatic_schedule_is_among_the_ranked(
     result = run_fake(begin_fake(tmp_path), 3, 2, runner=runner)
     assert result.error is failure
     assert result.choice == automatic(1)
-    own = [one for one in result.ranking if one.evaluation.mapping == DEFAULT_MAPPING]
+    own = [entry for entry in result.ranking if entry.evaluation.mapping == DEFAULT_MAPPING]
     assert [finding.source for finding in own].count("auto") == 1
     if failure is None:
         assert (original_schedule(SCOP), DEFAULT_MAPPING) in runner.together[0]

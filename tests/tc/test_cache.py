@@ -188,7 +188,7 @@ def test_a_folder_in_which_nothing_can_be_written(
             assert (define(MM)(A[:2], B) == 4).all()
     finally:
         folder.chmod(0o755)
-    assert [one.name for one in folder.iterdir()] == [f"comprehensions-{CACHE_FORMAT}.sqlite"]
+    assert [entry.name for entry in folder.iterdir()] == [f"comprehensions-{CACHE_FORMAT}.sqlite"]
     cache = user_cache()
     assert cache is not None
     assert len(cache.entries()) == 1
@@ -250,7 +250,7 @@ def test_export_and_import(
     capsys.readouterr()
     assert dispatch.run(["cache", "list", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [one["label"] for one in document["entries"]] == ["mm(M=3, K=4, N=2)"]
+    assert [entry["label"] for entry in document["entries"]] == ["mm(M=3, K=4, N=2)"]
     assert document["file"].startswith(str(folder))
 
 

@@ -119,8 +119,8 @@ def test_several_outputs_and_temporaries():
     both = polygym.tc.define(
         "def f(float(N) A) -> (B, s) { T(i) = 2 * A(i) B(i) = T(i) + 1 s +=! T(i) }"
     )
-    found, total = both(np.ones(4, np.float32))
-    assert found.tolist() == [3.0] * 4
+    array, total = both(np.ones(4, np.float32))
+    assert array.tolist() == [3.0] * 4
     assert (total.shape, float(total)) == ((), 8.0)
 
 

@@ -47,10 +47,10 @@ def reached(starts: Iterable[str]) -> set[str]:
     """Return the modules that these import, and those that they import."""
     imports, result, left = import_graph(), set[str](), list(starts)
     while left:
-        one = left.pop()
-        if one not in result:
-            result.add(one)
-            left += imports[one]
+        module = left.pop()
+        if module not in result:
+            result.add(module)
+            left += imports[module]
     return result
 
 
@@ -62,16 +62,18 @@ PARTS = tuple(part.removesuffix(".py").replace("/", ".") for part in COMPILER_FO
 
 
 def test_all_that_generates_code_counts() -> None:
-    found = {one for one in reached(GENERATION) if not is_in(one, PARTS)}
-    assert found == DECIDES_NOTHING
+    modules = {module for module in reached(GENERATION) if not is_in(module, PARTS)}
+    assert modules == DECIDES_NOTHING
 
 
 def test_all_that_comprehensions_import_counts_or_has_a_reason_not_to() -> None:
-    found = reached(one for one in MODULES if is_in(one, ["tc"]))
-    assert found >= GENERATION
-    assert {one for one in found if not is_in(one, (*PARTS, *OTHERS))} == set()
+    modules = reached(module for module in MODULES if is_in(module, ["tc"]))
+    assert modules >= GENERATION
+    assert {module for module in modules if not is_in(module, (*PARTS, *OTHERS))} == set()
     for place in (*PARTS, *OTHERS):
-        assert any(is_in(one, [place]) for one in found), f"{place} is not imported any more"
+        assert any(is_in(module, [place]) for module in modules), (
+            f"{place} is not imported any more"
+        )
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def test_the_sources_count(package: Path) -> None:
         (package / "cli" / "main.py").write_text(content)
         assert asked_anew() in seen, "what the commands look like decides no code"
     assert len(seen) == 4
-    assert all(found.startswith(f"{__version__}+") for found in seen)
+    assert all(version.startswith(f"{__version__}+") for version in seen)
 
 
 @pytest.mark.parametrize("part", COMPILER_FOLDERS)

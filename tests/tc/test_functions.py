@@ -113,15 +113,15 @@ def test_digits(type_name: str) -> None:
         x = x[np.isfinite(x) & (x != 0)]
         x = x[(abs(x) < 1) if name in ("erfinv", "normcdfinv") else (abs(x) > 0)]
         limit = 6 if kind is np.float64 else 1.01 if name == "rsqrt" else 0.501
-        for argument, found in zip(x, operator(name, type_name)(x), strict=True):
+        for argument, value in zip(x, operator(name, type_name)(x), strict=True):
             exact = reference(type(reference(0.25))(float(argument)))
             with np.errstate(over="ignore", under="ignore"):
                 nearest = kind(float(exact))
             if np.isinf(nearest):
-                assert found == nearest, (name, argument)
+                assert value == nearest, (name, argument)
                 continue
-            units = abs(float(found) - exact) / float(np.spacing(abs(nearest)))
-            assert units <= limit, (name, argument, found, float(units))
+            units = abs(float(value) - exact) / float(np.spacing(abs(nearest)))
+            assert units <= limit, (name, argument, value, float(units))
 
 
 @pytest.mark.parametrize("type_name", TYPES)
@@ -132,8 +132,8 @@ def test_norms(type_name: str) -> None:
         norm = np.sqrt((wide * wide).sum(0))
         relative = float(3 * np.finfo(TYPES[type_name]).eps)
         for called, exact in ((name, norm), (f"r{name}", 1 / norm)):
-            found = operator(called, type_name, arity)(*numbers[:arity])
-            np.testing.assert_allclose(found, exact, rtol=relative, err_msg=called)
+            result = operator(called, type_name, arity)(*numbers[:arity])
+            np.testing.assert_allclose(result, exact, rtol=relative, err_msg=called)
 
 
 def test_norms_neither_overflow_nor_vanish() -> None:
@@ -205,20 +205,20 @@ def test_special_values(type_name: str) -> None:
     """Zeros have their signs, infinities are infinite, and NaN is NaN."""
     kind = TYPES[type_name]
     for name, values in SINGLE.items():
-        x = np.array([*(one for one, _ in values), NAN], kind)
+        x = np.array([*(argument for argument, _ in values), NAN], kind)
         expected = np.array([*(value for _, value in values), NAN], kind)
         same(name, operator(name, type_name)(x), expected)
     for name, cases in SEVERAL.items():
-        columns = np.array([one for one, _ in cases], kind).T.copy()
-        found = operator(name, type_name, len(columns))(*columns)
-        same(name, found, np.array([value for _, value in cases], kind))
+        columns = np.array([arguments for arguments, _ in cases], kind).T.copy()
+        computed = operator(name, type_name, len(columns))(*columns)
+        same(name, computed, np.array([value for _, value in cases], kind))
 
 
-def same(name: str, found: np.ndarray, expected: np.ndarray) -> None:
-    np.testing.assert_array_equal(found, expected, err_msg=name)
+def same(name: str, computed: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_array_equal(computed, expected, err_msg=name)
     known = ~np.isnan(expected)
     np.testing.assert_array_equal(
-        np.signbit(found)[known], np.signbit(expected)[known], err_msg=f"signs of {name}"
+        np.signbit(computed)[known], np.signbit(expected)[known], err_msg=f"signs of {name}"
     )
 
 
@@ -241,8 +241,8 @@ def test_subnormal_numbers(type_name: str) -> None:
 def test_in_vectors() -> None:
     """A normalisation with rsqrt has the bits of NumPy's quotient."""
     x = np.random.default_rng(3).uniform(0.1, 9, (17, 33)).astype(np.float32)
-    found = define("def f(float(N,M) A) -> (B) { B(i,j) = A(i,j) * rsqrt(A(i,j) + 0.5f) }")(x)
-    np.testing.assert_array_equal(found, x * (np.float32(1) / np.sqrt(x + np.float32(0.5))))
+    result = define("def f(float(N,M) A) -> (B) { B(i,j) = A(i,j) * rsqrt(A(i,j) + 0.5f) }")(x)
+    np.testing.assert_array_equal(result, x * (np.float32(1) / np.sqrt(x + np.float32(0.5))))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -263,11 +263,11 @@ def test_names_of_functions_may_be_indices_and_tensors() -> None:
 
 
 def test_integers_are_converted() -> None:
-    found = define("def f(int(N) A) -> (B) { B(i) = rsqrt(A(i)) + norm3d(A(i), 0, 0) }")(
+    result = define("def f(int(N) A) -> (B) { B(i) = rsqrt(A(i)) + norm3d(A(i), 0, 0) }")(
         np.array([1, 4], np.int32)
     )
-    assert found.dtype == np.float64
-    assert found.tolist() == [2, 4.5]
+    assert result.dtype == np.float64
+    assert result.tolist() == [2, 4.5]
 
 
 @pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
@@ -290,7 +290,7 @@ def test_printed_c_has_the_same_bits(tmp_path: Path) -> None:
     subprocess.run([gcc, *flags, path, "-o", tmp_path / "f.so", "-lm"], check=True)
     results = define(text, mapping=SEQUENTIAL_MAPPING)(x)
     by_gcc = [np.empty_like(result) for result in results]
-    pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (x, *by_gcc)]
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (x, *by_gcc)]
     ctypes.CDLL(str(tmp_path / "f.so")).f(ctypes.c_int(len(x)), *pointers)
-    for name, found, expected in zip(outputs, results, by_gcc, strict=True):
-        np.testing.assert_array_equal(found, expected, err_msg=name)
+    for name, computed, expected in zip(outputs, results, by_gcc, strict=True):
+        np.testing.assert_array_equal(computed, expected, err_msg=name)

@@ -245,7 +245,7 @@ int main(void)
 def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch.run(["bench", "tc:2LUT", "-d", "mini", "--against", "gcc", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert [one["status"] for one in data["entries"]] == ["ok"] * 4
+    assert [entry["status"] for entry in data["entries"]] == ["ok"] * 4
 
 
 def test_dependences_hold_whatever_may_be_read() -> None:

@@ -66,7 +66,9 @@ def test_all_of_them_are_read_exactly_and_rounded_once(
         )
     assert bool(asked) is (name == "float16")
     some = slice(None, None, 61)
-    expected = [bit_pattern(round_to_type(float(one), TYPES[name]), TYPES[name]) for one in y[some]]
+    expected = [
+        bit_pattern(round_to_type(float(number), TYPES[name]), TYPES[name]) for number in y[some]
+    ]
     np.testing.assert_array_equal(narrow.view(np.uint16)[some], expected)
 
 

@@ -154,12 +154,12 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
 
     lut1, i1, lut2, i2 = floats(9, 5), places(9, 4, 3), floats(8, 5), places(8, 4, 2)
     w1, b1, w2, b2 = floats(6, 5), floats(6), floats(7, 6), floats(7)
-    found = define(MODEL, "prodModel")(lut1, i1, lut2, i2, w1, b1, w2, b2)
+    results = define(MODEL, "prodModel")(lut1, i1, lut2, i2, w1, b1, w2, b2)
     c1, c2 = lut1[i1].sum(1), lut2[i2].sum(1)
     o1 = np.maximum((c1 + c2) @ w1.T + b1, 0)
     o2 = np.maximum(o1 @ w2.T + b2, 0)
-    for one, wanted in zip(found, (c1, c2, c1 + c2, o1, o2), strict=True):
-        assert (one == wanted).all()
+    for result, wanted in zip(results, (c1, c2, c1 + c2, o1, o2), strict=True):
+        assert (result == wanted).all()
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,8 @@ def usual_sizes(definition: TcDefinition) -> dict[str, int]:
     return {size: SIZES.get(size, 2 + k % 3) for k, size in enumerate(size_locations(definition))}
 
 
-def as_tuple(found: Any) -> tuple[np.ndarray, ...]:
-    return found if isinstance(found, tuple) else (found,)
+def as_tuple(result: Any) -> tuple[np.ndarray, ...]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 OPERATORS = [name for name in library.definitions() if "_gradient" not in name]
@@ -193,14 +193,14 @@ def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
         known[f"d_{output}"] = rng.standard_normal(result.shape)
     parts = library.gradients(f"{name}:double")
     for part in parts:
-        found = as_written(part)(*(known[tc_parameter.name] for tc_parameter in part.parameters))
-        for one, value in zip(part.outputs, as_tuple(found), strict=True):
-            of = one.name.removeprefix("d_")
+        computed = as_written(part)(*(known[tc_parameter.name] for tc_parameter in part.parameters))
+        for derivative, value in zip(part.outputs, as_tuple(computed), strict=True):
+            of = derivative.name.removeprefix("d_")
 
             def weighed(array: np.ndarray, of: str = of) -> float:
                 shifted = as_tuple(EXPECTED[name](*(given | {of: array}).values()))
                 pairs = zip(outputs, shifted, strict=True)
-                return sum(float((known[f"d_{output}"] * one).sum()) for output, one in pairs)
+                return sum(float((known[f"d_{output}"] * moved).sum()) for output, moved in pairs)
 
             expected = by_differences(weighed, given[of])
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-6, err_msg=part.name)
@@ -226,17 +226,17 @@ def test_windows_with_gaps_between(name: str, monkeypatch: pytest.MonkeyPatch) -
     sizes = {"N": 1, "C": 1, "F": 2, "H": 7, "W": 5, "KH": 2, "KW": 1}
     definition = library.definition(f"{name}:double")
     given = random_arguments(definition, sizes)
-    found = as_written(definition)(*given.values())
-    np.testing.assert_allclose(found, EXPECTED[name](*given.values()), rtol=1e-12)
+    result = as_written(definition)(*given.values())
+    np.testing.assert_allclose(result, EXPECTED[name](*given.values()), rtol=1e-12)
     check_gradient(name, sizes)
 
 
 def test_rows_that_no_window_reads_have_no_gradient() -> None:
     gradient = define("tc:conv2d_strided_gradient_of_image")
     image, kernel = np.ones((1, 1, 8, 6), np.float32), np.ones((1, 1, 3, 3), np.float32)
-    found = gradient(3, 2, image, kernel, np.ones((1, 1, 2, 2), np.float32))
-    assert found.shape == image.shape
-    assert found[0, 0].tolist() == [[1, 1, 2, 1, 1, 0]] * 6 + [[0] * 6] * 2
+    result = gradient(3, 2, image, kernel, np.ones((1, 1, 2, 2), np.float32))
+    assert result.shape == image.shape
+    assert result[0, 0].tolist() == [[1, 1, 2, 1, 1, 0]] * 6 + [[0] * 6] * 2
     for shape in ((1, 1, 3, 2), (1, 1, 2, 3)):
         with pytest.raises(InputError, match="is not defined for"):
             gradient(3, 2, image, kernel, np.ones(shape, np.float32))
@@ -246,8 +246,8 @@ def test_the_first_of_the_largest_gets_the_derivative() -> None:
     gradient = define("tc:max_pool_gradient")
     image = np.array([[[[1, 2, 2], [2, 2, 0]]]], np.float32)
     derivatives = np.array([[[[5, 7]]]], np.float32)
-    found = gradient(2, 2, 1, 1, image, np.full_like(derivatives, 2), derivatives)
-    assert found.tolist() == [[[[0, 12, 0], [0, 0, 0]]]]
+    result = gradient(2, 2, 1, 1, image, np.full_like(derivatives, 2), derivatives)
+    assert result.tolist() == [[[[0, 12, 0], [0, 0, 0]]]]
 
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm"])
@@ -255,9 +255,9 @@ def test_large_numbers_stay_finite(name: str) -> None:
     definition = library.definition(name)
     given = random_arguments(definition, usual_sizes(definition))
     given["I"] = 1000 * given["I"] + 10000
-    found = Comprehension(definition)(*given.values())
-    expected = EXPECTED[name](*(np.float64(one) for one in given.values()))
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+    result = Comprehension(definition)(*given.values())
+    expected = EXPECTED[name](*(np.float64(array) for array in given.values()))
+    np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:

@@ -145,7 +145,7 @@ def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None
     for target in ("tc:softmax", "tc:gemm"):
         code, data = call(capsys, "bench", target, "-d", "mini", "--against", "gcc")
         assert code == 0
-        assert [one["status"] for one in data["entries"]] == ["ok"] * 4
+        assert [entry["status"] for entry in data["entries"]] == ["ok"] * 4
 
 
 @pytest.mark.parametrize("name", ["matmul", "softmax:double"])

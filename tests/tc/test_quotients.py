@@ -100,7 +100,7 @@ def test_printed_c(name: str, tmp_path: Path) -> None:
     wanted = expected(a)
     array = np.empty_like(wanted)
     sizes = [ctypes.c_int(size) for size in shape]
-    pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (a, array)]
+    pointers = [buffer.ctypes.data_as(ctypes.c_void_p) for buffer in (a, array)]
     ctypes.CDLL(str(tmp_path / "f.so")).f(*sizes, *pointers)
     np.testing.assert_array_equal(array, wanted)
 
@@ -151,11 +151,11 @@ def test_inferred_ranges(factor: int, plus: int, by: int, size: int) -> None:
         with pytest.raises(SourceError, match="may be negative"):
             define(text)
         return
-    places, found = down, define(text)(a) if down else a[:0]
-    assert len(found) == places.stop
-    np.testing.assert_array_equal(found[: places.start], 0)
+    places, result = down, define(text)(a) if down else a[:0]
+    assert len(result) == places.stop
+    np.testing.assert_array_equal(result[: places.start], 0)
     np.testing.assert_array_equal(
-        found[places.start :], [a[(factor * i + plus) // by] for i in places]
+        result[places.start :], [a[(factor * i + plus) // by] for i in places]
     )
 
 
@@ -184,8 +184,8 @@ def test_refusals(statement: str, expected: str) -> None:
 
 def test_an_index_that_is_bounded_elsewhere_may_be_divided() -> None:
     a = np.arange(8.0)
-    found = define(text_of("B(i) = A(i) + A((N - 1 - i) / 2)", 1))(a)
-    np.testing.assert_array_equal(found, a + a[(7 - np.arange(8)) // 2])
+    result = define(text_of("B(i) = A(i) + A((N - 1 - i) / 2)", 1))(a)
+    np.testing.assert_array_equal(result, a + a[(7 - np.arange(8)) // 2])
 
 
 def test_divisors_may_be_parameters() -> None:
@@ -215,5 +215,5 @@ def test_one_statement_after_the_other() -> None:
     i = np.arange(6)
     for schedule in ("original", "isl", "isl fusion=maximum"):
         for mapping in MAPPINGS:
-            _, found = define(text, schedule=schedule, mapping=mapping)(a)
-            np.testing.assert_array_equal(found, 2 * a[i // 2] + 2 * a[i % 3])
+            _, result = define(text, schedule=schedule, mapping=mapping)(a)
+            np.testing.assert_array_equal(result, 2 * a[i // 2] + 2 * a[i % 3])

@@ -84,13 +84,13 @@ def test_random_comprehensions(text: str, plain: bool, seed: int) -> None:
     (definition,) = parse_definitions(text)
     given_arrays = arguments(definition, SIZES, {}, seed)
     try:
-        found = Comprehension(definition, SEQUENTIAL_MAPPING if plain else DEFAULT_MAPPING)(
+        returned = Comprehension(definition, SEQUENTIAL_MAPPING if plain else DEFAULT_MAPPING)(
             *given_arrays.values()
         )
     except InputError:
         return
     expected = interpret(definition, given_arrays, {})
-    results = found if isinstance(found, tuple) else (found,)
+    results = returned if isinstance(returned, tuple) else (returned,)
     for output, result in zip(definition.outputs, results, strict=True):
         assert result.shape == expected[output.name].shape
         if result.dtype.kind == "f":

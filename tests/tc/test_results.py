@@ -17,8 +17,8 @@ def test_programs_compute_what_they_say(name, mapping):
     given = arguments(definition, sizes_for(name, definition), constants)
     expected = interpret(definition, given, constants)
     before = {key: value.copy() for key, value in given.items()}
-    found = Comprehension(definition, mapping)(*given.values())
-    results = found if isinstance(found, tuple) else (found,)
+    returned = Comprehension(definition, mapping)(*given.values())
+    results = returned if isinstance(returned, tuple) else (returned,)
     for output, result in zip(definition.outputs, results, strict=True):
         assert result.shape == expected[output.name].shape
         np.testing.assert_allclose(result, expected[output.name], rtol=1e-5)

@@ -33,8 +33,8 @@ def test_a_division_by_zero_is_zero(text: str) -> None:
 @pytest.mark.parametrize("text", ["A(i) / 0", "A(i) % 0", "A(i) / s"])
 def test_zeros_everywhere(text: str) -> None:
     divide = polygym.tc.define(f"def f(int(M) A, int s) -> (C) {{ C(i) = {text} where i in 0:2 }}")
-    found = divide(np.array([4, 5, 6], I32), 0)
-    assert found.tolist() == [0, 0]
+    result = divide(np.array([4, 5, 6], I32), 0)
+    assert result.tolist() == [0, 0]
 
 
 def test_a_division_that_is_defined_is_as_before() -> None:

@@ -24,8 +24,8 @@ def entry(
     return KernelOrigin(text, sizes, strategy).text, f"unroll_jam={jam}", seconds
 
 
-def jams(found: list[Candidate]) -> list[int | None]:
-    return [candidate.mapping.unroll_jam for candidate in found]
+def jams(candidates: list[Candidate]) -> list[int | None]:
+    return [candidate.mapping.unroll_jam for candidate in candidates]
 
 
 def test_the_order() -> None:

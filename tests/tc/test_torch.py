@@ -60,11 +60,11 @@ B = torch.arange(8, dtype=torch.float32).reshape(4, 2)
 
 
 def test_tensors_in_tensors_out(mm: Comprehension) -> None:
-    found = mm(A, B)
-    assert isinstance(found, torch.Tensor)
-    assert found.dtype is torch.float32
-    assert not found.requires_grad
-    assert torch.equal(found, A @ B)
+    product = mm(A, B)
+    assert isinstance(product, torch.Tensor)
+    assert product.dtype is torch.float32
+    assert not product.requires_grad
+    assert torch.equal(product, A @ B)
     assert isinstance(mm(A, B.numpy()), torch.Tensor)
     assert isinstance(mm(A.numpy(), B.numpy()), np.ndarray)
 
@@ -145,7 +145,7 @@ def test_a_gradient(exact: Comprehension) -> None:
     a = torch.rand(3, 4, dtype=torch.float64, generator=generator, requires_grad=True)
     b = torch.rand(4, 2, dtype=torch.float64, generator=generator, requires_grad=True)
     assert torch.autograd.gradcheck(exact, (a, b))
-    assert torch.autograd.gradcheck(lambda one: exact(one, b.detach()), (a,))
+    assert torch.autograd.gradcheck(lambda tensor: exact(tensor, b.detach()), (a,))
     loss = (exact(a, b) ** 2).sum()
     loss.backward()
     expected = torch.autograd.grad(((a @ b) ** 2).sum(), (a, b))
@@ -212,11 +212,11 @@ def test_the_library_in_autograd() -> None:
     ]
     for name, constants, tensors, expected in cases:
         operator = define(f"tc:{name}:double", mapping="sequential", schedule="original")
-        found, wanted = operator(*constants, *tensors), expected(*tensors)
-        assert torch.allclose(found, wanted), name
-        weights = torch.randn(found.shape, dtype=torch.float64, generator=generator)
+        result, wanted = operator(*constants, *tensors), expected(*tensors)
+        assert torch.allclose(result, wanted), name
+        weights = torch.randn(result.shape, dtype=torch.float64, generator=generator)
         pairs = zip(
-            torch.autograd.grad((found * weights).sum(), tensors),
+            torch.autograd.grad((result * weights).sum(), tensors),
             torch.autograd.grad((wanted * weights).sum(), tensors),
             strict=True,
         )
@@ -235,7 +235,7 @@ def test_parts_of_a_gradient() -> None:
     b = torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(both, (a, b))
     half = define(text, "mm").with_gradient(define(text, "of_B"))
-    assert torch.autograd.gradcheck(lambda one: half(a.detach(), one), (b,))
+    assert torch.autograd.gradcheck(lambda tensor: half(a.detach(), tensor), (b,))
     with pytest.raises(InputError, match="mm: A asks for a gradient"):
         half(a, b)
     with pytest.raises(InputError, match="of_A, the gradient of mm: d_A is computed by of_A alrea"):
@@ -244,7 +244,7 @@ def test_parts_of_a_gradient() -> None:
         define(text, "mm", gradient=5)  # type: ignore[arg-type]
     wrong = "def wrong(double(M, K) A) -> (d_B) { d_B(k, m) = A(m, k) }"
     partly = define(text, "mm").with_gradient(define(text, "of_A"), wrong)
-    assert torch.autograd.gradcheck(lambda one: partly(one, b.detach()), (a,))
+    assert torch.autograd.gradcheck(lambda tensor: partly(tensor, b.detach()), (a,))
     with pytest.raises(InputError, match=r"wrong: d_B: expected float64 of shape \(4, 2\)"):
         partly(a, b).sum().backward()
 
@@ -258,7 +258,7 @@ def test_several_outputs_of_which_one_has_a_derivative() -> None:
     a = torch.rand(5, dtype=torch.float64, requires_grad=True)
     first, second = operator(a, 3.0)
     assert (first.requires_grad, second.requires_grad) == (True, False)
-    assert torch.autograd.gradcheck(lambda one: operator(one, 3.0)[0], (a,))
+    assert torch.autograd.gradcheck(lambda tensor: operator(tensor, 3.0)[0], (a,))
     watched = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
     with pytest.raises(InputError, match=r"f: s asks for a gradient .* returns d_s"):
         operator(a, watched)
@@ -283,10 +283,10 @@ def test_in_a_network(exact: Comprehension) -> None:
 def test_what_was_saved_and_then_changed_is_noticed(exact: Comprehension) -> None:
     a = torch.ones(3, 4, dtype=torch.float64, requires_grad=True)
     b = torch.ones(4, 2, dtype=torch.float64)
-    found = exact(a, b)
+    product = exact(a, b)
     exact(torch.ones(4, 1, dtype=torch.float64), torch.ones(1, 2, dtype=torch.float64), out=b)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        found.sum().backward()
+        product.sum().backward()
 
 
 def test_only_once(exact: Comprehension) -> None:
@@ -370,9 +370,9 @@ def test_threads_share_an_operator(exact: Comprehension) -> None:
         generator = torch.Generator().manual_seed(seed)
         for _ in range(20):
             a = torch.rand(30, 40, dtype=torch.float64, generator=generator, requires_grad=True)
-            found = exact(a, b)
-            (gradient,) = torch.autograd.grad(found.sum(), a)
-            if not (torch.allclose(found, a @ b) and torch.allclose(gradient[0], b.sum(1))):
+            product = exact(a, b)
+            (gradient,) = torch.autograd.grad(product.sum(), a)
+            if not (torch.allclose(product, a @ b) and torch.allclose(gradient[0], b.sum(1))):
                 wrong.append(seed)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]

@@ -97,8 +97,10 @@ def test_reductions_keep_the_type(name: str, mapping: Mapping) -> None:
 @pytest.mark.parametrize("target", [*WHOLE, "bool", "float", "double"])
 def test_conversions_of_integers(source: str, target: str) -> None:
     numbers = extreme(source, 4)
-    found = define(f"def f({source}(N,M) A) -> (B) {{ B(i,j) = {target}(A(i,j)) }}")(numbers)
-    np.testing.assert_array_equal(found, numbers.astype({"float": "float32"}.get(target, target)))
+    converted = define(f"def f({source}(N,M) A) -> (B) {{ B(i,j) = {target}(A(i,j)) }}")(numbers)
+    np.testing.assert_array_equal(
+        converted, numbers.astype({"float": "float32"}.get(target, target))
+    )
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -106,9 +108,9 @@ def test_conversions_of_floating_numbers_saturate(name: str) -> None:
     ends = np.iinfo(name)
     numbers = np.array([-1e30, -1.5, -0.5, 0, 0.5, 100.7, 1e30, np.nan, np.inf, -np.inf])
     expected = [ends.min, max(-1, ends.min), 0, 0, 0, 100, ends.max, 0, ends.max, ends.min]
-    found = define(f"def f(double(N) A) -> (B) {{ B(i) = {name}(A(i)) }}")(numbers)
-    assert found.dtype == name
-    assert found.tolist() == expected
+    converted = define(f"def f(double(N) A) -> (B) {{ B(i) = {name}(A(i)) }}")(numbers)
+    assert converted.dtype == name
+    assert converted.tolist() == expected
 
 
 def test_bool() -> None:
@@ -130,8 +132,8 @@ def test_bool() -> None:
     assert (same.dtype, same.tolist()) == (np.bool_, a.tolist())
     assert (count.dtype, int(count)) == (np.int32, 2)
     known = define("def f(bool(N) A) -> (S, P) { S +=! A(i) P *=! A(i) }")(a)
-    assert [one.dtype for one in known] == [np.bool_] * 2
-    assert [bool(one) for one in known] == [True, False]
+    assert [result.dtype for result in known] == [np.bool_] * 2
+    assert [bool(result) for result in known] == [True, False]
 
 
 def test_scalars() -> None:
@@ -199,12 +201,12 @@ def test_measured_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     code = dispatch.run(["run", str(path), *given, "--schedule", "isl", "--json"])
     data = json.loads(capsys.readouterr().out)
     assert (code, data["status"]) == (0, "ok")
-    by_name = {one["array"]: one for one in data["arrays"]}
+    by_name = {array["array"]: array for array in data["arrays"]}
     assert by_name["P"]["sum"] > 0
     code = dispatch.run(["bench", str(path), "-d", "mini", "--against", "gcc", "--json"])
     data = json.loads(capsys.readouterr().out)
     assert code == 0
-    assert [one["status"] for one in data["entries"]] == ["ok"] * 4
+    assert [entry["status"] for entry in data["entries"]] == ["ok"] * 4
 
 
 @pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
@@ -223,7 +225,7 @@ def test_printed_c_compiles_without_a_warning(tmp_path: Path) -> None:
 
 def test_c_combines_so() -> None:
     """The usual arithmetic conversions, as NumPy's promotion has them where it is C's."""
-    small = [one for one in ScalarType if one.is_integer and one.size < 4]
+    small = [kind for kind in ScalarType if kind.is_integer and kind.size < 4]
     for scalar_type in small:
         for other in small:
             assert common_type(scalar_type, other) is ScalarType.INT
@@ -236,7 +238,7 @@ def test_c_combines_so() -> None:
 
 def test_what_holds_what() -> None:
     """By the numbers themselves."""
-    whole = [one for one in ScalarType if one.is_integer]
+    whole = [kind for kind in ScalarType if kind.is_integer]
     for scalar_type in whole:
         for other in whole:
             fits = scalar_type.lowest <= other.lowest and other.highest <= scalar_type.highest

@@ -29,79 +29,79 @@ def read(text: str) -> One:
     return formed(rest(next(words)))
 
 
-def formed(one: One) -> One:
+def formed(node: One) -> One:
     """Return what was read with binders as they are here."""
-    if isinstance(one, str):
-        return one
-    if one[0] == "let":
-        return ["let", one[1][0], formed(one[1][1]), formed(one[2])]
-    if one[0] == "lam":
-        return ["lam", one[1] if isinstance(one[1], str) else one[1][0], formed(one[2])]
-    return [one[0], *map(formed, one[1:])]
+    if isinstance(node, str):
+        return node
+    if node[0] == "let":
+        return ["let", node[1][0], formed(node[1][1]), formed(node[2])]
+    if node[0] == "lam":
+        return ["lam", node[1] if isinstance(node[1], str) else node[1][0], formed(node[2])]
+    return [node[0], *map(formed, node[1:])]
 
 
-def children(one: One) -> list[One]:
+def children(node: One) -> list[One]:
     """Return the parts that places count."""
-    if isinstance(one, str):
+    if isinstance(node, str):
         return []
-    return one[2:] if one[0] in ("let", "lam") else one[1:]
+    return node[2:] if node[0] in ("let", "lam") else node[1:]
 
 
-def with_children(one: One, parts: list[One]) -> One:
+def with_children(node: One, parts: list[One]) -> One:
     """Return a node with other parts."""
-    return [*one[: len(one) - len(parts)], *parts]
+    return [*node[: len(node) - len(parts)], *parts]
 
 
-def renamed(one: One, names: Mapping[str, str], new: Iterator[int]) -> One:
+def renamed(node: One, names: Mapping[str, str], new: Iterator[int]) -> One:
     """Return a term in which every binder has a name of its own."""
-    if isinstance(one, str):
-        return names.get(one, one)
-    if one[0] in ("let", "lam"):
-        inner = {**names, one[1]: f"!{next(new)}"}
-        before = [renamed(part, names, new) for part in one[2:-1]]
-        return [one[0], inner[one[1]], *before, renamed(one[-1], inner, new)]
-    return [one[0], *[renamed(part, names, new) for part in one[1:]]]
+    if isinstance(node, str):
+        return names.get(node, node)
+    if node[0] in ("let", "lam"):
+        inner = {**names, node[1]: f"!{next(new)}"}
+        before = [renamed(part, names, new) for part in node[2:-1]]
+        return [node[0], inner[node[1]], *before, renamed(node[-1], inner, new)]
+    return [node[0], *[renamed(part, names, new) for part in node[1:]]]
 
 
-def numbered(one: One, binders: tuple[str, ...] = ()) -> One:
+def numbered(node: One, binders: tuple[str, ...] = ()) -> One:
     """Return a term with numbers for what it binds, to be compared."""
-    if isinstance(one, str):
-        return binders[::-1].index(one) if one in binders else one
-    if one[0] in ("let", "lam"):
-        before = [numbered(part, binders) for part in one[2:-1]]
-        return [one[0], *before, numbered(one[-1], (*binders, one[1]))]
-    return [one[0], *[numbered(part, binders) for part in one[1:]]]
+    if isinstance(node, str):
+        return binders[::-1].index(node) if node in binders else node
+    if node[0] in ("let", "lam"):
+        before = [numbered(part, binders) for part in node[2:-1]]
+        return [node[0], *before, numbered(node[-1], (*binders, node[1]))]
+    return [node[0], *[numbered(part, binders) for part in node[1:]]]
 
 
-def free(one: One) -> set[str]:
+def free(node: One) -> set[str]:
     """Return the names that a term does not bind."""
-    if isinstance(one, str):
-        return {one}
-    if one[0] in ("let", "lam"):
-        own: set[str] = set().union(*map(free, one[2:-1])) if len(one) > 3 else set()
-        return own | (free(one[-1]) - {one[1]})
-    return set().union(*map(free, one[1:]))
+    if isinstance(node, str):
+        return {node}
+    if node[0] in ("let", "lam"):
+        own: set[str] = set().union(*map(free, node[2:-1])) if len(node) > 3 else set()
+        return own | (free(node[-1]) - {node[1]})
+    return set().union(*map(free, node[1:]))
 
 
-def matches(pattern: One, one: One, known: dict[str, One]) -> bool:
+def matches(pattern: One, node: One, known: dict[str, One]) -> bool:
     """Whether a term is an instance; binders of the pattern are names that are known."""
     if isinstance(pattern, str):
         if pattern.startswith("?"):
-            return bool(numbered(known.setdefault(pattern, one)) == numbered(one))
-        return bool(known.get(pattern, pattern) == one)
-    if isinstance(one, str) or pattern[0] != one[0] or len(pattern) != len(one):
+            return bool(numbered(known.setdefault(pattern, node)) == numbered(node))
+        return bool(known.get(pattern, pattern) == node)
+    if isinstance(node, str) or pattern[0] != node[0] or len(pattern) != len(node):
         return False
     if pattern[0] in ("let", "lam"):
-        known[pattern[1]] = one[1]
-    pairs = zip(children(pattern), children(one), strict=True)
+        known[pattern[1]] = node[1]
+    pairs = zip(children(pattern), children(node), strict=True)
     return all(matches(part, its, known) for part, its in pairs)
 
 
-def put(one: One, name: str, value: One) -> One:
+def put(node: One, name: str, value: One) -> One:
     """Return a term with a value for a name."""
-    if isinstance(one, str):
-        return value if one == name else one
-    return with_children(one, [put(part, name, value) for part in children(one)])
+    if isinstance(node, str):
+        return value if node == name else node
+    return with_children(node, [put(part, name, value) for part in children(node)])
 
 
 def instance(pattern: One, known: Mapping[str, One]) -> One:

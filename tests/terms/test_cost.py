@@ -63,7 +63,7 @@ def test_how_it_counts(text: str, cost: float) -> None:
 
 
 def test_large_terms() -> None:
-    one: Term = variable("x", FLOAT)
+    root: Term = variable("x", FLOAT)
     for _ in range(10_000):
-        one = term("add", one, term(1.0))
-    assert StaticCost()(one) == 10_000.0
+        root = term("add", root, term(1.0))
+    assert StaticCost()(root) == 10_000.0

@@ -111,7 +111,9 @@ def test_ways_hold_and_states_are_counted(seed: int) -> None:
     assert derivation.costs[-1] <= derivation.costs[0]
     assert replay_derivation(derivation.to_json()).terms[-1] is derivation.terms[-1]
     for x, y in ((0.5, 3.0), (2.0, -1.5)):
-        values = [evaluate(program.with_body(one), {"x": x, "y": y}) for one in derivation.terms]
+        values = [
+            evaluate(program.with_body(state), {"x": x, "y": y}) for state in derivation.terms
+        ]
         assert all(is_close(value, values[0]) for value in values)
     again = search_by_fragments(root, rules_named("simple"), PlanningLimits(12, 100, 16))
     assert again.states_visited <= 100
@@ -135,7 +137,7 @@ def test_terms_without_parts_stay() -> None:
 
 
 def test_places_of_a_deep_term() -> None:
-    one = variable("x", FLOAT)
+    root = variable("x", FLOAT)
     for _ in range(1500):
-        one = term("exp", one)
-    assert len(subterms_by_position(one)) == 1501
+        root = term("exp", root)
+    assert len(subterms_by_position(root)) == 1501

@@ -17,7 +17,8 @@ def test_larger_expressions() -> None:
     assert programs[0].body is not larger_expressions(19, 1)[0].body
     train = expressions("train")
     sizes = [
-        sum(term_facts(one.body).nodes for one in some) / len(some) for some in (programs, train)
+        sum(term_facts(entry.body).nodes for entry in some) / len(some)
+        for some in (programs, train)
     ]
     assert 2.7 < sizes[0] / sizes[1] < 3.3
     known = {program.body for name in SETS for program in expressions(name)}

@@ -24,7 +24,7 @@ SIZES = {"k": 2, "l": 2, "kn": 2, "n": 4, "o": 2, "m": 2}
 @pytest.mark.parametrize(
     "program",
     [term_program for term_program in programs("gradients") if term_program.name != "rev$maxpool"],
-    ids=lambda one: one.name,
+    ids=lambda program: program.name,
 )
 def test_the_value_stays_and_the_cost_falls(program: TermProgram) -> None:
     made, steps = Normalizer(RULES)(program.body)
@@ -35,8 +35,8 @@ def test_the_value_stays_and_the_cost_falls(program: TermProgram) -> None:
         name: rng.random([SIZES[size] for size in sizes_in(kind)]).tolist()
         for name, kind in program.parameters
     }
-    found = evaluate(program.with_body(made), values)
-    assert is_close(found, evaluate(program, values))
+    value = evaluate(program.with_body(made), values)
+    assert is_close(value, evaluate(program, values))
 
 
 def test_a_search_finds_what_is_expected() -> None:

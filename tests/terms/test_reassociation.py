@@ -125,12 +125,12 @@ def test_steps_lead_from_any_order_to_each_result(seed: int) -> None:
     rewriter = Rewriter(ARITHMETIC)
     root = shuffled(random_term(seed, 6), rng)
     for result in rules.results(rules.canonical_order(root)):
-        found = rules.steps(root, result)
-        assert found is not None
+        way = rules.steps(root, result)
+        assert way is not None
         at = root
-        for step in found[0]:
+        for step in way[0]:
             at = rewriter.after(at, step)
-        assert at is found[1]
+        assert at is way[1]
         assert rules.canonical_order(at) is result
     assert rules.steps(root, variable("elsewhere", FLOAT)) is None
 

@@ -20,7 +20,7 @@ from polygym.terms.rules.rule_table import rules_named
 PROGRAMS = [*expressions("test")[:4], *programs("linear-algebra")[:3], *programs("gemm")]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: str(one.body))
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: str(program.body))
 def test_every_way_to_ask_has_one_answer(program: object) -> None:
     from polygym.terms.language.program import TermProgram
 
@@ -43,11 +43,11 @@ def test_what_is_remembered_is_what_would_be_found(seed: int) -> None:
     """One rewriter sees many terms, another one each alone."""
     rng = np.random.default_rng(seed)
     for _ in range(3):
-        one = random_term((FLOAT, VectorType(FLOAT))[int(rng.integers(2))], (), rng, 4)
-        terms = SHARED.successors(one)
-        assert terms == Rewriter(rules_named("all")).successors(one)
-        for step, made in zip(SHARED.steps(one), terms, strict=True):
-            assert SHARED.after(one, step) is made
+        root = random_term((FLOAT, VectorType(FLOAT))[int(rng.integers(2))], (), rng, 4)
+        terms = SHARED.successors(root)
+        assert terms == Rewriter(rules_named("all")).successors(root)
+        for step, made in zip(SHARED.steps(root), terms, strict=True):
+            assert SHARED.after(root, step) is made
 
 
 SHARED = Rewriter(rules_named("all"))
@@ -68,8 +68,8 @@ def test_deep_terms_are_rewritten_at_any_place() -> None:
     steps = [step for step in rewriter.steps(body) if step.rule.name == "add-zero"]
     assert len(steps) == count
     assert len(steps[-1].position) == count - 1
-    found = rewriter.after(body, steps[-1])
-    assert term_facts(found).nodes == term_facts(body).nodes - 2
+    rewritten = rewriter.after(body, steps[-1])
+    assert term_facts(rewritten).nodes == term_facts(body).nodes - 2
 
 
 def test_large_terms_are_rewritten_lazily() -> None:
@@ -87,11 +87,11 @@ def test_large_terms_are_rewritten_lazily() -> None:
 
 
 def test_terms_that_are_far_too_large_are_refused() -> None:
-    one = parse_program("(add x y)").body
+    root = parse_program("(add x y)").body
     for _ in range(30):
-        one = term("add", one, one)
+        root = term("add", root, root)
     with pytest.raises(LimitError, match="at most 200000 nodes"):
-        len(Rewriter(rules_named("simple")).successors(one))
+        len(Rewriter(rules_named("simple")).successors(root))
 
 
 @pytest.mark.parametrize(

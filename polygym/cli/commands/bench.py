@@ -190,32 +190,34 @@ def _measured(programs: Mapping[str, Program], how: benching.BenchOptions) -> _B
 
 
 def _print(
-    found: _BenchResults, programs: Mapping[str, Program], how: benching.BenchOptions
+    result: _BenchResults, programs: Mapping[str, Program], how: benching.BenchOptions
 ) -> None:
     """Print the table, and what has to be said about it."""
     names = how.contenders
-    print_entries(found.results, names, {name: mean_speedup(found.of(name)) for name in names})
+    print_entries(result.results, names, {name: mean_speedup(result.of(name)) for name in names})
     for label, program in programs.items():
         if program.splitting.statements:
             console.write_text(f"{label}, but for the original order, split: {program.splitting}")
         if not program.storage.is_source:
             console.write_text(f"{label}, but for the original order, storage: {program.storage}")
-    for entry in found.entries:
+    for entry in result.entries:
         if entry.schedule in {*how.decides, *how.variants} and (words := _decided(entry)):
             console.write_text(f"{entry.program}, {entry.schedule}: {words}")
-    for label, arrays in found.endless.items():
+    for label, arrays in result.endless.items():
         console.write_text(f"{label}: {non_finite_remark(arrays)}")
-    for label, reason in found.unlimited.items():
+    for label, reason in result.unlimited.items():
         console.write_text(f"{label}, {LIMIT}: {reason}", err=True)
     if how.limited and (warning := busy_machine_note(peaks_for(how.mapping.threads))):
         console.write_text(warning, err=True)
     if how.mapping.timing_caveat:
         console.write_text(how.mapping.timing_caveat)
-    ran = [bench_entry.schedule for bench_entry in found.entries if bench_entry.outcome is not None]
+    ran = [
+        bench_entry.schedule for bench_entry in result.entries if bench_entry.outcome is not None
+    ]
     if note := tolerance_note([name for name in how.compilers if name in ran]):
         console.write_text(note)
-    console.report_background_load(found.load)
-    if found.interrupted:
+    console.report_background_load(result.load)
+    if result.interrupted:
         console.write_text("interrupted", err=True)
 
 
@@ -307,7 +309,7 @@ def _load(
 
 
 def _report(
-    found: _BenchResults,
+    result: _BenchResults,
     programs: Mapping[str, Program],
     dataset: Dataset | None,
     how: benching.BenchOptions,
@@ -315,10 +317,10 @@ def _report(
     """Return everything that `--json` prints."""
     names = how.contenders
     limits: dict[str, Any] = {}
-    entries = [entry.to_json() for entry in found.entries]
+    entries = [entry.to_json() for entry in result.entries]
     if how.limited:
-        entries += benching.limit_entries(found.results, found.unlimited)
-        limits = {"share_of_limit": {name: mean_of_limit(found.of(name)) for name in names}}
+        entries += benching.limit_entries(result.results, result.unlimited)
+        limits = {"share_of_limit": {name: mean_of_limit(result.of(name)) for name in names}}
     return {
         "dataset": str(dataset or Dataset.LARGE),
         "repeat": how.repeat,
@@ -326,12 +328,12 @@ def _report(
         "tolerance": how.mapping.tolerance,
         "caveat": how.mapping.timing_caveat,
         "tolerance_of_compilers": TOLERANCE if how.compilers else None,
-        "interrupted": found.interrupted,
-        "background_load": None if found.load is None else found.load.to_json(),
+        "interrupted": result.interrupted,
+        "background_load": None if result.load is None else result.load.to_json(),
         "entries": entries,
-        "geometric_mean": {name: mean_speedup(found.of(name)) for name in names},
+        "geometric_mean": {name: mean_speedup(result.of(name)) for name in names},
         **limits,
-        "not_finite": dict(found.endless),
+        "not_finite": dict(result.endless),
         "splittings": {label: str(program.splitting) for label, program in programs.items()},
         "storage": {label: str(program.storage) for label, program in programs.items()},
         "machine": asdict(describe_host()),

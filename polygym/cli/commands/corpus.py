@@ -152,28 +152,28 @@ def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) ->
     return answer(as_json, {"file": str(file), "rows": rows}, lambda: write_text(said))
 
 
-def _print(found: CorpusStatistics, file: Path) -> None:
-    counts = ((found.rows, "row"), (found.programs, "program"), (found.cases, "case"))
+def _print(summary: CorpusStatistics, file: Path) -> None:
+    counts = ((summary.rows, "row"), (summary.programs, "program"), (summary.cases, "case"))
     heading(f"{file}: " + ", ".join(counted(*count) for count in counts))
-    if found.rows:
-        _print_rows(found)
+    if summary.rows:
+        _print_rows(summary)
     else:
         write_text("  nothing was measured yet: `polygym collect` adds rows")
-    if found.machines:
-        _print_machines(found.machines)
+    if summary.machines:
+        _print_machines(summary.machines)
 
 
-def _print_rows(found: CorpusStatistics) -> None:
-    write_text("  " + ", ".join(f"{count} of {kind}" for kind, count in found.kinds.items()))
-    write_text("  " + ", ".join(f"{count} {status}" for status, count in found.statuses.items()))
-    outliers = counted(found.outliers, "outlier")
+def _print_rows(summary: CorpusStatistics) -> None:
+    write_text("  " + ", ".join(f"{count} of {kind}" for kind, count in summary.kinds.items()))
+    write_text("  " + ", ".join(f"{count} {status}" for status, count in summary.statuses.items()))
+    outliers = counted(summary.outliers, "outlier")
     write_text(f"  {outliers}, beside which the original order was unlike itself")
-    if not found.speedup_of_best:
+    if not summary.speedup_of_best:
         write_text("  no candidate ran, so there is no best")
         return
-    over = f", over the median {found.spread:.2f}x" if found.spread else ""
+    over = f", over the median {summary.spread:.2f}x" if summary.spread else ""
     write_text(
-        f"  best over the original {found.speedup_of_best:.2f}x{over} (geometric means of cases)"
+        f"  best over the original {summary.speedup_of_best:.2f}x{over} (geometric means of cases)"
     )
 
 

@@ -66,7 +66,7 @@ def command() -> None:
 )
 @choice_option(
     "--objective",
-    choices=[one.value for one in Objective],
+    choices=[objective.value for objective in Objective],
     default=Objective.RANK.value,
     help="The target: the order of a program's candidates, or their times.",
 )
@@ -119,8 +119,8 @@ def train_command(
     recipe.expect_library()
     with open_corpus(corpus):
         create_parent_folder(model)
-    found, about = _samples(corpus, machines, recipe, folds, quiet=as_json)
-    samples, programs = found
+    gathered, about = _samples(corpus, machines, recipe, folds, quiet=as_json)
+    samples, programs = gathered
     learned = len({programs[int(case)] for case in set(samples.cases)})
     if folds is None and learned < 2 and not as_json:
         console.write_text("one program: there is no other to test on what is learned from it")
@@ -203,9 +203,9 @@ def _samples(
         own = [corpus.machines()[key] for key in keys]
         planned_for = [corpus.planned_for()[key] for key in keys]
         chosen = [row for key in keys for row in case_rows(corpus, key)]
-    every = {one.visit.case.program for one in chosen}
+    every = {group.visit.case.program for group in chosen}
     chosen, left_out = without_tests(chosen)
-    programs = [one.visit.case.program for one in chosen]
+    programs = [group.visit.case.program for group in chosen]
     _expect_programs(path, len(set(programs)), folds or 0, every)
     done = 0
 
@@ -232,7 +232,7 @@ def _samples(
             for fingerprint in own
         ),
         notes={
-            "threads": sorted({one.visit.threads for one in chosen}),
+            "threads": sorted({group.visit.threads for group in chosen}),
             "excluded_rows": left_out,
             **training_machines(zip(own, planned_for, strict=True)),
         },
@@ -289,8 +289,8 @@ def _print(model: boosted_trees.BoostedTrees | TreeGRU, path: Path) -> None:
     )
     console.write_text(f"  machine {card.machine}: {card.processor}")
     console.write_text(f"  seed {card.seed}, trained in {console.format_seconds(card.seconds)}")
-    if (found := card.notes.get("validation")) is not None:
-        validation = cross_validation.CrossValidation(**found)
+    if (recorded := card.notes.get("validation")) is not None:
+        validation = cross_validation.CrossValidation(**recorded)
         console.write_text(
             f"  on programs left out: rank correlation {validation.spearman:.2f} (a quarter below "
             f"{validation.spearman_lower_quartile:.2f}), ranked first {validation.share:.2f} of "

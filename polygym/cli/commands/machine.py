@@ -47,12 +47,12 @@ def command(threads: int, remeasure: bool, as_json: bool) -> console.CommandResu
 
 def _print(peaks: Peaks) -> None:
     console.write_text("Operations a second, in 10^9")
-    rows = [(one.type.value, *map(_billions, astuple(one)[1:])) for one in peaks.rates]
+    rows = [(rate.type.value, *map(_billions, astuple(rate)[1:])) for rate in peaks.rates]
     console.print_table(("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"), rows, "lrrrrr")
     console.write_text("\nWaiting for an operation, in ns")
     rows = [
-        (one.type.value, *(f"{1e9 * value:.2f}" for value in astuple(one)[1:]))
-        for one in peaks.latencies
+        (latency.type.value, *(f"{1e9 * value:.2f}" for value in astuple(latency)[1:]))
+        for latency in peaks.latencies
     ]
     console.print_table(
         ("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"), rows, "lrrrrr"

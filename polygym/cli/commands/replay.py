@@ -92,7 +92,7 @@ def _as_json(
     recorded: Mapping[str, Any],
     played: Replay,
     violation: Violation | None,
-    found: Evaluation | None,
+    measured: Evaluation | None,
 ) -> dict[str, Any]:
     program, episode, schedule = played.program, played.episode, played.schedule
     mapping = played.evaluation_options.mapping
@@ -113,7 +113,7 @@ def _as_json(
         "violation": None if violation is None else str(violation),
         "recorded": recorded.get("outcome"),
         "same_sizes": played.is_comparable,
-        "found": None if found is None else found.to_json(),
+        "found": None if measured is None else measured.to_json(),
         "machine": asdict(describe_host()),
     }
 
@@ -122,7 +122,7 @@ def _print(
     recorded: Mapping[str, Any],
     played: Replay,
     violation: Violation | None,
-    found: Evaluation | None,
+    measured: Evaluation | None,
 ) -> None:
     program, episode, schedule = played.program, played.episode, played.schedule
     console.heading(
@@ -147,7 +147,7 @@ def _print(
     if not program.storage.is_source:
         console.write_text(f"  storage   {program.storage}")
     console.write_text(f"  mapping   {mapping}")
-    simpler = mapping.simplification_note(None if found is None else found.applied_mapping)
+    simpler = mapping.simplification_note(None if measured is None else measured.applied_mapping)
     for note in filter(None, (simpler, mapping.timing_caveat)):
         console.write_text(f"            {note}")
     console.write_text("  legal     ", newline=False)
@@ -159,12 +159,12 @@ def _print(
     if not played.is_comparable:
         before = console.sizes_text((played.measured_for or {}).items())
         console.write_text(f"  recorded  for other sizes ({before}): not comparable")
-    if found is not None:
-        rows.append(_row("found now", found.to_json()))
+    if measured is not None:
+        rows.append(_row("found now", measured.to_json()))
     if rows:
         console.print_table(("", "STATUS", "TIME", "ORIGINAL", "SPEEDUP"), rows, "llrrr")
-    if found is not None and found.error_details:
-        console.write_text(f"{found.status.value}: {found.error_details}", err=True)
+    if measured is not None and measured.error_details:
+        console.write_text(f"{measured.status.value}: {measured.error_details}", err=True)
 
 
 def _row(name: str, outcome: object) -> tuple[str, ...]:

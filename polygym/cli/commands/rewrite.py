@@ -163,24 +163,24 @@ def optimize(
     value = None
     if strategy in VALUE_METHODS:
         value = value_function_named(value_function, merge_rules(phases))
-    found: Derivation | SaturationRecord
+    outcome: Derivation | SaturationRecord
     with console.spinner(f"rewriting {program.name}"):
         if strategy == _EGRAPH:
-            found = saturate_program(program, merge_rules(phases), min(budget, _MOST_NODES))
+            outcome = saturate_program(program, merge_rules(phases), min(budget, _MOST_NODES))
         else:
-            found = optimize_term(program, phases, strategy, plan, value, seed)
-    record = {**found.to_json(), "search": strategy, "budget": budget, "horizon": horizon}
+            outcome = optimize_term(program, phases, strategy, plan, value, seed)
+    record = {**outcome.to_json(), "search": strategy, "budget": budget, "horizon": horizon}
     if value is not None:
         record["policy"] = value_function
     race = None
     if measure:
         with console.spinner(f"measuring {program.name}"):
-            race, record["measured"] = measure_pair(program, found.result, parameters)
+            race, record["measured"] = measure_pair(program, outcome.result, parameters)
     if out is not None:
         write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
         return console.CommandResult(document=record)
-    _print(found)
+    _print(outcome)
     if race is not None:
         _print_race(race, record["measured"]["validated_sizes"])
     if out is not None:
@@ -259,38 +259,39 @@ def _rules(names: Sequence[str]) -> tuple[TermRule, ...]:
     return merge_rules(term_rules)
 
 
-def _print(found: Derivation | SaturationRecord) -> None:
-    program = found.program
-    if isinstance(found, SaturationRecord):
-        _print_saturation(found)
+def _print(outcome: Derivation | SaturationRecord) -> None:
+    program = outcome.program
+    if isinstance(outcome, SaturationRecord):
+        _print_saturation(outcome)
         return
     console.heading("a term" if program.name == "it" else program.name)
     console.write_text(
-        f"  {found.costs[0]:>12g}  {console.shorten(text_of(found.terms[0]), _LONGEST)}"
+        f"  {outcome.costs[0]:>12g}  {console.shorten(text_of(outcome.terms[0]), _LONGEST)}"
     )
-    for step, term, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
+    for step, term, cost in zip(outcome.steps, outcome.terms[1:], outcome.costs[1:], strict=True):
         console.write_text(f"  {cost:>12g}  {console.shorten(text_of(term), _LONGEST)}")
         console.write_text(f"  {'':12}  by {step}")
-    if not found.steps:
+    if not outcome.steps:
         console.write_text("  no cheaper term was found")
         return
-    saved = 1.0 - found.costs[-1] / found.costs[0] if found.costs[0] else 0.0
+    saved = 1.0 - outcome.costs[-1] / outcome.costs[0] if outcome.costs[0] else 0.0
     console.write_text(
-        f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps"
+        f"  {outcome.costs[0]:g} → {outcome.costs[-1]:g}, {saved:.1%} less, "
+        f"in {len(outcome.steps)} steps"
     )
 
 
-def _print_saturation(found: SaturationRecord) -> None:
-    program, made = found.program, found.result_term
+def _print_saturation(saturation: SaturationRecord) -> None:
+    program, made = saturation.program, saturation.result_term
     console.heading("a term" if program.name == "it" else program.name)
     console.write_text(
-        f"  {found.initial_cost:>12g}  {console.shorten(text_of(program.body), _LONGEST)}"
+        f"  {saturation.initial_cost:>12g}  {console.shorten(text_of(program.body), _LONGEST)}"
     )
     console.write_text(f"  {made.cost:>12g}  {console.shorten(text_of(made.term), _LONGEST)}")
     size = "all that the rules lead to" if made.is_complete else "as far as it may grow"
-    console.write_text(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
-    saved = 1.0 - made.cost / found.initial_cost if found.initial_cost else 0.0
-    console.write_text(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
+    console.write_text(f"  {len(saturation.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
+    saved = 1.0 - made.cost / saturation.initial_cost if saturation.initial_cost else 0.0
+    console.write_text(f"  {saturation.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
 
 
 def _print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> None:

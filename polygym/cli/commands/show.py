@@ -200,7 +200,7 @@ def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:
 
 
 def _as_json(
-    scop: Scop, found: tuple[Dependence, ...], schedule: Schedule, code: str
+    scop: Scop, relations: tuple[Dependence, ...], schedule: Schedule, code: str
 ) -> dict[str, Any]:
     return {
         "name": scop.name,
@@ -233,7 +233,7 @@ def _as_json(
                 "kinds": list(dependence.kind.names()),
                 **console.attributes(dependence, "arrays", "relation"),
             }
-            for dependence in found
+            for dependence in relations
         ],
         "original": scop.schedule,
         "schedule": str(schedule),
@@ -242,7 +242,7 @@ def _as_json(
 
 
 def _print(
-    scop: Scop, found: tuple[Dependence, ...], name: str, schedule: Schedule, code: str
+    scop: Scop, relations: tuple[Dependence, ...], name: str, schedule: Schedule, code: str
 ) -> None:
     console.heading(f"{scop.name} ({scop.file})")
     parameters = ", ".join(f"{p.type.value} {p.name}" for p in scop.parameters)
@@ -254,8 +254,8 @@ def _print(
     console.heading("\nStatements")
     for statement in scop.statements:
         _print_statement(statement)
-    console.heading(f"\nDependences ({len(found)})")
-    for position, dependence in enumerate(found):
+    console.heading(f"\nDependences ({len(relations)})")
+    for position, dependence in enumerate(relations):
         kinds = ", ".join(dependence.kind.names())
         console.write_text(
             f"  D{position} {dependence.source} -> {dependence.sink}  {kinds} on "

@@ -122,10 +122,10 @@ def _print(document: dict[str, Any], webs: tuple[WebChoices, ...]) -> None:
     console.write_text(
         f"  dependences  {plan['dependences']} instead of {plan['dependences_before']}"
     )
-    for one in plan["freed"]:
-        gain = "is parallel" if one["parallel"] else "may be permuted"
+    for loop in plan["freed"]:
+        gain = "is parallel" if loop["parallel"] else "may be permuted"
         console.write_text(
-            f"  frees        the loop {one['loop']} around {', '.join(one['statements'])}: {gain}"
+            f"  frees        the loop {loop['loop']} around {', '.join(loop['statements'])}: {gain}"
         )
 
 

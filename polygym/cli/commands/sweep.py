@@ -303,29 +303,29 @@ def _sweep(
     return console.CommandResult(code)
 
 
-def _print(found: Sequence[statistics.KernelSummary], out: Path, mapping: Mapping) -> None:
+def _print(summaries: Sequence[statistics.KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
-    print_summaries(found)
+    print_summaries(summaries)
     both = [
         kernel_summary
-        for kernel_summary in found
+        for kernel_summary in summaries
         if kernel_summary.best is not None and kernel_summary.references.get(ISL)
     ]
-    sizes = " and ".join(sorted({one.dataset for one in both}))
+    sizes = " and ".join(sorted({program.dataset for program in both}))
     console.write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
-        f"{len(both)} of {len(found)} programs: the best "
+        f"{len(both)} of {len(summaries)} programs: the best "
         f"{console.ratio_text(statistics.mean_best(both))}, isl's "
         f"{console.ratio_text(statistics.mean_reference(both, ISL))}; the best over isl's: "
         f"{console.ratio_text(statistics.mean_over(both, ISL))}"
     )
     if mapping.timing_caveat:
         console.write_text(mapping.timing_caveat)
-    if note := tolerance_note(statistics.other_compilers(found)):
+    if note := tolerance_note(statistics.other_compilers(summaries)):
         console.write_text(note)
-    if note := statistics.background_load_note(found):
+    if note := statistics.background_load_note(summaries):
         console.write_text(note, err=True)
-    for summary in found:
+    for summary in summaries:
         if summary.variant is not None:
             console.write_text(f"{summary.label}: {summary.variant}")
         if summary.error:
@@ -344,7 +344,7 @@ def _print(found: Sequence[statistics.KernelSummary], out: Path, mapping: Mappin
 def _document(
     setting: SweepSetting,
     orders: SweepWorkload,
-    found: Sequence[statistics.KernelSummary],
+    summaries: Sequence[statistics.KernelSummary],
     interrupted: bool,
 ) -> dict[str, Any]:
     """Return everything that ``--json`` prints."""
@@ -352,16 +352,16 @@ def _document(
         **setting.to_json(),
         "tolerance": setting.evaluation.mapping.tolerance,
         "caveat": setting.evaluation.mapping.timing_caveat,
-        "tolerance_of_compilers": TOLERANCE if statistics.other_compilers(found) else None,
+        "tolerance_of_compilers": TOLERANCE if statistics.other_compilers(summaries) else None,
         "policies": list(orders.policies),
         "budget": orders.budget,
         "interrupted": interrupted,
-        "kernels": [summary.to_json() for summary in found],
+        "kernels": [summary.to_json() for summary in summaries],
         "geometric_mean": {
-            "best": statistics.mean_best(found),
-            ISL: statistics.mean_reference(found, ISL),
-            "best_over_isl": statistics.mean_over(found, ISL),
-            "of_limit": statistics.mean_of_limit(found),
+            "best": statistics.mean_best(summaries),
+            ISL: statistics.mean_reference(summaries, ISL),
+            "best_over_isl": statistics.mean_over(summaries, ISL),
+            "of_limit": statistics.mean_of_limit(summaries),
         },
         "machine": asdict(describe_host()),
     }

@@ -93,10 +93,10 @@ def bench_program(
         try:
             session = worker.open(problem, Repetition(minimum=1))
             programs = tuple(candidates.values())
-            found = session.measure_together(
+            measured = session.measure_together(
                 programs, options.repeat, MeasureOptions(time_limit=GENEROUS_LIMIT)
             )
-            outcomes = dict(zip(candidates, found, strict=True))
+            outcomes = dict(zip(candidates, measured, strict=True))
             endless = non_finite_arrays(array_figures(program, session))
             session.close()
         except ProblemError as error:

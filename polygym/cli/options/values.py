@@ -168,12 +168,12 @@ def read_small_file(
     path = Path(name)
     shown = f"{what}: {shorten(name)}"
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise InputError(
                 f"{shown}: expected a file, found something that is not a regular file"
             )
-        if found.st_size > mebibytes * 2**20:
+        if status.st_size > mebibytes * 2**20:
             raise InputError(
                 f"{shown}: expected a small file, found one larger than {mebibytes} MiB"
             )

@@ -38,18 +38,18 @@ def known_limit(mapping: Mapping, program: Program) -> Limit | None:
         return None
 
 
-def limit_share(one: Limit, time: float) -> float:
+def limit_share(limit: Limit, time: float) -> float:
     """Return which part of the limit code reaches that takes so long."""
-    return one.seconds / time if time else 0.0
+    return limit.seconds / time if time else 0.0
 
 
-def limit_sentence(one: Limit, time: float) -> str:
+def limit_sentence(limit: Limit, time: float) -> str:
     """Say how near to its limit a program is.
 
     Example: ``22.4 ms (41 % of it reached; bound by compute)``.
     """
-    share = f"{limit_share(one, time):.2%} of it reached"
-    return f"{format_seconds(one.seconds)} ({share}; {binding_resource(one)})"
+    share = f"{limit_share(limit, time):.2%} of it reached"
+    return f"{format_seconds(limit.seconds)} ({share}; {binding_resource(limit)})"
 
 
 def busy_machine_note(peaks: Peaks) -> str:
@@ -63,9 +63,9 @@ def busy_machine_note(peaks: Peaks) -> str:
     )
 
 
-def binding_resource(one: Limit) -> str:
+def binding_resource(limit: Limit) -> str:
     """Say what a program is bound by."""
-    return f"bound by {one.bottleneck.value}"
+    return f"bound by {limit.bottleneck.value}"
 
 
 def _limit(peaks: Callable[[int], Peaks], mapping: Mapping, program: Program) -> Limit:

@@ -112,12 +112,12 @@ def _rows(result: SearchResult) -> list[Sequence[object]]:
     ]
 
 
-def _cells(one: Evaluation) -> Sequence[object]:
+def _cells(row: Evaluation) -> Sequence[object]:
     """Return the columns from the schedule to the speedup over the original order."""
-    shown, status = _shown(one.schedule), one.status.value
-    if not one.is_ok:
+    shown, status = _shown(row.schedule), row.status.value
+    if not row.is_ok:
         return (shown, status, "-", "-", "-")
-    return (shown, status, format_seconds(one.seconds), len(one.samples), ratio_text(one.speedup))
+    return (shown, status, format_seconds(row.seconds), len(row.samples), ratio_text(row.speedup))
 
 
 def _shown(schedule: Schedule) -> str:
@@ -171,9 +171,9 @@ def resume_command(setting: SearchSetting, plot: bool, folder: Path) -> str:
         ("--max-dimensions", options.max_dimensions, usual.max_dimensions),
         ("--max-rays", options.limits.rays, usual.limits.rays),
     )
-    for option, found, default in given:
-        if found != default:
-            words += [option, str(found)]
+    for option, chosen, default in given:
+        if chosen != default:
+            words += [option, str(chosen)]
     words += ["--budget", str(plan.budget)]
     if plan.mapping_budget:
         words += ["--mapping-budget", str(plan.mapping_budget)]

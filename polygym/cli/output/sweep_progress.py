@@ -115,12 +115,12 @@ def _screen(progress: SweepProgress) -> str:
     return "\n".join([*rows, *warning, progress_line(progress)])
 
 
-def _program_cell(one: ProgramProgress) -> str:
-    return f"{_label(one)} {one.explored}, best {ratio_text(one.best)}"
+def _program_cell(progress: ProgramProgress) -> str:
+    return f"{_label(progress)} {progress.explored}, best {ratio_text(progress.best)}"
 
 
-def _label(one: ProgramProgress) -> str:
-    return Path(one.kernel).stem if "/" in one.kernel else one.kernel
+def _label(progress: ProgramProgress) -> str:
+    return Path(progress.kernel).stem if "/" in progress.kernel else progress.kernel
 
 
 def _lines() -> Callable[[SweepProgress], None]:

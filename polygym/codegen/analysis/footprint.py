@@ -152,7 +152,7 @@ def access_relation(touch: LoopAccess, program: ir.LoopProgram) -> isl.Map:
         raise isl.Error("two counters of one name")  # which isl would take for equal ones
     texts = []
     for chosen, subscripts in _case_split(touch.subscripts):
-        own = [*conditions, *(_condition_text(*one, sizes) for one in chosen)]
+        own = [*conditions, *(_condition_text(*constraint, sizes) for constraint in chosen)]
         results = ", ".join(isl_index_text(index, sizes) for index in subscripts)
         where = f" : {' and '.join(own)}" if own else ""
         texts.append(f"[{', '.join(names)}] -> [{results}]{where}")

@@ -173,9 +173,11 @@ def _lines(program: ir.LoopProgram, node: ir.Node, depth: int, annotated: bool) 
                 yield f"{indent}{_assignment(program, node)}{note}"
                 return
             lane = f"{lanes.variable}_"
-            one = substitute_in(replace(node, lanes=None), {lanes.variable: ir.IndexVariable(lane)})
+            iteration = substitute_in(
+                replace(node, lanes=None), {lanes.variable: ir.IndexVariable(lane)}
+            )
             yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
-            yield from _lines(program, one, depth + 1, annotated)
+            yield from _lines(program, iteration, depth + 1, annotated)
         case _:
             assert_never(node)
 

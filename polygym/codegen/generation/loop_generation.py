@@ -220,8 +220,8 @@ class _InstanceRecorder:
         }
         self.guarded = frozenset(
             (name, number)
-            for name, found in reads.items()
-            for number, (_, is_guarded) in enumerate(found)
+            for name, own_reads in reads.items()
+            for number, (_, is_guarded) in enumerate(own_reads)
             if is_guarded
         )
 

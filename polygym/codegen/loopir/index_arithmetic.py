@@ -86,7 +86,7 @@ def _min_max(operator: ir.IndexOperator, indices: tuple[ir.Index, ...]) -> ir.In
 def min_max_operands(bound: ir.Index, operator: ir.IndexOperator) -> tuple[ir.Index, ...]:
     """Return what a bound is the minimum or maximum of: itself, if it is none."""
     match bound:
-        case ir.IndexOperation(found, operands) if found is operator:
+        case ir.IndexOperation(kind, operands) if kind is operator:
             return operands
         case _:
             return (bound,)

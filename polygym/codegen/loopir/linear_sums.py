@@ -138,8 +138,8 @@ def subtract_indices(index: ir.Index, other: ir.Index) -> ir.Index:
     return from_linear_sum(to_linear_sum(ir.IndexOperator.SUBTRACT(index, other)))
 
 
-def _scale_sum(found: LinearSum, factor: int) -> LinearSum:
-    terms, constant = found
+def _scale_sum(linear_sum: LinearSum, factor: int) -> LinearSum:
+    terms, constant = linear_sum
     if factor == 0:
         return {}, 0
     return {term: factor * value for term, value in terms.items()}, factor * constant

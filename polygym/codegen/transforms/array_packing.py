@@ -290,7 +290,7 @@ def _copy_nest(
         node = ir.Loop(names[place], first, end, 1, node)
     for place, step in blocks.items():
         node = ir.Loop(copy.blocks[place], ir.IndexConstant(0), last[place], step, node)
-    for place in reversed([one for one in range(rank) if one not in inside]):
+    for place in reversed([dimension for dimension in range(rank) if dimension not in inside]):
         node = ir.Loop(names[place], ir.IndexConstant(0), last[place], 1, node)
     assert isinstance(node, ir.Loop)
     return replace(node, annotation=annotation)
@@ -312,7 +312,7 @@ def _block_sizes(copy: _PackedArray, extents: tuple[ir.Index, ...]) -> dict[int,
     if run == copy.array.rank - 1:
         return {lanes: TUNING.copy_block, run: TUNING.copy_block}
     result = {lanes: TUNING.copy_block, run: max(1, TUNING.copy_run // max(1, length))}
-    return dict(sorted(result.items(), key=lambda one: _extent_estimate(extents[one[0]]) / one[1]))
+    return dict(sorted(result.items(), key=lambda cut: _extent_estimate(extents[cut[0]]) / cut[1]))
 
 
 def _extent_estimate(extent: ir.Index) -> int:

@@ -221,7 +221,11 @@ def _plan_factor_tile(
     inner = nest.all_loops[depth:]
     loops = tuple(
         sorted(
-            (one for one in inner if any(depends_on(index, one.variable) for index in subscripts)),
+            (
+                inner_loop
+                for inner_loop in inner
+                if any(depends_on(index, inner_loop.variable) for index in subscripts)
+            ),
             key=lambda loop: isinstance(loop.annotation, UnrollAndJam),
         )
     )
@@ -321,11 +325,11 @@ def _transform_nest(
 
 
 def _declared_tile(
-    plan: _FactorTile, one: Access, program: LoopProgram, names: CodegenNames
+    plan: _FactorTile, access: Access, program: LoopProgram, names: CodegenNames
 ) -> PackedTile:
     """Return a tile, named after one of the arrays that its factor is computed from."""
-    array = replace(program.scop.array(one.array), type=plan.factor.value.type)
-    return PackedTile(array, names.fresh(f"{one.array}_term"), plan.loops, plan.lengths, ())
+    array = replace(program.scop.array(access.array), type=plan.factor.value.type)
+    return PackedTile(array, names.fresh(f"{access.array}_term"), plan.loops, plan.lengths, ())
 
 
 def _tile_fill(

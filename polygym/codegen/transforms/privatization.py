@@ -246,11 +246,11 @@ def _layout_at_depth(
             together = together.union(footprint.at_depth(elements[place], depth))
         begins = []
         for dimension in range(rank):
-            found = footprint.origin_and_length(program, own, together.coalesce(), dimension, depth)
-            if found is None:
+            span = footprint.origin_and_length(program, own, together.coalesce(), dimension, depth)
+            if span is None:
                 return None
-            begins.append(found[0])
-            lengths[dimension] = max(lengths[dimension], found[1])
+            begins.append(span[0])
+            lengths[dimension] = max(lengths[dimension], span[1])
         first[number] = tuple(begins)
     return PrivateLayout(first, tuple(lengths))
 
@@ -294,8 +294,8 @@ def _privatize_array(
         storage_class=StorageClass.PRIVATE,
     )
     extents = tuple(
-        tuple(map(ir.IndexConstant, lengths)) if one.name == array.name else own
-        for one, own in zip(program.scop.arrays, program.extents, strict=True)
+        tuple(map(ir.IndexConstant, lengths)) if declared.name == array.name else own
+        for declared, own in zip(program.scop.arrays, program.extents, strict=True)
     )
     scop = replace(program.scop, arrays=_with_array(program.scop.arrays, small))
     return replace(program, scop=scop, body=body, extents=extents)

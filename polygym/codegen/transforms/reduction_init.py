@@ -152,7 +152,7 @@ def _insert_init(
 def _reduction_in(loop: ir.Loop, instance: ir.Instance, scop: Scop) -> ir.Instance | None:
     """Return the only instance in loops that touches the array, if it touches one element of it."""
     array = scop.statement(instance.statement).write.array
-    touching = [one for one in ir.instances_in(loop) if _has_conflict(one, instance, scop)]
+    touching = [other for other in ir.instances_in(loop) if _has_conflict(other, instance, scop)]
     if len(touching) != 1:
         return None
     (result,) = touching
@@ -226,7 +226,7 @@ def _has_same_bounds(
     by_counter = {loop.variable: loop for loop in path}
     for loop in loops:
         value = values[loop.variable]
-        (other,) = (found for name, found in by_counter.items() if depends_on(value, name))
+        (other,) = (candidate for name, candidate in by_counter.items() if depends_on(value, name))
         apart = constant_difference(value, ir.IndexVariable(other.variable))
         if apart is None or loop.step != 1 or other.step != 1:
             return False
@@ -237,18 +237,18 @@ def _has_same_bounds(
 
 
 def _fits_vectors(
-    found: ir.Instance, there: ir.Instance, path: Sequence[ir.Loop], scop: Scop
+    instance: ir.Instance, there: ir.Instance, path: Sequence[ir.Loop], scop: Scop
 ) -> bool:
     """Whether the loops of a sum can run an instance in vectors if that is what they do."""
-    statement = scop.statement(found.statement)
+    statement = scop.statement(instance.statement)
     for loop in path:
         if not isinstance(loop.annotation, VectorLoop):
             continue
         if not is_vectorizable(statement) or has_narrowing(statement):
             return False
-        if element_size(scop, found.statement) > element_size(scop, there.statement):
+        if element_size(scop, instance.statement) > element_size(scop, there.statement):
             return False
-        for access, subscripts in zip(statement.reads, found.reads, strict=True):
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True):
             steps = strides_along(subscripts, loop.variable)
             if steps is None or access.gathered or any(steps[:-1]):
                 return False

@@ -136,12 +136,12 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
     for tile in plan.tiles:
         name = names.fresh(f"{tile.array.name}_tile")
         tiles.append(PackedTile(tile.array, name, tile.loops, tile.lengths, tile.subscripts))
-    found = [
+    redirected = [
         _redirect_reads(instance, [None if k is None else tiles[k] for k in numbers], scop, names)
         for instance, numbers in zip(nest.instances, plan.reads, strict=True)
     ]
-    instances = tuple(instance for instance, _ in found)
-    reading = tuple(statement for _, statement in found if statement is not None)
+    instances = tuple(instance for instance, _ in redirected)
+    reading = tuple(statement for _, statement in redirected if statement is not None)
     # Those outside of the nest first, the others from the inside out.
     border = len(nest.outer)
     order = sorted(range(len(tiles)), key=lambda k: -max(plan.tiles[k].depth, border - 1))

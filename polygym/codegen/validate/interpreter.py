@@ -381,8 +381,8 @@ class _PinnedText(_LocatedText):
             return
         lead, name = "  " * depth, self._name(loop.variable)
         # Without max and min, which are calls: most questions are settled by the first bound.
-        tests = [f"{one} <= {name}" for one in self._each(loop.lower, ir.IndexOperator.MAXIMUM)]
-        tests += [f"{name} <= {one}" for one in self._each(loop.upper, ir.IndexOperator.MINIMUM)]
+        tests = [f"{low} <= {name}" for low in self._each(loop.lower, ir.IndexOperator.MAXIMUM)]
+        tests += [f"{name} <= {high}" for high in self._each(loop.upper, ir.IndexOperator.MINIMUM)]
         if loop.step != 1:
             tests.append(f"({name} - {self._index(loop.lower)}) % {loop.step} == 0")
         self.lines += [f"{lead}{name} = at[{place}]", f"{lead}if {' and '.join(tests)}:"]

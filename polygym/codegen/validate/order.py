@@ -68,11 +68,11 @@ def timestamps_along(
                 return ""
             case Band(statements, members, child):
                 place = statements.index(statement)
-                found = (
+                sums = (
                     " + ".join(value(part, place) for part in band_member.terms)
                     for band_member in members
                 )
-                return f"{''.join(f'{one}, ' for one in found)}{entries(child)}"
+                return f"{''.join(f'{entry}, ' for entry in sums)}{entries(child)}"
             case SequenceNode(parts):
                 text, others = "", ""
                 for number, branch in enumerate(parts):
@@ -134,10 +134,10 @@ def check_legal_order(
     """
     leaves: dict[str, list[_AstLeaf]] = {statement.name: [] for statement in scop.statements}
     for instance, way in _instances_with_paths(body, ()):
-        found = counters[numbers[id(instance)]]
-        if found.dim(isl.dim_type.out) != _loop_count(way):
+        own_counters = counters[numbers[id(instance)]]
+        if own_counters.dim(isl.dim_type.out) != _loop_count(way):
             raise InternalError("isl's loops: expected a counter for each, found another number")
-        leaves[instance.statement].append(_AstLeaf(way, found))
+        leaves[instance.statement].append(_AstLeaf(way, own_counters))
     context = at_sizes(isl.Set(scop.context), sizes)
     known = None if sizes is None else tuple(sizes.items())
     for statement in scop.statements:
@@ -167,14 +167,14 @@ def _ordered_pairs(
 
 
 def _check_complete(domain: isl.Set, leaves: list[_AstLeaf], context: isl.Set) -> None:
-    found = isl.Set.empty(domain.get_space())
+    covered = isl.Set.empty(domain.get_space())
     for leaf in leaves:
         here = leaf.counters.domain().intersect_params(context)
-        if not found.is_disjoint(here):
+        if not covered.is_disjoint(here):
             break
-        found = found.union(here)
+        covered = covered.union(here)
     else:
-        if found.is_equal(domain.intersect_params(context)):
+        if covered.is_equal(domain.intersect_params(context)):
             return
     raise WrongLoopsError(WRONG_INSTANCES)
 

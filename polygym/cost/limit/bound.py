@@ -64,7 +64,7 @@ class Limit:
             Bottleneck.MEMORY: self.memory,
             Bottleneck.CHAIN: self.chain,
         }
-        return max(bounds, key=lambda one: bounds[one])
+        return max(bounds, key=lambda resource: bounds[resource])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -153,16 +153,16 @@ def _chain_seconds(chain: Chain, peaks: Peaks) -> float:
     )
 
 
-def _latency(step: LatencyStep, one: OperationLatencies) -> float:
+def _latency(step: LatencyStep, latencies: OperationLatencies) -> float:
     """Return how long a step takes at least."""
-    least = min(one.add, one.multiply)
+    least = min(latencies.add, latencies.multiply)
     return {
-        LatencyStep.ADD: one.add,
-        LatencyStep.MULTIPLY: one.multiply,
+        LatencyStep.ADD: latencies.add,
+        LatencyStep.MULTIPLY: latencies.multiply,
         LatencyStep.ANY: least,
-        LatencyStep.MULTIPLY_ADD: min(one.multiply_add, least + one.add),
-        LatencyStep.DIVIDE: one.divide,
-        LatencyStep.ROOT: one.root,
+        LatencyStep.MULTIPLY_ADD: min(latencies.multiply_add, least + latencies.add),
+        LatencyStep.DIVIDE: latencies.divide,
+        LatencyStep.ROOT: latencies.root,
     }[step]
 
 

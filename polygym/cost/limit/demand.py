@@ -76,10 +76,10 @@ def _bytes(flows: ValueFlows, elements: dict[str, isl.UnionSet], sizes: Sizes) -
     )
 
 
-def _elements(found: isl.UnionSet, sizes: Sizes) -> int:
+def _elements(elements: isl.UnionSet, sizes: Sizes) -> int:
     try:
         with attempt_bounded(MAX_OPERATIONS):
-            return count_union_points_at_least(found.coalesce(), sizes)
+            return count_union_points_at_least(elements.coalesce(), sizes)
     except isl.Error:
         return 0
 

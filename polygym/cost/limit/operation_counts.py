@@ -58,16 +58,16 @@ def count_points_at_least(points_set: isl.Set, sizes: Sizes) -> int:
         return 0
 
 
-def _without_determined_dimensions(found: isl.Set) -> isl.Set:
+def _without_determined_dimensions(points: isl.Set) -> isl.Set:
     """Return a set with as many points, without the dimensions that the others say.
 
     >>> _without_determined_dimensions(isl.Set("[n] -> { [i, j, i + j] : 0 <= j <= i < n }"))
     Set("[n] -> { [i, j] : i < n and 0 <= j <= i }")
     """
-    for place in reversed(range(found.dim(isl.dim_type.set))):
-        if found.identity().project_out(isl.dim_type.out, place, 1).is_injective():
-            found = found.project_out(isl.dim_type.set, place, 1)
-    return found.coalesce()
+    for place in reversed(range(points.dim(isl.dim_type.set))):
+        if points.identity().project_out(isl.dim_type.out, place, 1).is_injective():
+            points = points.project_out(isl.dim_type.set, place, 1)
+    return points.coalesce()
 
 
 @lru_cache(maxsize=512)
@@ -181,10 +181,10 @@ class OperationCounter:
     def _operands(self, statement: Statement, node: Expression) -> expression_forms.ValueNames:
         """Return the names of all that an operator works on, in the order of its form."""
 
-        def origin(one: expression_forms.ReadLeaf) -> str:
-            if isinstance(one, IteratorValue):
-                return one.name
-            leaf = self.flows.certain_reads.get((statement.name, one.access))
+        def origin(read: expression_forms.ReadLeaf) -> str:
+            if isinstance(read, IteratorValue):
+                return read.name
+            leaf = self.flows.certain_reads.get((statement.name, read.access))
             return "" if leaf is None else self._names.origin(leaf)
 
         named = []
@@ -229,7 +229,7 @@ class OperationCounter:
 def _group_by_operands(uses: list[tuple[_OperatorUse, isl.UnionSet]]) -> list[list[_OperatorUse]]:
     """Return groups of operators; those of two groups have no tuple in common."""
     if not all(operator_use.operands.is_exact for operator_use, _ in uses):
-        return [[one for one, _ in uses]]
+        return [[operator for operator, _ in uses]]
     groups: list[tuple[list[_OperatorUse], isl.UnionSet]] = []
     for use, image in uses:
         apart = []

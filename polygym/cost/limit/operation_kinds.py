@@ -245,8 +245,8 @@ def _latency_paths(
     if not node.type.is_floating:
         return
     match node:
-        case expressions.Load(found):
-            if found == access:
+        case expressions.Load(loaded):
+            if loaded == access:
                 yield ()
         case expressions.Cast(operand) | expressions.Unary(
             expressions.UnaryOperator.NEGATE, operand

@@ -210,10 +210,10 @@ class _PairGradient:
         self._groups = [group for group in np.split(order, ends) if len(group) > 1]
         self._faster = [_pair_weights(scores[group], top) for group in self._groups]
 
-    def __call__(self, found: Floats, _: Any) -> tuple[Floats, Floats]:
-        gradient, curvature = np.zeros_like(found), np.full_like(found, 1e-6)
+    def __call__(self, predicted: Floats, _: Any) -> tuple[Floats, Floats]:
+        gradient, curvature = np.zeros_like(predicted), np.full_like(predicted, 1e-6)
         for group, faster in zip(self._groups, self._faster, strict=True):
-            own = found[group]
+            own = predicted[group]
             chance = 1.0 / (1.0 + np.exp(own[:, None] - own[None, :]))
             wrong = faster * chance
             bend = wrong * (1.0 - chance)

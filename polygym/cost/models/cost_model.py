@@ -78,7 +78,7 @@ class ModelCard:
         Raises:
             ValueError: it is no card.
         """
-        if not isinstance(data, dict) or set(data) != {one.name for one in fields(ModelCard)}:
+        if not isinstance(data, dict) or set(data) != {entry.name for entry in fields(ModelCard)}:
             raise ValueError("no card of a model")
         for name, annotation in get_type_hints(ModelCard).items():
             kinds = _CARD_TYPES[annotation]

@@ -162,8 +162,8 @@ def _machine_notes(card: ModelCard, key: str) -> list[dict[str, Any]]:
     """Return what a card says of its machines; nothing where it does not say it."""
     machines = card.notes.get(_MACHINES_KEY)
     both = machines if isinstance(machines, list) else []
-    result = [one.get(key) for one in both if isinstance(one, dict)]
-    return [one for one in result if isinstance(one, dict)]
+    result = [machine.get(key) for machine in both if isinstance(machine, dict)]
+    return [note for note in result if isinstance(note, dict)]
 
 
 def _read_card(file: Path) -> ModelCard:

@@ -96,8 +96,8 @@ def _train_member(
             if len(order) < each:
                 order = rng.permutation(kept)
             batch, order = [cases[case] for case in order[:each]], order[each:]
-            found = model(given[np.concatenate(batch)]).squeeze(-1)
-            parts = torch.split(found, [len(own) for own in batch])
+            predicted = model(given[np.concatenate(batch)]).squeeze(-1)
+            parts = torch.split(predicted, [len(own) for own in batch])
             losses = [_loss(part, wanted[own]) for part, own in zip(parts, batch, strict=True)]
             optimizer.zero_grad()
             (torch.stack(losses).mean()).backward()  # type: ignore[no-untyped-call]
@@ -124,8 +124,8 @@ def member_of(model: nn.Sequential) -> ScoreNetworkMember:
     )
 
 
-def _loss(found: Tensor, wanted: Tensor) -> Tensor:
-    ahead = found[:, None] - found[None]
+def _loss(predicted: Tensor, wanted: Tensor) -> Tensor:
+    ahead = predicted[:, None] - predicted[None]
     truth = (wanted[:, None] - wanted[None]).clamp(-_MAX_GAP, _MAX_GAP)
     weights = torch.exp2(
         _TOP_WEIGHT * (torch.maximum(wanted[:, None], wanted[None]) - wanted.max())

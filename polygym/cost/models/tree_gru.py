@@ -260,11 +260,11 @@ def _train_network(
         )
         for _ in range(options.epochs):
             for rows, sizes in _batches(groups, options.cases_per_batch, rng):
-                found = network(LoopTreeBatch.of(forest[rows]))
+                predicted = network(LoopTreeBatch.of(forest[rows]))
                 if base is not None:
-                    found = found + torch.from_numpy(base[rows]).float()
+                    predicted = predicted + torch.from_numpy(base[rows]).float()
                 loss = _loss(
-                    found, torch.from_numpy(scores[rows]).float(), sizes, options.objective
+                    predicted, torch.from_numpy(scores[rows]).float(), sizes, options.objective
                 )
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -298,12 +298,12 @@ def _batches(
         yield np.concatenate(parts), [len(part) for part in parts]
 
 
-def _loss(found: Tensor, scores: Tensor, sizes: list[int], objective: Objective) -> Tensor:
+def _loss(predicted: Tensor, scores: Tensor, sizes: list[int], objective: Objective) -> Tensor:
     """Return the mean of the cases' losses."""
     import torch
 
     parts = []
-    for own, wanted in zip(torch.split(found, sizes), torch.split(scores, sizes), strict=True):
+    for own, wanted in zip(torch.split(predicted, sizes), torch.split(scores, sizes), strict=True):
         match objective:
             case Objective.RANK:
                 faster = wanted[:, None] - wanted[None, :] > SCORE_NOISE
@@ -338,12 +338,12 @@ def _load_networks(
         wanted = network.state_dict()
         state = {}
         for name, array in wanted.items():
-            found = arrays.pop(f"{place}.{name}")
-            if found.dtype != np.float32 or found.shape != tuple(array.shape):
-                raise ValueError(f"{name} of {found.dtype} {found.shape}")
-            if not np.isfinite(found).all():
+            loaded = arrays.pop(f"{place}.{name}")
+            if loaded.dtype != np.float32 or loaded.shape != tuple(array.shape):
+                raise ValueError(f"{name} of {loaded.dtype} {loaded.shape}")
+            if not np.isfinite(loaded).all():
                 raise ValueError(f"{name} that is not finite")
-            state[name] = torch.from_numpy(found)
+            state[name] = torch.from_numpy(loaded)
         network.load_state_dict(state)
         members.append(network.eval())
     if arrays or not members:

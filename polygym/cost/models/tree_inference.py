@@ -132,15 +132,15 @@ class TreeArrays:
         Raises:
             ValueError: there is something in it that is not understood.
         """
-        found = [_parse_tree(block) for block in _tree_blocks(text)]
-        if not found:
+        trees = [_parse_tree(block) for block in _tree_blocks(text)]
+        if not trees:
             raise ValueError("a text without trees")
-        width = max(len(one["leaf_value"]) for one in found)
+        width = max(len(tree["leaf_value"]) for tree in trees)
 
         def table(name: str, columns: int) -> Floats:
-            rows = np.zeros((len(found), columns))
-            for row, one in zip(rows, found, strict=True):
-                row[: len(one[name])] = one[name]
+            rows = np.zeros((len(trees), columns))
+            for row, tree in zip(rows, trees, strict=True):
+                row[: len(tree[name])] = tree[name]
             return rows
 
         nodes = max(1, width - 1)
@@ -219,7 +219,7 @@ def _parse_tree(block: dict[str, str]) -> dict[str, list[float]]:
     }
     if set(_parse_numbers(block["decision_type"])) != {_COMPARISON_NODE}:
         raise ValueError("a tree with more than comparisons")
-    if {len(one) for one in result.values()} != {len(leaves) - 1}:
+    if {len(numbers) for numbers in result.values()} != {len(leaves) - 1}:
         raise ValueError(f"a tree of {len(leaves)} leaves with other nodes")
     return {**result, "leaf_value": leaves}
 

@@ -150,7 +150,7 @@ class _Completion:
         endless = "\n".join([*outside, *function_head(name, unknown, {}, ())])
         sizes: dict[str, tuple[str, ...]] = {}
         more: list[str] = []
-        if any(one.rank for one in unknown):
+        if any(undeclared.rank for undeclared in unknown):
             translation = self._translation(place, [*heads[:place], endless, *heads[place + 1 :]])
             accesses = translation.accesses()
             spelled = [use.name for use in unknown]

@@ -81,15 +81,15 @@ def function_head(
     """
     arguments = [f"int {size}" for size in extra_arguments]
     arguments += [
-        f"{one.type} {one.name}"
-        for one in sorted(unknown, key=lambda one: not one.is_integer)
-        if one.rank == 0 and not one.is_assigned
+        f"{undeclared.type} {undeclared.name}"
+        for undeclared in sorted(unknown, key=lambda undeclared: not undeclared.is_integer)
+        if undeclared.rank == 0 and not undeclared.is_assigned
     ]
     for use in unknown:
         if use.rank:
             extents = sizes.get(use.name, (UNBOUNDED_SIZE,) * use.rank)
             arguments.append(f"{use.type} {use.name}" + "".join(f"[{e}]" for e in extents))
-    inner = [one.name for one in unknown if _is_local(one)]
+    inner = [undeclared.name for undeclared in unknown if _is_local(undeclared)]
     body = [f"  int {', '.join(inner)};"] if inner else []
     return [f"void {name}({', '.join(arguments) or 'void'}) {{", *body]
 

@@ -43,8 +43,8 @@ class LayerGrid:
         """Return the grid of boxes in the order in which they come."""
         layers = _layers(len(sizes), edges)
         rows: list[list[int]] = [[] for _ in range(max(layers, default=-1) + 1)]
-        for one, layer in enumerate(layers):
-            rows[layer].append(one)
+        for vertex, layer in enumerate(layers):
+            rows[layer].append(vertex)
         grid = LayerGrid(rows, [width for width, _ in sizes], [], [], [])
         for source, target in edges:
             chain = [source]
@@ -56,9 +56,9 @@ class LayerGrid:
         grid.above = [[] for _ in grid.widths]
         grid.below = [[] for _ in grid.widths]
         for chain in grid.chains:
-            for one, other in pairwise(chain):
-                grid.above[other].append(one)
-                grid.below[one].append(other)
+            for vertex, other in pairwise(chain):
+                grid.above[other].append(vertex)
+                grid.below[vertex].append(other)
         return grid
 
 
@@ -71,15 +71,15 @@ def order_layers(grid: LayerGrid) -> None:
         places: dict[int, float] = {}
         for row in grid.rows if is_down else reversed(grid.rows):
             means = {
-                one: sum(places[other] for other in neighbours[one]) / len(neighbours[one])
-                if neighbours[one]
+                vertex: sum(places[other] for other in neighbours[vertex]) / len(neighbours[vertex])
+                if neighbours[vertex]
                 else float(place)
-                for place, one in enumerate(row)
+                for place, vertex in enumerate(row)
             }
             row.sort(key=means.__getitem__)
-            places.update((one, float(place)) for place, one in enumerate(row))
-        if (found := _crossings(grid)) < fewest:
-            best, fewest = [list(row) for row in grid.rows], found
+            places.update((vertex, float(place)) for place, vertex in enumerate(row))
+        if (crossings := _crossings(grid)) < fewest:
+            best, fewest = [list(row) for row in grid.rows], crossings
     grid.rows[:] = best
 
 
@@ -87,23 +87,23 @@ def x_positions(grid: LayerGrid) -> list[float]:
     """Return the middle of every vertex, across."""
     xs = [0.0] * len(grid.widths)
     for row in grid.rows:
-        for one, place in zip(
+        for vertex, place in zip(
             row, closest_positions([0.0] * len(row), _distances(grid, row)), strict=True
         ):
-            xs[one] = place
+            xs[vertex] = place
     for sweep in range(_SWEEPS):
         neighbours = grid.above if sweep % 2 == 0 else grid.below
         for row in grid.rows if sweep % 2 == 0 else reversed(grid.rows):
             wanted = [
-                sum(xs[other] for other in neighbours[one]) / len(neighbours[one])
-                if neighbours[one]
-                else xs[one]
-                for one in row
+                sum(xs[other] for other in neighbours[vertex]) / len(neighbours[vertex])
+                if neighbours[vertex]
+                else xs[vertex]
+                for vertex in row
             ]
-            for one, place in zip(
+            for vertex, place in zip(
                 row, closest_positions(wanted, _distances(grid, row)), strict=True
             ):
-                xs[one] = place
+                xs[vertex] = place
     return xs
 
 
@@ -136,9 +136,9 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     for source, target in edges:
         takers[source].append(target)
     result = list(highest)
-    for one in reversed(range(count)):
-        if takers[one]:
-            result[one] = min(result[taker] for taker in takers[one]) - 1
+    for vertex in reversed(range(count)):
+        if takers[vertex]:
+            result[vertex] = min(result[taker] for taker in takers[vertex]) - 1
     return result
 
 
@@ -146,10 +146,10 @@ def _crossings(grid: LayerGrid) -> int:
     """Return how many pairs of edges cross between two rows."""
     literal = 0
     for upper, lower in pairwise(grid.rows):
-        place_of = {one: place for place, one in enumerate(lower)}
+        place_of = {vertex: place for place, vertex in enumerate(lower)}
         ends: list[int] = []
-        for one in upper:
-            places = sorted(place_of[other] for other in grid.below[one])
+        for vertex in upper:
+            places = sorted(place_of[other] for other in grid.below[vertex])
             literal += sum(len(ends) - bisect_right(ends, place) for place in places)
             for place in places:
                 insort(ends, place)
@@ -191,9 +191,9 @@ def layered_layout(
     grid = LayerGrid.of(sizes, edges)
     order_layers(grid)
     rows = _columns(grid, [height for _, height in sizes], max_height)
-    row_of = {one: row for row, ones in zip(rows, grid.rows, strict=True) for one in ones}
+    row_of = {vertex: row for row, ones in zip(rows, grid.rows, strict=True) for vertex in ones}
     xs, lefts, width = _place_columns(grid, x_positions(grid), row_of)
-    middles = [(xs[one], row_of[one].middle) for one in range(len(sizes))]
+    middles = [(xs[vertex], row_of[vertex].middle) for vertex in range(len(sizes))]
     lines = _lines(grid, xs, row_of, lefts, [height for _, height in sizes])
     ys = [y for line in lines for _, y in line] + [edge for row in rows for edge in row.ends]
     top = min(ys, default=0.0)
@@ -227,10 +227,10 @@ class _LayerBand:
 def _columns(grid: LayerGrid, heights: Sequence[float], longest: float) -> list[_LayerBand]:
     """Return the rows, in columns of about one length that are cut where few edges run."""
     tall = [
-        max((heights[one] for one in row if one < len(heights)), default=0.0) + _LAYER_GAP
+        max((heights[vertex] for vertex in row if vertex < len(heights)), default=0.0) + _LAYER_GAP
         for row in grid.rows
     ]
-    running = [sum(len(grid.below[one]) for one in row) for row in grid.rows]
+    running = [sum(len(grid.below[vertex]) for vertex in row) for row in grid.rows]
     wanted = sum(tall) / max(ceil(sum(tall) / longest), 1)
     rows: list[_LayerBand] = []
     column, y = 0, 0.0
@@ -255,23 +255,23 @@ def _place_columns(
 ) -> tuple[list[float], dict[int, float], float]:
     """Return places with every column to the right of the last, where columns begin, and end."""
     members: dict[int, list[int]] = {}
-    for one, row in row_of.items():
-        members.setdefault(row.column, []).append(one)
+    for vertex, row in row_of.items():
+        members.setdefault(row.column, []).append(vertex)
     moved = list(xs)
     lefts: dict[int, float] = {}
     right = 0.0
     for column, ones in members.items():
         if column:
             right += _COLUMN_GAP + EDGE_WIDTH * sum(
-                row_of[one].column != row_of[other].column == column
+                row_of[vertex].column != row_of[other].column == column
                 for chain in grid.chains
-                for one, other in pairwise(chain)
+                for vertex, other in pairwise(chain)
             )
         lefts[column] = right
-        least = min(xs[one] - grid.widths[one] / 2 for one in ones)
-        for one in ones:
-            moved[one] = xs[one] + lefts[column] - least
-            right = max(right, moved[one] + grid.widths[one] / 2)
+        least = min(xs[vertex] - grid.widths[vertex] / 2 for vertex in ones)
+        for vertex in ones:
+            moved[vertex] = xs[vertex] + lefts[column] - least
+            right = max(right, moved[vertex] + grid.widths[vertex] / 2)
     return moved, lefts, right
 
 
@@ -289,15 +289,15 @@ def _lines(
     for place, chain in enumerate(grid.chains):
         source, target = chain[0], chain[-1]
         line = [(xs[source], row_of[source].middle + heights[source] / 2)]
-        for one, other in pairwise(chain):
-            start, end = row_of[one], row_of[other]
+        for vertex, other in pairwise(chain):
+            start, end = row_of[vertex], row_of[other]
             x = ports[place] if other == target else xs[other]
-            line.append((xs[one], start.bottom))
+            line.append((xs[vertex], start.bottom))
             if start.column != end.column:
                 lanes[end.column] += 1
                 aside = _COLUMN_GAP / 2 + EDGE_WIDTH * lanes[end.column]
                 line += _route_to_next_column(
-                    xs[one], x, start, end, lefts[end.column] - aside, aside
+                    xs[vertex], x, start, end, lefts[end.column] - aside, aside
                 )
             line.append((x, end.top))
         line.append((ports[place], row_of[target].middle - heights[target] / 2))

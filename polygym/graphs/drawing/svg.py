@@ -128,15 +128,15 @@ class _Correspondence:
         return terms
 
 
-def _node_key(graph: Graph, one: Term) -> _NodeKey:
+def _node_key(graph: Graph, node: Term) -> _NodeKey:
     """Return what a node does: all but the tensors that come from inputs."""
 
     def is_fixed(child: Term) -> bool:
         data = graph.data(child)
         return not child.children or (isinstance(data, TensorType) and data.constant)
 
-    fixed = tuple(child if is_fixed(child) else None for child in one.children)
-    return (one.head, fixed, graph.data(one))
+    fixed = tuple(child if is_fixed(child) else None for child in node.children)
+    return (node.head, fixed, graph.data(node))
 
 
 MAX_NODES = 400
@@ -283,14 +283,14 @@ class _Drawing:
             yield _text(x + _STRIPE + 6, y - letters * 0.3, text, letters, colour, weight)
 
 
-def _box(graph: Graph, one: Term) -> _Box:
-    words = [str(one.head)]
+def _box(graph: Graph, node: Term) -> _Box:
+    words = [str(node.head)]
     weights: list[str] = []
-    if one.head == "input":
-        signature = signature_of(one)
+    if node.head == "input":
+        signature = signature_of(node)
         words.append(signature.name)
     else:
-        for child in one.children:
+        for child in node.children:
             if child.head == "weight" and child.children:
                 signature = signature_of(child)
                 weights.append(f"{_truncate(signature.name)} {signature.tensor}")
@@ -300,14 +300,14 @@ def _box(graph: Graph, one: Term) -> _Box:
     if hidden > 0:
         weights[_MAX_WEIGHTS:] = [f"and {hidden} more"]
     lines = [(_truncate(" ".join(words)), _NORMAL, style.INK)]
-    lines.append((str(graph.data(one)), _NORMAL - 1.5, style.FAINT_INK))
+    lines.append((str(graph.data(node)), _NORMAL - 1.5, style.FAINT_INK))
     lines += [(text, _SMALL, style.FAINT_INK) for text in weights]
     lines += [
         (_truncate(f"→ {name}"), _NORMAL - 1.5, style.POINT)
         for name, result in graph.outputs
-        if result is one
+        if result is node
     ]
-    return _Box(one, tuple(lines))
+    return _Box(node, tuple(lines))
 
 
 def _nearest_to_change(

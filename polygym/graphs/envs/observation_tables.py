@@ -91,7 +91,7 @@ def graph_table_specs(nodes: int, edges: int, candidates: int) -> Mapping[str, A
 def node_table(graph: Graph, nodes: Sequence[Term], shares: Sequence[float], rows: int) -> Array:
     """Return the table of nodes; ``shares`` are their costs by the start's."""
     users = _users(nodes)
-    results = {one for _, one in graph.outputs}
+    results = {output for _, output in graph.outputs}
     array = np.zeros((rows, len(NODE_COLUMNS)), np.float32)
     for row, (term, share) in enumerate(zip(nodes[:rows], shares, strict=False)):
         data = graph.data(term)
@@ -146,15 +146,15 @@ def _users(nodes: Sequence[Term]) -> dict[Term, int]:
     return users
 
 
-def _is_activation(one: Term) -> bool:
-    return not one.children and one.head in _ACTIVATIONS
+def _is_activation(node: Term) -> bool:
+    return not node.children and node.head in _ACTIVATIONS
 
 
-def _literals(one: Term) -> list[float]:
+def _literals(node: Term) -> list[float]:
     """Return the numbers among a node's literals: strides, axes, places of splits."""
     return [
         signed_log(child.head)
-        for child in one.children
+        for child in node.children
         if not child.children and isinstance(child.head, int | float)
     ]
 

@@ -66,12 +66,12 @@ def _environment_of(record: JsonEntries, costs: Any) -> GraphEnv:
     rules = record.object_at("rules")
     table = rules.entry("table")
     if table is not None:
-        found = parse_rules(rules.text("table"), f"{record.file}: rules")
-        for rule in found:
+        parsed_rules = parse_rules(rules.text("table"), f"{record.file}: rules")
+        for rule in parsed_rules:
             check_sound(rule)
     graph = parse_graph(record.text("graph"), f"{record.file}: graph")
     try:
-        env = kind(graph, rules=DEFAULT_RULES if table is None else found, **arguments)
+        env = kind(graph, rules=DEFAULT_RULES if table is None else parsed_rules, **arguments)
     except TypeError as error:
         raise InputError(f"{record.file}: the entry arguments: {error}") from None
     if rules_digest(rules_text(env.table)) != rules.text("sha256"):
@@ -104,8 +104,8 @@ def _text(places: Sequence[object]) -> str:
 
 def _compare_results(record: JsonEntries, env: GraphEnv) -> None:
     episode = env.episode
-    for key, found in (("initial_cost", episode.task.initial_cost), ("cost", episode.cost)):
-        _compare(f"{record.file}: {key}", record.number(key), found)
+    for key, cost in (("initial_cost", episode.task.initial_cost), ("cost", episode.cost)):
+        _compare(f"{record.file}: {key}", record.number(key), cost)
     if (status := record.text("status")) != episode.status:
         raise InputError(
             f"{record.file}: expected the actions to lead to {status!r}, found {episode.status!r}"

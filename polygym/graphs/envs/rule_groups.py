@@ -86,6 +86,6 @@ def rules_by_group(rules: Sequence[Rule]) -> dict[RuleGroup, tuple[Rule, ...]]:
     """Return the rules of every group, in the order of the table; empty ones among them."""
     groups = [rule_group(rule) for rule in rules]
     return {
-        one: tuple(rule for rule, group in zip(rules, groups, strict=True) if group is one)
-        for one in RuleGroup
+        kind: tuple(rule for rule, group in zip(rules, groups, strict=True) if group is kind)
+        for kind in RuleGroup
     }

@@ -201,8 +201,8 @@ class SaturateEnv(GraphEnv):
             episode.illegal / 100,
         )
         counts = [
-            [signed_log(one[name]) for name in OPERATOR_NAMES]
-            for one in (start, episode.nodes_by_operator)
+            [signed_log(counter[name]) for name in OPERATOR_NAMES]
+            for counter in (start, episode.nodes_by_operator)
         ]
         groups = [
             (

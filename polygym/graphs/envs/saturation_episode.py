@@ -259,10 +259,10 @@ class SaturationEpisode(GraphEpisode):
             rejection="",
         )
 
-    def _cheaper_of(self, found: ExtractedGraph) -> tuple[Term, float]:
+    def _cheaper_of(self, extracted: ExtractedGraph) -> tuple[Term, float]:
         """Return what was extracted if it is cheaper than the start, and otherwise the start."""
-        if found.cost < self.task.initial_cost:
-            return found.root, found.cost
+        if extracted.cost < self.task.initial_cost:
+            return extracted.root, extracted.cost
         return self.task.graph.root, self.task.initial_cost
 
     def _price(self, egraph: EGraph, begin: float) -> float:

@@ -160,13 +160,13 @@ class SubstitutionEpisode(GraphEpisode):
         texts += [""] * (self.options.max_actions - len(texts))
         return ("stop", *texts)
 
-    def place_text(self, one: SubstitutionCandidate) -> str:
+    def place_text(self, candidate: SubstitutionCandidate) -> str:
         """Return the nodes at which a rule matches, by the names that the graph's text has."""
-        return ", ".join(f"%{place}" for place in self.places_of(one))
+        return ", ".join(f"%{place}" for place in self.places_of(candidate))
 
-    def places_of(self, one: SubstitutionCandidate) -> tuple[int, ...]:
+    def places_of(self, candidate: SubstitutionCandidate) -> tuple[int, ...]:
         """Return the numbers of the nodes at which a rule matches."""
-        return tuple(self._node_numbers[node] for node in one.places)
+        return tuple(self._node_numbers[node] for node in candidate.places)
 
     @cached_property
     def _node_numbers(self) -> dict[Term, int]:

@@ -113,16 +113,16 @@ class CostCache:
         self._costs, self._types = costs, types
         self._known: dict[Term, float] = {}
 
-    def of_node(self, one: Term) -> float:
+    def of_node(self, node: Term) -> float:
         """Return what a node of a graph costs, without its children."""
-        result = self._known.get(one)
+        result = self._known.get(node)
         if result is None:
             if len(self._known) > _MAX_CACHED_TERMS:
                 self._known.clear()
             types = self._types
-            children = tuple(types.of(child) for child in one.children)
-            result = self.of_data(one.head, children, types.of(one))
-            self._known[one] = result
+            children = tuple(types.of(child) for child in node.children)
+            result = self.of_data(node.head, children, types.of(node))
+            self._known[node] = result
         return result
 
     def of_data(self, head: Head, children: tuple[Data, ...], data: Data) -> float:
@@ -238,7 +238,7 @@ def graphs_from_argument(graph: object) -> tuple[str | Graph, ...]:
     names = [name.strip() for name in str(graph).split(",")]
     if not all(names):
         raise InputError(f"graph: expected names and paths with commas between, found {graph!r}")
-    return tuple(found for name in names for found in _expand_pattern(name))
+    return tuple(expanded for name in names for expanded in _expand_pattern(name))
 
 
 def _expand_pattern(name: str) -> tuple[str, ...]:

@@ -120,13 +120,13 @@ def split(axis: int, at: int, x: Term) -> tuple[Term, Term]:
     return make_node("split0", both), make_node("split1", both)
 
 
-def shape_of(one: Term) -> tuple[int, ...]:
+def shape_of(node: Term) -> tuple[int, ...]:
     """Return the shape of a node.
 
     Raises:
         Inadmissible: it makes no sense, or is no tensor.
     """
-    result = infer_all((one,))[one]
+    result = infer_all((node,))[node]
     if not isinstance(result, TensorType):
         raise Inadmissible(f"expected a tensor, found {result}")
     return result.shape

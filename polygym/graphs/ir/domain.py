@@ -40,10 +40,10 @@ def _shape(x: Any) -> Head:
 
 def _compose(first: Any, second: Any) -> Head:
     """Return the permutation that does what one does after another: r[i] = first[second[i]]."""
-    one, other = expect_numbers(first), expect_numbers(second)
-    if len(one) != len(other):
-        reject_node(f"expected permutations of one length, found {one} and {other}")
-    return _numbers_literal(tuple(one[axis] for axis in other))
+    permutation, other = expect_numbers(first), expect_numbers(second)
+    if len(permutation) != len(other):
+        reject_node(f"expected permutations of one length, found {permutation} and {other}")
+    return _numbers_literal(tuple(permutation[axis] for axis in other))
 
 
 def _groups(x: Any, w: Any) -> Head:
@@ -68,7 +68,7 @@ def _broadcasts_into(c: Any, x: Any) -> bool:
     narrow, wide = expect_tensor(c).shape, expect_tensor(x).shape
     beside = wide[len(wide) - len(narrow) :]
     return len(narrow) <= len(wide) and all(
-        one in (1, other) for one, other in zip(narrow, beside, strict=True)
+        extent in (1, other) for extent, other in zip(narrow, beside, strict=True)
     )
 
 

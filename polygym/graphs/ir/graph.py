@@ -47,7 +47,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         """Infer the data of every node and check names."""
-        roots = (*self.inputs, *(one for _, one in self.outputs))
+        roots = (*self.inputs, *(output for _, output in self.outputs))
         if not self.outputs:
             raise InputError(f"graph {self.name}: expected a result, found none")
         for input_ in self.inputs:
@@ -83,38 +83,40 @@ class Graph:
         """Return the graph of results, with the inputs in the order in which they are needed."""
         results = [(f"y{place}" if place else "y", output) for place, output in enumerate(outputs)]
         results += list(named.items())
-        inputs = [one for one in postorder(one for _, one in results) if one.head == "input"]
+        inputs = [
+            node for node in postorder(output for _, output in results) if node.head == "input"
+        ]
         return Graph(name, tuple(inputs), tuple(results))
 
     @property
     def root(self) -> Term:
         """The results as one term: joined by ``noop``, the first ones innermost."""
         result = self.outputs[0][1]
-        for _, one in self.outputs[1:]:
-            result = term("noop", result, one)
+        for _, output in self.outputs[1:]:
+            result = term("noop", result, output)
         return result
 
     def with_root(self, root: Term) -> Graph:
         """Return a graph of the same inputs and names whose results are those of a root."""
         return _with_root(self.name, self.inputs, tuple(name for name, _ in self.outputs), root)
 
-    def data(self, one: Term) -> Data:
+    def data(self, node: Term) -> Data:
         """Return what a node of the graph is."""
-        return self._data[one]
+        return self._data[node]
 
-    def tensor(self, one: Term) -> TensorType:
+    def tensor(self, node: Term) -> TensorType:
         """Return what a node is that is known to be a tensor."""
-        result = self._data[one]
+        result = self._data[node]
         assert isinstance(result, TensorType)
         return result
 
     def nodes(self) -> list[Term]:
         """Return all nodes but literals, children first."""
-        return [one for one in self.terms() if one.children]
+        return [node for node in self.terms() if node.children]
 
     def terms(self) -> Iterable[Term]:
         """Yield all nodes, literals among them, children first."""
-        return postorder(one for _, one in self.outputs)
+        return postorder(output for _, output in self.outputs)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -124,7 +126,7 @@ class Graph:
     @property
     def weights(self) -> tuple[Signature, ...]:
         """The weights, in the order in which they are needed."""
-        return tuple(signature_of(one) for one in self.terms() if one.head == "weight")
+        return tuple(signature_of(node) for node in self.terms() if node.head == "weight")
 
     def __hash__(self) -> int:
         """Hash by what is computed."""
@@ -136,11 +138,11 @@ class Graph:
         return _with_root, (self.name, self.inputs, names, self.root)
 
 
-def signature_of(one: Term) -> Signature:
+def signature_of(node: Term) -> Signature:
     """Return the name of an input or weight node and what it is."""
-    identifier = str(one.children[0].head)
+    identifier = str(node.children[0].head)
     name = identifier.rpartition("@")[0]
-    return Signature(name, named_tensor(identifier, one.head == "weight"))
+    return Signature(name, named_tensor(identifier, node.head == "weight"))
 
 
 def _with_root(name: str, inputs: tuple[Term, ...], names: tuple[str, ...], root: Term) -> Graph:

@@ -112,12 +112,12 @@ class _GraphReader:
             raise reader.error(f"expected a name that no other result has, found {name}", back=1)
         if reader.line() != line:
             raise _unexpected_token(reader, line, f"a node after {name}")
-        found = self._child()
-        if not isinstance(self._data[found], TensorType):
-            raise reader.error(f"expected a tensor for {name}, found {self._data[found]}", back=1)
+        node = self._child()
+        if not isinstance(self._data[node], TensorType):
+            raise reader.error(f"expected a tensor for {name}, found {self._data[node]}", back=1)
         if reader.line() == line:
             raise reader.error(f"expected the end of the line, found {reader.peek()!r}")
-        self.outputs[name] = found
+        self.outputs[name] = node
 
     def _operator(self, line: int) -> str:
         reader = self._reader
@@ -136,18 +136,18 @@ class _GraphReader:
             return self._nodes[word]
         if word in ("(", ")"):
             raise reader.error(f"expected a node or a literal, found {word!r}")
-        one = reader.expression()
-        self._data[one] = TENSOR_DOMAIN.infer(one.head, ())
-        return one
+        literal = reader.expression()
+        self._data[literal] = TENSOR_DOMAIN.infer(literal.head, ())
+        return literal
 
-    def _check_name(self, one: Term, place: int) -> None:
+    def _check_name(self, node: Term, place: int) -> None:
         """Check that no other input or weight has the name of this one."""
-        name = signature_of(one).name
+        name = signature_of(node).name
         if name in self._named:
             raise self._reader.error(f"expected one tensor named {name}, found two", back=place)
-        self._named[name] = one
-        if one.head == "input":
-            self.inputs.append(one)
+        self._named[name] = node
+        if node.head == "input":
+            self.inputs.append(node)
 
 
 def _lines(graph: Graph, shapes: bool) -> Iterator[str]:

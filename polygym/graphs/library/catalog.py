@@ -184,20 +184,20 @@ def _weight_deviations(graph: Graph) -> dict[Term, float]:
     return result
 
 
-def _mean_square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
+def _mean_square(graph: Graph, node: Term, squares: dict[Term, float]) -> float:
     """Return what the square of a result is in the mean, roughly."""
-    given = [squares[child] for child in one.children if child in squares]
-    match one.head:
+    given = [squares[child] for child in node.children if child in squares]
+    match node.head:
         case "ewadd":
             # The same twice is twice as large, not √2 times.
-            return 4 * given[0] if len(set(one.children)) == 1 else sum(given)
+            return 4 * given[0] if len(set(node.children)) == 1 else sum(given)
         case "ewmul":
             return given[0] * given[-1]
         case "matmul" | "conv":
-            return _reduction_length(graph, one) * given[0] * given[-1]
+            return _reduction_length(graph, node) * given[0] * given[-1]
         case "relu":
             # What is behind a sum in a residual network is mostly positive.
-            return given[0] * (0.85 if one.children[0].head == "ewadd" else 0.5)
+            return given[0] * (0.85 if node.children[0].head == "ewadd" else 0.5)
         case "tanh":
             return given[0] / (1 + given[0])
         case "sigmoid":
@@ -206,7 +206,7 @@ def _mean_square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
             return sum(given) / len(given) if given else 1.0
 
 
-def _reduction_length(graph: Graph, one: Term) -> int:
+def _reduction_length(graph: Graph, node: Term) -> int:
     """Return how many products a product of matrices or a convolution adds up."""
-    shape = graph.tensor(one.children[-1]).shape
-    return prod(shape[1:]) if one.head == "conv" else shape[-2]
+    shape = graph.tensor(node.children[-1]).shape
+    return prod(shape[1:]) if node.head == "conv" else shape[-2]

@@ -46,17 +46,17 @@ class OnnxEmitter:
         """Keep a name of the graph's signature, which stays as it is."""
         self._claimed.add(name)
 
-    def name(self, one: Term, part: int = 0) -> str:
+    def name(self, node: Term, part: int = 0) -> str:
         """Return the name of a node's value."""
-        return self._of[one][part]
+        return self._of[node][part]
 
-    def set_names(self, one: Term, *names: str) -> None:
+    def set_names(self, node: Term, *names: str) -> None:
         """Say what a node's values are called."""
-        self._of[one] = names
+        self._of[node] = names
 
-    def tensor(self, one: Term) -> TensorType:
+    def tensor(self, node: Term) -> TensorType:
         """Return what a node is."""
-        return self.graph.tensor(one)
+        return self.graph.tensor(node)
 
     def operator(
         self, kind: str, *inputs: str, results: int = 1, result_name: str = "", **attributes: Any

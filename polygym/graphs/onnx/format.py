@@ -122,7 +122,7 @@ def array_of(tensor: Any, folder: Path, place: str) -> Array:
 
 def _read_external(tensor: Any, folder: Path, place: str) -> Array:
     """Read the part of a file beside the model that a tensor names."""
-    said = {one.key: one.value for one in tensor.external_data}
+    said = {entry.key: entry.value for entry in tensor.external_data}
     path = _path_inside(folder, said.get("location", ""), place)
     dtype = np.dtype(onnx_module("helper").tensor_dtype_to_np_dtype(tensor.data_type))
     shape = tuple(tensor.dims)
@@ -210,13 +210,13 @@ def open_onnx(path: Path) -> OnnxFile:
     if model.functions:
         model = _inline_functions(model, title)
     _reject_duplicates(model.graph, title)
-    versions = {one.domain: one.version for one in model.opset_import}
+    versions = {entry.domain: entry.version for entry in model.opset_import}
     opset = next((versions[name] for name in _STANDARD if name in versions), None)
     if opset is None or not OLDEST_OPSET <= opset <= NEWEST_OPSET:
-        found = f"opset {opset}" if opset is not None else "none"
+        opset_text = f"opset {opset}" if opset is not None else "none"
         raise InputError(
             f"{title}: expected operators of opset {OLDEST_OPSET} to {NEWEST_OPSET}, found "
-            f"{found}: export with opset_version=18, or convert it with onnx.version_converter"
+            f"{opset_text}: export with opset_version=18, or convert it with onnx.version_converter"
         )
     return OnnxFile(model, path, opset)
 
@@ -253,7 +253,7 @@ def _reject_duplicates(graph: Any, title: str) -> None:
     if graph.sparse_initializer:
         name = printable(graph.sparse_initializer[0].values.name)
         raise InputError(f"{title}: expected weights with all elements, found the sparse {name}")
-    counts = Counter(one.name for one in graph.initializer)
+    counts = Counter(weight.name for weight in graph.initializer)
     for name, count in counts.items():
         if count > 1 or not name:
             raise InputError(
@@ -268,8 +268,8 @@ def _texts(message: Any) -> Iterator[str | bytes]:
         if field.type == field.TYPE_STRING:
             yield from [value] if isinstance(value, str | bytes) else value
         elif field.type == field.TYPE_MESSAGE:
-            for one in [value] if hasattr(value, "ListFields") else value:
-                yield from _texts(one)
+            for part in [value] if hasattr(value, "ListFields") else value:
+                yield from _texts(part)
 
 
 def _inline_functions(model: Any, title: str) -> Any:

@@ -49,25 +49,25 @@ class OnnxGraphBuilder:
         self.data(term)
         return term
 
-    def data(self, one: Term) -> Data:
+    def data(self, node: Term) -> Data:
         """Return what a node is; its children were asked for before, so this goes one level."""
-        result = self._data.get(one)
+        result = self._data.get(node)
         if result is None:
             result = TENSOR_DOMAIN.infer(
-                one.head, tuple(self.data(child) for child in one.children)
+                node.head, tuple(self.data(child) for child in node.children)
             )
-            self._data[one] = result
+            self._data[node] = result
         return result
 
-    def tensor(self, one: Term) -> TensorType:
+    def tensor(self, node: Term) -> TensorType:
         """Return what a node is that is a tensor."""
-        result = self.data(one)
+        result = self.data(node)
         assert isinstance(result, TensorType)
         return result
 
-    def shape(self, one: Term) -> tuple[int, ...]:
+    def shape(self, node: Term) -> tuple[int, ...]:
         """Return the shape of a node."""
-        return self.tensor(one).shape
+        return self.tensor(node).shape
 
     def graph_input(self, name: str, shape: tuple[int, ...], dtype: str) -> Term:
         """Return an input."""
@@ -98,9 +98,9 @@ class OnnxGraphBuilder:
             self._of_term[term] = whole
         return term
 
-    def value(self, one: Term) -> Array | None:
+    def value(self, node: Term) -> Array | None:
         """Return the elements of a node if it is a weight."""
-        return self._of_term.get(one)
+        return self._of_term.get(node)
 
     def pairwise(self, head: str, x: Term, y: Term) -> Term:
         """Return a function of pairs, by its narrower name where shapes are equal."""

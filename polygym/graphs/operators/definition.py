@@ -117,10 +117,10 @@ Value: TypeAlias = "Array | tuple[Array, ...] | Head"
 class OnnxWriter(Protocol):
     """Part of :class:`polygym.graphs.onnx.exporter.OnnxEmitter` for definitions."""
 
-    def name(self, one: Term, part: int = 0) -> str:
+    def name(self, node: Term, part: int = 0) -> str:
         """Return the name of a node's value."""
 
-    def tensor(self, one: Term) -> TensorType:
+    def tensor(self, node: Term) -> TensorType:
         """Return the type of a node."""
 
     def constant(self, values: Any, dtype: str) -> str:

@@ -230,17 +230,17 @@ def all_constant(*parts: TensorType) -> bool:
     return all(part.constant for part in parts)
 
 
-def expect_floating(one: TensorType) -> TensorType:
+def expect_floating(tensor: TensorType) -> TensorType:
     """Return a tensor of real numbers: what is computed of it is no integer."""
-    if one.dtype.startswith("int"):
-        reject_node(f"expected a tensor of real numbers, found {one}")
-    return one
+    if tensor.dtype.startswith("int"):
+        reject_node(f"expected a tensor of real numbers, found {tensor}")
+    return tensor
 
 
-def check_activation(activation: Data, one: TensorType) -> None:
+def check_activation(activation: Data, tensor: TensorType) -> None:
     """Check an activation; of integers there are those alone whose values are integers."""
     if expect_text(activation, ACTIVATIONS) not in ("none", "relu"):
-        expect_floating(one)
+        expect_floating(tensor)
 
 
 def expect_dtype(name: str) -> str:

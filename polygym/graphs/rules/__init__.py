@@ -40,7 +40,7 @@ def canonical_key(rule: Rule) -> RuleKey:
     """Return a rule's sides and conditions, variables numbered in the order in which they stand."""
     names = {name: term(f"?{place}") for place, name in enumerate(variable_names(rule.sources))}
     sources, targets, conditions = (
-        tuple(substitute(one, names) for one in side)
+        tuple(substitute(root, names) for root in side)
         for side in (rule.sources, rule.targets, rule.conditions)
     )
     return sources, targets, frozenset(conditions)

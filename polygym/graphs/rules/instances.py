@@ -163,7 +163,7 @@ def sample_instance(
             data = infer_patterns(rule.sources, maker.bound)
         except (Inadmissible, ValueError, IndexError, ZeroDivisionError):
             continue
-        if sum(one.elements for one in data.values() if isinstance(one, TensorType)) > most:
+        if sum(value.elements for value in data.values() if isinstance(value, TensorType)) > most:
             continue
         if conditions_hold(rule, maker.bound, data):
             return RuleInstance(maker.bound, data)
@@ -211,7 +211,7 @@ def _rule_hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str,
         if not term.children and isinstance(term.head, int) and 0 < term.head <= _LARGEST_NAMED
     }
     near = {value + step for value in named for step in (-1, 0, 1)}
-    heads = {one.head for one in postorder((*rule.sources, *rule.targets))}
+    heads = {node.head for node in postorder((*rule.sources, *rule.targets))}
     dtypes = tuple(DTYPES) if "cast" in heads else ("float32",)
     return roles, tuple(sorted(near - {0, 1, 2, 3, 4})), dtypes
 
@@ -266,5 +266,7 @@ def _adjust_to_conditions(
 
 def _channels(data: dict[Term, Data]) -> list[int]:
     return [
-        one.shape[1] for one in data.values() if isinstance(one, TensorType) and len(one.shape) == 4
+        tensor.shape[1]
+        for tensor in data.values()
+        if isinstance(tensor, TensorType) and len(tensor.shape) == 4
     ]

@@ -38,14 +38,14 @@ _SMALL_EXTENT = 6
 """How high and wide images are at most, but for long windows."""
 
 
-def bind_conv(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+def bind_conv(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     """Bind what is under a convolution."""
     names = ("stride_h", "stride_w", "padding", "activation")
     stride_h, stride_w, padding, _ = (
         maker.literal(child, *LITERAL_CHOICES[name])
-        for name, child in zip(names, one.children[:4], strict=True)
+        for name, child in zip(names, node.children[:4], strict=True)
     )
-    x, w = one.children[4:]
+    x, w = node.children[4:]
     count, filters, *size = want if want and len(want) == 4 else (maker.extent(), 0, 0, 0)
     if maker.is_bound(x) and not maker.is_bound(w):
         _, channels, *extents = maker.tensor(x, None)
@@ -77,9 +77,9 @@ def bind_conv(maker: VariableBinder, one: Term, want: Shape | None) -> None:
     )
 
 
-def bind_pool(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+def bind_pool(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     """Bind what is under a pool."""
-    x, *literals = one.children
+    x, *literals = node.children
     names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "padding", "activation")
     kernel_h, kernel_w, stride_h, stride_w, padding, _ = (
         maker.literal(child, *LITERAL_CHOICES[name])
@@ -140,42 +140,42 @@ def _image_extents(
     return result
 
 
-def bind_operands(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+def bind_operands(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     """Bind the variables under an operator.
 
     Raises:
         Inadmissible: what was tried makes no sense.
     """
-    _BINDERS.get(operator_named(one.head).infer, _bind_generic)(maker, one, want)
+    _BINDERS.get(operator_named(node.head).infer, _bind_generic)(maker, node, want)
 
 
-def _bind_generic(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+def _bind_generic(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     """Bind what is under an operator about which nothing else is known."""
-    operator = operator_named(one.head)
+    operator = operator_named(node.head)
     keeps_shape = operator.infer in (shapes.unary, shapes.unary_with_number, shapes.clip)
     inner = want if keeps_shape else None
-    for (name, kind), child in zip(operator.parameters, one.children, strict=True):
+    for (name, kind), child in zip(operator.parameters, node.children, strict=True):
         if kind in "NS":
             maker.literal(child, *LITERAL_CHOICES.get(name, ("scalar",)))
         else:
             maker.bind(child, inner)
 
 
-def _bind_equal(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    for child in sorted(one.children, key=maker.is_bound, reverse=True):
+def _bind_equal(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    for child in sorted(node.children, key=maker.is_bound, reverse=True):
         want = maker.tensor(child, want)
 
 
-def _broadcast(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    first, second = sorted(one.children, key=maker.is_bound, reverse=True)
+def _broadcast(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    first, second = sorted(node.children, key=maker.is_bound, reverse=True)
     shape = maker.tensor(first, want)
     narrow = tuple(maker.rng.choice((extent, 1)) for extent in shape)
     narrow = narrow[maker.rng.randrange(len(narrow) + 1) :] if narrow else narrow
     maker.bind(second, maker.rng.choice((narrow, narrow, shape)))
 
 
-def _matmul(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    activation, x, y = one.children
+def _matmul(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    activation, x, y = node.children
     maker.literal(activation, *LITERAL_CHOICES["activation"])
     if want is None:
         want = maker.shape(maker.rng.choice((2, 2, 3, 4)))
@@ -190,8 +190,8 @@ def _matmul(maker: VariableBinder, one: Term, want: Shape | None) -> None:
         maker.bind(x, (*(own or want[:-2]), want[-2], inner))
 
 
-def _concat(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    axis, *parts = one.children
+def _concat(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    axis, *parts = node.children
     parts.sort(key=maker.is_bound, reverse=True)
     base = want
     if maker.is_bound(parts[0]):
@@ -217,8 +217,8 @@ def _concat(maker: VariableBinder, one: Term, want: Shape | None) -> None:
         left = max(left - made[along], 1) if left and along < len(made) else 0
 
 
-def _half(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    (inner,) = one.children
+def _half(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    (inner,) = node.children
     if is_variable(inner):
         if str(inner.head) not in maker.bound:
             first = TensorType(want or maker.shape(max(maker.rank, 1)), constant=True)
@@ -228,12 +228,12 @@ def _half(maker: VariableBinder, one: Term, want: Shape | None) -> None:
             maker.bound[str(inner.head)] = TensorPair(first, second if first.shape else first)
         return
     if inner.head == "split" and want:
-        _split_for(maker, inner, want, one.head == "split0")
+        _split_for(maker, inner, want, node.head == "split0")
     maker.bind(inner, None)
 
 
-def _split_for(maker: VariableBinder, one: Term, want: Shape, is_first: bool) -> None:
-    axis, at, x = one.children
+def _split_for(maker: VariableBinder, node: Term, want: Shape, is_first: bool) -> None:
+    axis, at, x = node.children
     along = maker.literal(axis, *range(len(want)))
     if not isinstance(along, int) or along >= len(want):
         raise Inadmissible("expected an axis")
@@ -242,8 +242,8 @@ def _split_for(maker: VariableBinder, one: Term, want: Shape, is_first: bool) ->
     maker.bind(x, (*want[:along], extent, *want[along + 1 :]))
 
 
-def _split(maker: VariableBinder, one: Term, _: Shape | None) -> None:
-    axis, at, x = one.children
+def _split(maker: VariableBinder, node: Term, _: Shape | None) -> None:
+    axis, at, x = node.children
     shape = maker.tensor(
         x, tuple(extent + maker.extent() for extent in maker.shape(max(1, maker.rank)))
     )
@@ -253,8 +253,8 @@ def _split(maker: VariableBinder, one: Term, _: Shape | None) -> None:
     maker.literal(at, *range(1, shape[along]))
 
 
-def _transpose(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    x, permutation = one.children
+def _transpose(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    x, permutation = node.children
     if maker.is_bound(permutation):
         word = maker.literal(permutation)
         order = parse_numbers(word) if isinstance(word, str) else (word,)
@@ -272,16 +272,16 @@ def _transpose(maker: VariableBinder, one: Term, want: Shape | None) -> None:
     maker.bind(x, tuple(shape[order.index(axis)] for axis in range(rank)))
 
 
-def _enlarge(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    w, reference = one.children
+def _enlarge(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    w, reference = node.children
     large = want if want and len(want) == 4 else (*maker.shape(2), 3, 3)
     small = [maker.rng.choice(range(extent, 0, -2)) for extent in large[2:]]
     maker.bind(w, (*large[:2], *small))
     maker.bind(reference, (*maker.shape(2), *large[2:]))
 
 
-def _merge(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    w, count, groups = one.children
+def _merge(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    w, count, groups = node.children
     parts = maker.literal(groups, *LITERAL_CHOICES["groups"])
     many = maker.literal(count, *(value for value in (1, 2, 3, 4) if parts % value == 0))
     filters = parts * maker.rng.choice((1, 2, 4))
@@ -292,8 +292,8 @@ def _merge(maker: VariableBinder, one: Term, want: Shape | None) -> None:
         maker.bind(w, (filters, *maker.shape(3)))
 
 
-def _reshape(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    x, shape = one.children
+def _reshape(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    x, shape = node.children
     if want is not None and not maker.is_bound(x):
         maker.bind(x, _factors(maker, prod(want)))
     elements = prod(maker.tensor(x, None))
@@ -315,24 +315,24 @@ def _factors(maker: VariableBinder, elements: int) -> Shape:
     return tuple(result)
 
 
-def _expand(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    x, shape = one.children
+def _expand(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    x, shape = node.children
     wide = want if want is not None else maker.shape()
     maker.literal(shape, wide[0] if len(wide) == 1 else shape_text(wide))
     narrow = tuple(maker.rng.choice((extent, 1)) for extent in wide)
     maker.bind(x, narrow[maker.rng.randrange(len(narrow) + 1) :])
 
 
-def _layer_norm(maker: VariableBinder, one: Term, want: Shape | None) -> None:
-    epsilon, x, scale, bias = one.children
+def _layer_norm(maker: VariableBinder, node: Term, want: Shape | None) -> None:
+    epsilon, x, scale, bias = node.children
     maker.literal(epsilon, *LITERAL_CHOICES["epsilon"])
     shape = maker.tensor(x, want or maker.shape(max(1, maker.rank)))
     maker.bind(scale, shape[-1:])
     maker.bind(bias, shape[-1:])
 
 
-def _gather(maker: VariableBinder, one: Term, _: Shape | None) -> None:
-    axis, table, indices = one.children
+def _gather(maker: VariableBinder, node: Term, _: Shape | None) -> None:
+    axis, table, indices = node.children
     shape = maker.tensor(table, maker.shape(max(1, min(maker.rank, 3))))
     maker.literal(axis, *range(max(len(shape), 1)))
     if is_variable(indices) and str(indices.head) not in maker.bound:
@@ -340,16 +340,16 @@ def _gather(maker: VariableBinder, one: Term, _: Shape | None) -> None:
         maker.bound[str(indices.head)] = TensorType(chosen, "int64", constant=True)
 
 
-def _pad(maker: VariableBinder, one: Term, _: Shape | None) -> None:
-    value, pads, x = one.children
+def _pad(maker: VariableBinder, node: Term, _: Shape | None) -> None:
+    value, pads, x = node.children
     maker.literal(value, *LITERAL_CHOICES["value"])
     rank = len(maker.tensor(x, None))
     widths = tuple(maker.rng.choice((0, 0, 1, 2)) for _ in range(2 * rank))
     maker.literal(pads, shape_text(widths))
 
 
-def _slice(maker: VariableBinder, one: Term, _: Shape | None) -> None:
-    axis, start, stop, step, x = one.children
+def _slice(maker: VariableBinder, node: Term, _: Shape | None) -> None:
+    axis, start, stop, step, x = node.children
     shape = maker.tensor(x, None)
     along = maker.literal(axis, *range(max(len(shape), 1)))
     extent = shape[along] if isinstance(along, int) and along < len(shape) else 1

@@ -58,8 +58,8 @@ def literal_data(value: Head) -> Data:
 
 
 @lru_cache(maxsize=4096)
-def _variables(one: Term) -> frozenset[str]:
-    return frozenset(variable_names([one]))
+def _variables(pattern: Term) -> frozenset[str]:
+    return frozenset(variable_names([pattern]))
 
 
 class VariableBinder:
@@ -99,27 +99,27 @@ class VariableBinder:
         self.dtype = dtype
         self.rank = rng.choice((1, 2, 2, 3, 3, 4, 4, 4, 0, 5))
 
-    def bind(self, one: Term, wanted_shape: Shape | None) -> Data:
+    def bind(self, pattern: Term, wanted_shape: Shape | None) -> Data:
         """Return the data of a pattern, all of whose variables are bound then.
 
         Raises:
             Inadmissible: what was tried makes no sense.
         """
-        if is_variable(one):
-            name = str(one.head)
+        if is_variable(pattern):
+            name = str(pattern.head)
             if name not in self.bound:
                 copied = self._copy(name) if self.rng.random() < self._copies else None
                 shape = self.shape() if wanted_shape is None else wanted_shape
                 self.bound[name] = copied or TensorType(shape, self.dtype, constant=True)
             return self.bound[name]
-        if one in self._known:
-            return self._known[one]
-        if one.children:
-            self._propose(self, one, wanted_shape)
+        if pattern in self._known:
+            return self._known[pattern]
+        if pattern.children:
+            self._propose(self, pattern, wanted_shape)
         result = TENSOR_DOMAIN.infer(
-            one.head, tuple(self.bind(child, None) for child in one.children)
+            pattern.head, tuple(self.bind(child, None) for child in pattern.children)
         )
-        self._known[one] = result
+        self._known[pattern] = result
         return result
 
     def _copy(self, name: str) -> TensorType | None:
@@ -141,22 +141,22 @@ class VariableBinder:
         """Return a shape, of the rank that most tensors have this time unless another is said."""
         return tuple(self.extent() for _ in range(self.rank if rank is None else rank))
 
-    def is_bound(self, one: Term) -> bool:
+    def is_bound(self, pattern: Term) -> bool:
         """Whether all variables of a pattern are bound."""
-        return self.bound.keys() >= _variables(one)
+        return self.bound.keys() >= _variables(pattern)
 
-    def literal(self, one: Term, *options: Head) -> Any:
+    def literal(self, pattern: Term, *options: Head) -> Any:
         """Return the value of a literal argument, chosen among some if it is a free variable."""
-        if is_variable(one) and str(one.head) not in self.bound:
-            self.bound[str(one.head)] = literal_data(self.rng.choice(options))
-        result = self.bind(one, None)
+        if is_variable(pattern) and str(pattern.head) not in self.bound:
+            self.bound[str(pattern.head)] = literal_data(self.rng.choice(options))
+        result = self.bind(pattern, None)
         if not isinstance(result, NumberData | TextData):
             raise Inadmissible(f"expected a literal, found {result}")
         return result.value
 
-    def tensor(self, one: Term, wanted_shape: Shape | None) -> Shape:
+    def tensor(self, pattern: Term, wanted_shape: Shape | None) -> Shape:
         """Return the shape of a pattern that is a tensor."""
-        result = self.bind(one, wanted_shape)
+        result = self.bind(pattern, wanted_shape)
         if not isinstance(result, TensorType):
             raise Inadmissible(f"expected a tensor, found {result}")
         return result.shape

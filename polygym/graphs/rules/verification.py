@@ -184,13 +184,13 @@ def _sample_value(
     return _with_boundary_values(kind(rng, data.shape), rng, borders)
 
 
-def _with_boundary_values(found: Array, rng: np.random.Generator, borders: list[float]) -> Array:
+def _with_boundary_values(array: Array, rng: np.random.Generator, borders: list[float]) -> Array:
     """Replace a third of the elements by numbers around the borders, if there are any."""
     if not borders:
-        return found
-    factors = rng.choice([1.0, 1.0, 2.0, 16.0], found.shape)
-    chosen = rng.choice(borders, found.shape) * factors + rng.integers(-1, 2, found.shape)
-    return np.where(rng.random(found.shape) < 0.3, chosen, found)
+        return array
+    factors = rng.choice([1.0, 1.0, 2.0, 16.0], array.shape)
+    chosen = rng.choice(borders, array.shape) * factors + rng.integers(-1, 2, array.shape)
+    return np.where(rng.random(array.shape) < 0.3, chosen, array)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +307,8 @@ def check_instance(
         if left != right:
             return GraphRuleCounterexample(rule, instance.binding, {}, output, (), left, right)
     exact = is_exact_on_integers(rule) and not any(
-        isinstance(one, TextData) and one.value in ("tanh", "sigmoid", "gelu")
-        for one in instance.binding.values()
+        isinstance(value, TextData) and value.value in ("tanh", "sigmoid", "gelu")
+        for value in instance.binding.values()
     )
     for values in sample_points(rule, instance.binding, [seed, number], 2):
         made: dict[Any, Any] = {}
@@ -338,22 +338,22 @@ def check_instance(
     return True
 
 
-def _shrink(rule: Rule, found: GraphRuleCounterexample, seed: int) -> GraphRuleCounterexample:
+def _shrink(rule: Rule, example: GraphRuleCounterexample, seed: int) -> GraphRuleCounterexample:
     """Return a counterexample of fewer numbers, if some are met soon."""
     rng = random.Random(seed)
     literals: dict[str, Data] = {
         name: data
-        for name, data in found.binding.items()
+        for name, data in example.binding.items()
         if isinstance(data, NumberData | TextData)
     }
     for number in range(80):
         instance = sample_instance(rule, rng, literals if number % 2 else {}, 5)
-        if instance is None or _size(instance.binding) >= _size(found.binding):
+        if instance is None or _size(instance.binding) >= _size(example.binding):
             continue
         other = check_instance(rule, instance, seed, number)
         if isinstance(other, GraphRuleCounterexample):
-            found = other
-    return found
+            example = other
+    return example
 
 
 def _size(binding: dict[str, Data]) -> tuple[int, int]:

@@ -87,7 +87,7 @@ class GainPredictor:
         if known is None:
             return [None] * len(mappings)
         seen = known.features(mappings)
-        there = [place for place, one in enumerate(seen) if not isinstance(one, PolygymError)]
+        there = [place for place, entry in enumerate(seen) if not isinstance(entry, PolygymError)]
         result: list[EnsembleScores | None] = [None] * len(mappings)
         if there:
             vectors = np.array([seen[place].vector for place in there])  # type: ignore[union-attr]

@@ -95,20 +95,20 @@ class PretrainedPolicy:
 
     def _gain(
         self,
-        found: EnsembleScores | None,
+        scores: EnsembleScores | None,
         now: EnsembleScores | None,
         generator: np.random.Generator,
     ) -> float:
         """Return what is promised, or what one member believes, shaken."""
-        if not self.temperature or found is None or now is None:
-            return ensemble_gain(found, now, self.weights.caution)
-        member = int(generator.integers(len(found.members)))
-        lead = found.members[member] - now.members[member]
+        if not self.temperature or scores is None or now is None:
+            return ensemble_gain(scores, now, self.weights.caution)
+        member = int(generator.integers(len(scores.members)))
+        lead = scores.members[member] - now.members[member]
         return float(lead + self.temperature * generator.gumbel())
 
     def _best_index(
         self,
-        found: Sequence[EnsembleScores | None],
+        candidates: Sequence[EnsembleScores | None],
         now: EnsembleScores | None,
         least: float,
         generator: np.random.Generator,
@@ -117,9 +117,9 @@ class PretrainedPolicy:
 
         Who explores takes it if it promises anything.
         """
-        if not found:
+        if not candidates:
             return None
-        promised = [self._gain(scores, now, generator) for scores in found]
+        promised = [self._gain(scores, now, generator) for scores in candidates]
         best = int(np.argmax(promised))
         return best if promised[best] > (0.0 if self.temperature else least) else None
 

@@ -234,9 +234,9 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
             )
         episode = episode.after(action)
     if episode.phase is not said.phase:
-        wanted, found = said.phase.value, episode.phase.value
+        wanted, reached = said.phase.value, episode.phase.value
         raise ReplayMismatchError(
-            f"{name}: expected the actions to end in {wanted!r}, found {found!r}{because}"
+            f"{name}: expected the actions to end in {wanted!r}, found {reached!r}{because}"
         )
     decided = storage_decisions_of(episode)
     if said.storage_decisions and said.storage_decisions != decided:
@@ -257,12 +257,12 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
 
 
 def _compare_sizes(
-    record: record_checks.CheckedRecord, found: ScheduleProblem, name: str, because: str
+    record: record_checks.CheckedRecord, problem: ScheduleProblem, name: str, because: str
 ) -> None:
     """Refuse sizes that are not those of the program."""
     wanted = dict(record.source.parameters)
     try:
-        sizes = dict(found.program.parameters)
+        sizes = dict(problem.program.parameters)
     except SourceError:  # begins with a place of its own
         raise
     except InputError as error:

@@ -70,7 +70,7 @@ class JsonEntries:
         if not isinstance(result, list):
             raise self.error_at(key, "a list")
         return JsonEntries(
-            self.file, self.path_of(key), {str(i): one for i, one in enumerate(result)}
+            self.file, self.path_of(key), {str(i): item for i, item in enumerate(result)}
         )
 
     def text(self, key: str) -> str:
@@ -321,8 +321,8 @@ def _check_agreement(given: JsonEntries, program: JsonEntries, process: JsonEntr
     sizes = program.object_at("parameters")
     for key, value in loading.parse_parameters(given.entry("parameters")):
         if key not in sizes.entries or value != sizes.entries[key]:
-            found = sizes.entries.get(key, "none")
-            raise given.error_at("parameters", f"{key} = {found} as {sizes.path_of(key)} has it")
+            size = sizes.entries.get(key, "none")
+            raise given.error_at("parameters", f"{key} = {size} as {sizes.path_of(key)} has it")
 
 
 def _outcome(

@@ -57,7 +57,7 @@ def best_speedups_picture(
     places = [*map(float, range(len(groups))), len(groups) + 0.5]
     everything = (*groups, mean)
     values = [value for speedup_group in everything for value in speedup_group.references.values()]
-    values += [one.best for one in everything if one.best is not None]
+    values += [speedup_group.best for speedup_group in everything if speedup_group.best is not None]
     text = f"speedup over LLVM -O3 ({style.drawable_text(size, 16)})"
     chart_style.speedup_axis(axes, values, text)
     axes.set_xlim(-0.6, len(groups) + 1.1)
@@ -65,7 +65,7 @@ def best_speedups_picture(
     axes.axvline(len(groups) - 0.25, color=style.GRID, linewidth=0.8)
     for place, group in zip(places, everything, strict=True):
         _draw_group(axes, place, group, names, is_mean=group is mean)
-    chart_style.names_below(axes, [one.name for one in everything], places)
+    chart_style.names_below(axes, [speedup_group.name for speedup_group in everything], places)
     chart_style.legend_above(figure, axes, entries, _NUMBERS_HEIGHT)
     return chart_style.render_chart(figure)
 

@@ -217,22 +217,22 @@ def legend_above(
     )
 
 
-def _legend_handle(one: LegendEntry) -> Artist:
+def _legend_handle(entry: LegendEntry) -> Artist:
     """Return what stands before an entry's text: a piece of a bar, or of a line."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    if one.hatch is not None:
+    if entry.hatch is not None:
         return Patch(
-            facecolor=one.color, edgecolor=style.BACKGROUND, hatch=2 * one.hatch, linewidth=0
+            facecolor=entry.color, edgecolor=style.BACKGROUND, hatch=2 * entry.hatch, linewidth=0
         )
     return Line2D(
         [],
         [],
-        color=one.color,
-        marker=one.marker,
-        linestyle=one.dashes,
-        linewidth=one.width,
+        color=entry.color,
+        marker=entry.marker,
+        linestyle=entry.dashes,
+        linewidth=entry.width,
         markersize=4,
         markeredgewidth=0,
     )

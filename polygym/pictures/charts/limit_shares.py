@@ -84,10 +84,10 @@ def _axis(axes: Axes, values: Sequence[float], text: str) -> None:
     axes.set_ylabel(text, fontproperties=style.font(chart_style.TEXT), color=style.INK)
 
 
-def _draw(axes: Axes, place: int, one: LimitShares, names: Sequence[str]) -> None:
+def _draw(axes: Axes, place: int, program: LimitShares, names: Sequence[str]) -> None:
     low, high = axes.get_ylim()
-    chart_style.draw_bars(axes, place, [one.shares.get(name) for name in names], low, _color)
-    letter, _, color = _BOTTLENECKS[one.bottleneck]
+    chart_style.draw_bars(axes, place, [program.shares.get(name) for name in names], low, _color)
+    letter, _, color = _BOTTLENECKS[program.bottleneck]
     axes.annotate(
         letter,
         (place, high),

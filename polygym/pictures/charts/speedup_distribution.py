@@ -37,9 +37,9 @@ class SpeedupDistribution:
     references: Mapping[str, float]
 
 
-def distribution_picture(found: Sequence[SpeedupDistribution], size: str) -> chart_style.Picture:
+def distribution_picture(programs: Sequence[SpeedupDistribution], size: str) -> chart_style.Picture:
     """Draw all programs side by side; ``size`` is the one at which they were measured."""
-    names = list(dict.fromkeys(name for one in found for name in one.references))
+    names = list(dict.fromkeys(name for program in programs for name in program.references))
     entries = [
         chart_style.LegendEntry("legal schedules", chart_style.MAIN_COLOR, marker="o"),
         chart_style.LegendEntry("LLVM -O3", style.INK, dashes="-", width=0.9),
@@ -48,27 +48,27 @@ def distribution_picture(found: Sequence[SpeedupDistribution], size: str) -> cha
         entries.append(
             chart_style.LegendEntry(name, _color(position), marker=_marker(position), dashes="-")
         )
-    width = chart_style.width_for(len(found), 0.3)
-    bottom = chart_style.names_height([one.name for one in found])
+    width = chart_style.width_for(len(programs), 0.3)
+    bottom = chart_style.names_height([program.name for program in programs])
     top = chart_style.legend_height(width, entries)
     figure, axes = chart_style.new_chart(
         width, 1.9 + bottom + top, left=0.64, bottom=bottom, top=top
     )
     values = [
         value
-        for speedup_distribution in found
+        for speedup_distribution in programs
         for value in (*speedup_distribution.speedups, *speedup_distribution.references.values())
     ]
     chart_style.speedup_axis(
         axes, values, f"speedup over LLVM -O3 ({style.drawable_text(size, 12)})"
     )
-    axes.set_xlim(-0.6, max(len(found), 1) - 0.4)
+    axes.set_xlim(-0.6, max(len(programs), 1) - 0.4)
     axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=2)
-    for place, distribution in enumerate(found):
+    for place, distribution in enumerate(programs):
         _draw_speedups(axes, place, distribution.speedups)
         for name, speedup in distribution.references.items():
             _draw_reference(axes, place, speedup, names.index(name))
-    chart_style.names_below(axes, [one.name for one in found], range(len(found)))
+    chart_style.names_below(axes, [program.name for program in programs], range(len(programs)))
     chart_style.legend_above(figure, axes, entries)
     return chart_style.render_chart(figure)
 

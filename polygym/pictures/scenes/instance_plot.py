@@ -43,9 +43,9 @@ def draw_frame(
     """
     _draw_edges(axes, surface, margin)
     away = margin + _LABEL_GAP
-    for axis, (name, found) in enumerate(zip(names, values, strict=True)):
-        texts = [str(value) for value in evenly_chosen(found)]
-        _draw_values(axes, surface, axis, evenly_chosen(found), away)
+    for axis, (name, axis_values) in enumerate(zip(names, values, strict=True)):
+        texts = [str(value) for value in evenly_chosen(axis_values)]
+        _draw_values(axes, surface, axis, evenly_chosen(axis_values), away)
         _draw_name(axes, surface, axis, name, away, max(map(len, texts), default=0))
 
 

@@ -216,7 +216,7 @@ def _original_view(
     scop: Scop, shown: tuple[Statement, ...], values: Mapping[str, int]
 ) -> _InstanceView:
     """Return the view by iterators; equal numbers of loops share an axis, whatever their names."""
-    deepest = max((one.depth for one in shown), default=0)
+    deepest = max((visible.depth for visible in shown), default=0)
     count = min(MAX_AXES, deepest)
     axes = []
     for axis in range(count):
@@ -226,7 +226,7 @@ def _original_view(
         letters = _dimension_names(statement)
         kept = ", ".join(letters[:count])
         maps.append(f"{{ {statement.name}[{', '.join(letters)}] -> [{kept}] }}")
-    rows = [original_schedule(scop).rows(one.name) for one in shown]
+    rows = [original_schedule(scop).rows(visible.name) for visible in shown]
     names = parameter_names(scop)
 
     def moment(dot: Dot) -> Sequence[int]:
@@ -253,7 +253,7 @@ def _time_view(
     scop: Scop, shown: tuple[Statement, ...], schedule: Schedule, values: Mapping[str, int]
 ) -> _InstanceView:
     """Return the view by the first dimensions of a schedule that tell instances apart."""
-    rows = [schedule.rows(one.name) for one in shown]
+    rows = [schedule.rows(visible.name) for visible in shown]
     telling = [
         dimension
         for dimension in range(schedule.dimensions)

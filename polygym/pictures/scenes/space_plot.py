@@ -169,14 +169,14 @@ def coordinate_names(
 ) -> tuple[str, ...]:
     """Return the names of the coordinates: ``T.j`` for an iterator, ``T.n``, and ``T.1``."""
 
-    def name(one: Coordinate) -> str:
-        match one.kind:
+    def name(coordinate: Coordinate) -> str:
+        match coordinate.kind:
             case CoordinateKind.ITERATOR:
-                return f"{one.statement}.{iterators[one.statement][one.index]}"
+                return f"{coordinate.statement}.{iterators[coordinate.statement][coordinate.index]}"
             case CoordinateKind.PARAMETER:
-                return f"{one.statement}.{layout.parameters[one.index]}"
+                return f"{coordinate.statement}.{layout.parameters[coordinate.index]}"
             case CoordinateKind.CONSTANT:
-                return f"{one.statement}.1"
+                return f"{coordinate.statement}.1"
 
     return tuple(name(coordinate) for coordinate in layout.coordinates())
 

@@ -82,11 +82,11 @@ class IslOptions:
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         for name, kind in (("fusion", Fusion), ("algorithm", Algorithm)):
-            if not isinstance(found := getattr(self, name), kind):
-                raise InputError(f"{name}: expected a {kind.__name__}, found {found!r}")
+            if not isinstance(value := getattr(self, name), kind):
+                raise InputError(f"{name}: expected a {kind.__name__}, found {value!r}")
         for name in ("skew", "negative"):
-            if not isinstance(found := getattr(self, name), bool):
-                raise InputError(f"{name}: expected True or False, found {found!r}")
+            if not isinstance(value := getattr(self, name), bool):
+                raise InputError(f"{name}: expected True or False, found {value!r}")
         for name, bound in (("coefficient", self.coefficient), ("constant", self.constant)):
             if type(bound) is not int or not (bound == _ANY or 1 <= bound <= _LARGEST_BOUND):
                 raise InputError(f"{name}: expected 1 to {_LARGEST_BOUND}, or -1, found {bound!r}")
@@ -123,7 +123,7 @@ ScheduleStrategy: TypeAlias = FixedStrategy | AutomaticStrategy
 
 ORIGINAL, ISL, AUTO = OriginalOrder(), IslOptions(), AutomaticStrategy()
 
-_NAMED_STRATEGIES = {str(one): one for one in (ORIGINAL, AUTO)}
+_NAMED_STRATEGIES = {str(strategy): strategy for strategy in (ORIGINAL, AUTO)}
 _FIRST = (*_NAMED_STRATEGIES, str(ISL))
 
 

@@ -215,11 +215,11 @@ def constraints_of(description: GeneratorSet, width: int) -> tuple[LinearConstra
         polyhedron.add_generators(system)
     return tuple(
         LinearConstraint(
-            _padded(found.coefficients(), width),
-            int(found.inhomogeneous_term()),
-            found.is_equality(),
+            _padded(constraint.coefficients(), width),
+            int(constraint.inhomogeneous_term()),
+            constraint.is_equality(),
         )
-        for found in polyhedron.minimized_constraints()
+        for constraint in polyhedron.minimized_constraints()
     )
 
 
@@ -295,11 +295,11 @@ def _expression(coefficients: Sequence[int], constant: int) -> Any:
 def _read(polyhedron: Any, width: int) -> GeneratorSet:
     """Read the minimal generators off a polyhedron of the library."""
     vertices, rays, lines = [], [], []
-    for found in polyhedron.minimized_generators():
-        values = _padded(found.coefficients(), width)
-        if found.is_point():
-            vertices.append(RationalPoint.of(values, int(found.divisor())))
-        elif found.is_ray():
+    for generator in polyhedron.minimized_generators():
+        values = _padded(generator.coefficients(), width)
+        if generator.is_point():
+            vertices.append(RationalPoint.of(values, int(generator.divisor())))
+        elif generator.is_ray():
             rays.append(values)
         else:
             lines.append(values)

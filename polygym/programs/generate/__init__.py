@@ -94,7 +94,7 @@ def generate_source(seed: int, prefix: str = PREFIX) -> str:
 
 def prefix_of(target: str) -> str:
     """Return what the name of a random program begins with; nothing if it is none's."""
-    return next((one for one in GENERATED_KINDS if target.startswith(one)), "")
+    return next((prefix for prefix in GENERATED_KINDS if target.startswith(prefix)), "")
 
 
 def is_generated(target: str) -> bool:

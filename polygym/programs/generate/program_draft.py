@@ -261,7 +261,9 @@ class ProgramDraft:
         arguments = [f"int {size}" for size in self.sizes]
         arguments += [f"{self.element} {_declared(draft_array)}" for draft_array in self.arrays]
         arguments += [f"int {_declared(array)}" for array in self.indices]
-        before = "".join(f"{_INDENT}{kind} {_declared(one)};\n" for kind, one in self.region_locals)
+        before = "".join(
+            f"{_INDENT}{kind} {_declared(array)};\n" for kind, array in self.region_locals
+        )
         body = "\n".join(self.lines)
         return (
             f"void {name}({', '.join(arguments)})\n{{\n{before}"

@@ -52,13 +52,13 @@ def named_values(draft: ProgramDraft, inputs: Sequence[str], count: int) -> str:
 
 def _value(draft: ProgramDraft, left: str, right: str) -> str:
     """Return a value of two others."""
-    one, half = draft.constant(1), draft.constant(0.5)
+    unit, half = draft.constant(1), draft.constant(0.5)
     return draft.choose(
         (
             f"{left} - {right}",
             f"{left} * {right}",
             f"{half} * {left} + {right}",
-            f"{left} / ({one} + {right} * {right})",
+            f"{left} / ({unit} + {right} * {right})",
             f"{math_function(draft, 'sqrt')}({left} * {left} + {right} * {right})",
             f"{math_function(draft, 'fabs')}({left} - {right})",
             f"{math_function(draft, 'exp')}(-{left} * {left})",
@@ -187,13 +187,13 @@ def inner_sum(draft: ProgramDraft) -> None:
 
 def _store(draft: ProgramDraft, target: str, total: str, other: str) -> None:
     """Store a sum, or what is made of it."""
-    one = draft.constant(1)
+    unit = draft.constant(1)
     rest = f" + {other}" if other else ""
     kind = draft.choose(("as it is", "added", "divided"), (0.6, 0.2, 0.2))
     if kind == "added":
         draft.assign(target, f"{draft.constant(0.5)} * {target} + {total}{rest}")
     elif kind == "divided":
-        draft.assign(target, f"{total} / ({one} + {total} * {total}){rest}")
+        draft.assign(target, f"{total} / ({unit} + {total} * {total}){rest}")
     else:
         draft.assign(target, f"{total}{rest}")
 
@@ -215,8 +215,8 @@ def pairs(draft: ProgramDraft) -> None:
                     draft.assign(apart, absolute)
             else:
                 draft.assign(apart, absolute if kind == "length" else f"{step} * {step}", "+=")
-        one = draft.constant(1)
-        draft.assign(result.at(i, j), draft.choose((apart, f"{one} / ({one} + {apart})")))
+        unit = draft.constant(1)
+        draft.assign(result.at(i, j), draft.choose((apart, f"{unit} / ({unit} + {apart})")))
 
 
 def passes(draft: ProgramDraft) -> None:
@@ -226,7 +226,7 @@ def passes(draft: ProgramDraft) -> None:
     extents = (columns, rows) if is_turned else (rows, columns)
     source = draft.read_array(extents)
     result = source if draft.chance(0.15) else draft.written_array(extents, exclude=(source,))
-    one, small = draft.constant(1), draft.constant(0.1)
+    unit, small = draft.constant(1), draft.constant(0.1)
 
     def at(array: DraftArray, j: str) -> str:
         return array.at(j, i) if is_turned else array.at(i, j)
@@ -237,16 +237,16 @@ def passes(draft: ProgramDraft) -> None:
         along = ascending(j, "0", columns)
         with draft.block(along):
             draft.assign(total, at(source, j), "+=")
-        value = f"{at(source, j)} / ({one} + {total} * {total})"
+        value = f"{at(source, j)} / ({unit} + {total} * {total})"
         if draft.chance(0.5):
             draft.assign(total, f"{small} * {total}")
             spread = draft.scalar(draft.constant(0))
             with draft.block(along):
                 off = draft.scalar(f"{at(source, j)} - {total}")
                 draft.assign(spread, f"{off} * {off}", "+=")
-            value = f"({at(source, j)} - {total}) / ({one} + {spread})"
+            value = f"({at(source, j)} - {total}) / ({unit} + {spread})"
             if draft.chance(0.5):
-                draft.assign(spread, f"{one} / ({one} + {spread})")
+                draft.assign(spread, f"{unit} / ({unit} + {spread})")
                 value = f"({at(source, j)} - {total}) * {spread}"
         with draft.block(along):
             draft.assign(at(result, j), value)
@@ -324,12 +324,12 @@ def total(draft: ProgramDraft) -> None:
     loops = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
     inputs = elements(draft, loops, draft.number(1, 2), ())
     result = draft.written_array(sizes_of(loops))
-    one = draft.constant(1)
+    unit = draft.constant(1)
     whole = draft.scalar(draft.constant(0))
     with draft.block(*loops):
         draft.assign(whole, named_values(draft, inputs, 1), "+=")
     with draft.block(*loops):
-        value = f"{inputs[0]} / ({one} + {whole} * {whole})"
+        value = f"{inputs[0]} / ({unit} + {whole} * {whole})"
         draft.assign(result.at(*iterators_of(loops)), value)
 
 

@@ -68,7 +68,7 @@ def _build_code(
     say = lines.append
     names: dict[Term, str] = {}
     nodes = built_parts(rule.targets)
-    for at, term in enumerate(one for one in postorder(rule.targets) if one in nodes):
+    for at, term in enumerate(node for node in postorder(rule.targets) if node in nodes):
         if is_variable(term):
             names[term] = values[prospects.variables.index(str(term.head))]
             continue

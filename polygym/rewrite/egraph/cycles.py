@@ -47,13 +47,13 @@ def would_close_cycle(
         [
             other
             for other in range(count)
-            if any(is_reachable(match[count + leaf], match[other]) for leaf in program.leaves[one])
+            if any(is_reachable(match[count + leaf], match[other]) for leaf in program.leaves[root])
         ]
-        for one in range(count)
+        for root in range(count)
     ]
     done: set[int] = set()
     while len(done) < count:
-        free = [one for one in range(count) if one not in done and done.issuperset(needs[one])]
+        free = [root for root in range(count) if root not in done and done.issuperset(needs[root])]
         if not free:
             return True
         done.update(free)
@@ -96,12 +96,12 @@ class Descendants:
         self._reached: dict[int, int] = {}
         reached = self._reached
         for name in _children_first(graph):
-            found = self._bits.get(name, 0)
+            bits = self._bits.get(name, 0)
             for node in graph.members[name]:
                 if not graph.states[node]:
                     for child in graph.keys[node][1:]:
-                        found |= reached[child]
-            reached[name] = found
+                        bits |= reached[child]
+            reached[name] = bits
 
     def __call__(self, start: int, end: int) -> bool:
         """Whether a class is another or needs it."""

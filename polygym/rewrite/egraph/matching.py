@@ -33,7 +33,7 @@ class EGraphPattern:
         self.source = source
         self._types = types
         inner = [term for term in postorder([source]) if term.children and variable_names([term])]
-        heads = [source, *(one for one in inner if one is not source)]
+        heads = [source, *(node for node in inner if node is not source)]
         self._needed = [types.operator(head.head, len(head.children)) for head in heads]
         self.operators: list[int] = []
         """The operators of its nodes: the root's, then in the order of the loops."""
@@ -53,10 +53,10 @@ class EGraphPattern:
         graph = index.graph
         constants: list[int] = []
         for ground in self.ground:
-            found = graph.lookup(ground)
-            if found is None:
+            constant = graph.lookup(ground)
+            if constant is None:
                 return []
-            constants.append(found)
+            constants.append(constant)
             if since and any(graph.touched[node] > since for node in graph.nodes_making(ground)):
                 since = 0
         answer: list[EGraphMatch] = []
@@ -69,8 +69,8 @@ class EGraphPattern:
             if not index.rows(operator, since):
                 continue
             getters = [
-                index.by_class(one, _row_filter(since, place, changed)).get
-                for place, one in enumerate(inner, 1)
+                index.by_class(inner_operator, _row_filter(since, place, changed)).get
+                for place, inner_operator in enumerate(inner, 1)
             ]
             rows = index.rows(root, _row_filter(since, 0, changed))
             search(rows, getters, constants, answer)
@@ -178,8 +178,8 @@ class _PatternCode:
         ]
         return "\n".join([*head, *self._lines]) + "\n"
 
-    def _row(self, one: Term, root: str) -> str:
-        names = [root] + [f"a{self._count + place}" for place in range(len(one.children))]
+    def _row(self, node: Term, root: str) -> str:
+        names = [root] + [f"a{self._count + place}" for place in range(len(node.children))]
         return ", ".join(names) + ("," if len(names) == 1 else "")
 
     def _emit_line(self, line: str) -> None:

@@ -81,7 +81,7 @@ class ExtractionChoices:
                 needs = {order.get(child, -1) for child in graph.children_of(node)}
                 answer[name] = min(
                     (node for node in nodes if needs.issuperset(self.children[node])),
-                    key=lambda one: self.costs[one],
+                    key=lambda member: self.costs[member],
                 )
         return answer
 
@@ -167,9 +167,9 @@ def strong_components(edges: list[list[int]]) -> list[int]:
             else:
                 if low[place] == order[place]:
                     while True:
-                        one = path.pop()
-                        result[one] = components_found
-                        if one == place:
+                        member = path.pop()
+                        result[member] = components_found
+                        if member == place:
                             break
                     components_found += 1
     return result

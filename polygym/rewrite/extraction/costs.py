@@ -78,14 +78,14 @@ def node_costs(graph: EGraph, cost: CostFunction) -> list[float]:
             continue
         key = keys[node]
         question = (numbers[find(node)], key[0], *[numbers[child] for child in key[1:]])
-        found = known.get(question)
-        if found is None:
+        price = known.get(question)
+        if price is None:
             children = tuple(values[number] for number in question[2:])
-            found = float(cost(heads[key[0]], children, values[question[0]]))
-            if not found >= 0:
-                raise InputError(f"the cost of {heads[key[0]]}: expected 0 or more, found {found}")
-            known[question] = found
-        answer[node] = found
+            price = float(cost(heads[key[0]], children, values[question[0]]))
+            if not price >= 0:
+                raise InputError(f"the cost of {heads[key[0]]}: expected 0 or more, found {price}")
+            known[question] = price
+        answer[node] = price
     return answer
 
 

@@ -118,7 +118,7 @@ class ExtractionProgram:
             name = stack.pop()
             if name in result:
                 continue
-            node = max(self.choices.members[name], key=lambda one: values[one])
+            node = max(self.choices.members[name], key=lambda member: values[member])
             if values[node] < 0.5:
                 return None
             result[name] = node

@@ -175,7 +175,7 @@ def _make_part(
     order: list[int] = []
 
     def numbered(needs: Iterable[int]) -> tuple[int, ...]:
-        for child in sorted(needs, key=lambda one: (shapes[one], one)):
+        for child in sorted(needs, key=lambda need: (shapes[need], need)):
             if child not in numbers:
                 order.append(child)
                 numbers[child] = len(order)

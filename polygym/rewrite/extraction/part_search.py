@@ -71,7 +71,7 @@ def improve_choice(
     members, children = choices.members, choices.children
     needing: list[list[tuple[int, int]]] = [[] for _ in members]
     for name, nodes in enumerate(members):
-        for node in sorted(nodes, key=lambda one: choices.costs[one]):
+        for node in sorted(nodes, key=lambda member: choices.costs[member]):
             for child in children[node]:
                 if all(user != name for user, _ in needing[child][-1:]):
                     needing[child].append((name, node))
@@ -84,12 +84,12 @@ def improve_choice(
         for name in range(len(members)):
             if time.perf_counter() >= deadline:
                 break
-            users = {one: node for one, node in needing[name] if one in reached}
+            users = {user: node for user, node in needing[name] if user in reached}
             moves = [users] if len(users) > 1 else []
             if name in reached:
                 moves += [{name: node} for node in members[name] if node != best[name]]
             for move in moves:
-                if all(best[one] == node for one, node in move.items()):
+                if all(best[moved] == node for moved, node in move.items()):
                     continue
                 tried = {**best, **move}
                 cost = _choice_cost(choices, tried)

@@ -118,8 +118,8 @@ class _ReductionRound:
         """Return what is left."""
         tied, roots = self._whole.in_cycles, self._required
         self._options = {
-            name: tuple(self._without_required(name, class_option) for class_option in found)
-            for name, found in self._options.items()
+            name: tuple(self._without_required(name, class_option) for class_option in choices)
+            for name, choices in self._options.items()
         }
         nodes, cost, fixed = list(self._whole.nodes), self._whole.cost, set()
         for name in roots - tied:
@@ -164,12 +164,12 @@ class _ReductionRound:
             dropped -= self._whole.in_cycles
         return ClassOption(option.cost, option.needs - dropped, option.nodes) if dropped else option
 
-    def _undominated(self, name: int, found: tuple[ClassOption, ...]) -> tuple[ClassOption, ...]:
+    def _undominated(self, name: int, options: tuple[ClassOption, ...]) -> tuple[ClassOption, ...]:
         """Return the options beside which no other is at least as good; of equals the first."""
-        if len(found) == 1:
-            return found
+        if len(options) == 1:
+            return options
         left = sorted(
-            found,
+            options,
             key=lambda class_option: (
                 class_option.cost,
                 len(class_option.needs),
@@ -188,7 +188,7 @@ class _ReductionRound:
                 goes = any(self._costs_no_more(other, option.cost, has) for other in others)
             if goes:
                 left.remove(option)
-        return tuple(sorted(left, key=lambda one: one.nodes))
+        return tuple(sorted(left, key=lambda class_option: class_option.nodes))
 
     def _costs_no_more(self, option: ClassOption, limit: float, has: int) -> bool:
         total = option.cost
@@ -237,7 +237,7 @@ def _children_first(whole: ReducedChoices) -> list[int]:
         stack: list[tuple[int, Iterator[int]]] = []
         ahead: Iterator[int] = iter([root])
         while True:
-            child = next((one for one in ahead if one not in seen), None)
+            child = next((need for need in ahead if need not in seen), None)
             if child is not None:
                 seen.add(child)
                 stack.append((child, ahead))

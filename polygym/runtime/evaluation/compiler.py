@@ -314,10 +314,10 @@ class CompilerPool(Compiler):
         pools: Sequence[tuple[ThreadPoolExecutor, int]],
     ) -> _PendingCode:
         """Have threads take choices one after the other, until none is waiting."""
-        for one in choices:
-            if one not in work.taken and one not in self._ready:
-                work.taken.add(one)
-                work.waiting.append(one)
+        for candidate in choices:
+            if candidate not in work.taken and candidate not in self._ready:
+                work.taken.add(candidate)
+                work.waiting.append(candidate)
 
         def take() -> None:
             compiler: Compiler = self._own.compiler

@@ -111,7 +111,7 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; :meth:`from_json` reads it back."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        return {member.name: _plain(getattr(self, member.name)) for member in fields(self)}
 
     @staticmethod
     def from_json(data: Dictionary[str, Any], scop: Scop) -> Evaluation:

@@ -113,8 +113,10 @@ class Defects:
         A worker that could not be started is no schedule's crash.
         """
         own = (evaluation for evaluation in evaluations if is_candidate_result(evaluation))
-        found = {(one.status, one.schedule, one.mapping) for one in own}
-        kinds = [status for status, _, _ in found]
+        distinct = {
+            (evaluation.status, evaluation.schedule, evaluation.mapping) for evaluation in own
+        }
+        kinds = [status for status, _, _ in distinct]
         return Defects(kinds.count(OutcomeStatus.WRONG_OUTPUT), kinds.count(OutcomeStatus.CRASH))
 
     def __add__(self, other: Defects) -> Defects:

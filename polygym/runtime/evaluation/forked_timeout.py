@@ -84,12 +84,12 @@ def run_forked(
         raise _too_large(purpose, memory, advice)
     if answer is None:
         raise InternalError(f"{purpose}: the process that was at it ended without an answer")
-    is_fine, found = pickle.loads(answer)
-    if isinstance(found, MemoryError) and memory is not None:
+    is_fine, outcome = pickle.loads(answer)
+    if isinstance(outcome, MemoryError) and memory is not None:
         raise _too_large(purpose, memory, advice)
     if not is_fine:
-        raise found
-    result: Result = found
+        raise outcome
+    result: Result = outcome
     return result
 
 

@@ -111,13 +111,13 @@ def is_outdated(age: float, original: float) -> bool:
     return age > max(_BASELINE_AGE_FACTOR, _BASELINE_LIFETIME * original)
 
 
-def rounds_within(seconds: float, one: float, fewest: int, most: int) -> int:
-    """Return how many runs of ``one`` second each take so many seconds, within bounds.
+def rounds_within(seconds: float, run_seconds: float, fewest: int, most: int) -> int:
+    """Return how many runs of ``run_seconds`` each take so many seconds, within bounds.
 
-    >>> [rounds_within(2.0, one, 2, 11) for one in (0.3, 0.0, 9.0)]
+    >>> [rounds_within(2.0, run, 2, 11) for run in (0.3, 0.0, 9.0)]
     [7, 11, 2]
     """
-    return max(fewest, min(most, ceil(seconds / max(one, _TICK))))
+    return max(fewest, min(most, ceil(seconds / max(run_seconds, _TICK))))
 
 
 class InterleavedRuns:

@@ -120,20 +120,20 @@ def _rates(seconds: Mapping[ArithmeticStream, float], threads: int) -> tuple[Ope
     }
     result = []
     for scalar in FLOATING:
-        one = {
+        rates = {
             loop: rate[loop, scalar, True]
             for loop in ArithmeticLoop
             if (loop, scalar, True) in rate
         }
-        both, fused = one[ArithmeticLoop.BOTH], one[ArithmeticLoop.MULTIPLY_ADD]
+        both, fused = rates[ArithmeticLoop.BOTH], rates[ArithmeticLoop.MULTIPLY_ADD]
         result.append(
             OperationRates(
                 scalar,
-                add=max(one[ArithmeticLoop.ADD], fused, both),
-                multiply=max(one[ArithmeticLoop.MULTIPLY], fused, both / 2),
-                any=max(2 * fused, 1.5 * both, *(one[x] for x in _SINGLE_OPERATION_LOOPS)),
-                divide=one[ArithmeticLoop.DIVIDE],
-                root=one[ArithmeticLoop.ROOT],
+                add=max(rates[ArithmeticLoop.ADD], fused, both),
+                multiply=max(rates[ArithmeticLoop.MULTIPLY], fused, both / 2),
+                any=max(2 * fused, 1.5 * both, *(rates[x] for x in _SINGLE_OPERATION_LOOPS)),
+                divide=rates[ArithmeticLoop.DIVIDE],
+                root=rates[ArithmeticLoop.ROOT],
             )
         )
     for scalar in INTEGERS:
@@ -153,7 +153,7 @@ _SINGLE_OPERATION_LOOPS = (ArithmeticLoop.ADD, ArithmeticLoop.MULTIPLY, Arithmet
 def _latencies(seconds: Mapping[ArithmeticStream, float]) -> tuple[OperationLatencies, ...]:
     result = []
     for scalar in FLOATING:
-        one = {
+        latencies = {
             stream.loop: time / stream.operations
             for stream, time in seconds.items()
             if stream.is_chained and stream.type is scalar
@@ -161,11 +161,11 @@ def _latencies(seconds: Mapping[ArithmeticStream, float]) -> tuple[OperationLate
         result.append(
             OperationLatencies(
                 scalar,
-                add=min(one[ArithmeticLoop.ADD], one[ArithmeticLoop.ADD_PRODUCT]),
-                multiply=one[ArithmeticLoop.MULTIPLY],
-                multiply_add=one[ArithmeticLoop.MULTIPLY_ADD],
-                divide=one[ArithmeticLoop.DIVIDE],
-                root=one[ArithmeticLoop.ROOT],
+                add=min(latencies[ArithmeticLoop.ADD], latencies[ArithmeticLoop.ADD_PRODUCT]),
+                multiply=latencies[ArithmeticLoop.MULTIPLY],
+                multiply_add=latencies[ArithmeticLoop.MULTIPLY_ADD],
+                divide=latencies[ArithmeticLoop.DIVIDE],
+                root=latencies[ArithmeticLoop.ROOT],
             )
         )
     return tuple(result)
@@ -251,10 +251,10 @@ def remeasured_peaks(threads: int) -> Peaks:
         LimitError: they cannot be measured.
     """
     peaks = measure_peaks(useful_threads(threads))
-    others = [one for one in _read_cache() if one.threads != peaks.threads]
-    for one in others:
-        if one.threads < peaks.threads:
-            peaks = _maximum(peaks, one)
+    others = [cached for cached in _read_cache() if cached.threads != peaks.threads]
+    for cached in others:
+        if cached.threads < peaks.threads:
+            peaks = _maximum(peaks, cached)
     _write_cache([*others, peaks])
     return peaks
 
@@ -265,14 +265,14 @@ def peak_cache_path() -> Path | None:
     return None if folder is None else folder / f"machine-{machine_fingerprint().key}.json"
 
 
-def _maximum(found: Peaks, fewer: Peaks) -> Peaks:
+def _maximum(peaks: Peaks, fewer: Peaks) -> Peaks:
     """Return peaks of which none is below those of fewer threads; caches are as they are."""
     moved = [
         replace(level_peak, size=same.size)
-        for level_peak, same in zip(fewer.levels, found.levels, strict=True)
+        for level_peak, same in zip(fewer.levels, peaks.levels, strict=True)
     ]
-    best = combine_peaks(found, replace(fewer, levels=tuple(moved)))
-    return replace(best, background_load=found.background_load, timestamp=found.timestamp)
+    best = combine_peaks(peaks, replace(fewer, levels=tuple(moved)))
+    return replace(best, background_load=peaks.background_load, timestamp=peaks.timestamp)
 
 
 def _read_cache() -> list[Peaks]:
@@ -283,15 +283,15 @@ def _read_cache() -> list[Peaks]:
     with suppress(OSError, ValueError, InputError, KeyError, TypeError, AttributeError):
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["format"] == _FORMAT:
-            return [Peaks.from_json(one) for one in data["peaks"]]
+            return [Peaks.from_json(entry) for entry in data["peaks"]]
     return []
 
 
-def _write_cache(found: list[Peaks]) -> None:
+def _write_cache(entries: list[Peaks]) -> None:
     path = peak_cache_path()
     if path is None:
         return
-    document = {"format": _FORMAT, "peaks": [one.to_json() for one in found]}
+    document = {"format": _FORMAT, "peaks": [entry.to_json() for entry in entries]}
     with suppress(OSError):  # where nothing can be kept it is measured each time
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(document, indent=1).encode())

@@ -65,22 +65,22 @@ class Difference:
 
 
 def first_difference(
-    buffer: Buffer, expected: int, found: int, tolerance: float | None
+    buffer: Buffer, expected: int, actual: int, tolerance: float | None
 ) -> Difference | None:
     """Compare a buffer at two addresses; None means that the contents count as equal."""
-    if equal_bytes(expected, found, buffer.size):
+    if equal_bytes(expected, actual, buffer.size):
         return None
     if tolerance is None or buffer.type.is_integer:
-        index: int | None = _first_different_element(buffer, expected, found)
+        index: int | None = _first_different_element(buffer, expected, actual)
     else:
-        index = _first_beyond_tolerance(buffer, expected, found, tolerance)
+        index = _first_beyond_tolerance(buffer, expected, actual, tolerance)
     if index is None:
         return None
     offset = index * buffer.type.size
     return Difference(
         index,
         _element_text(buffer.type, expected + offset),
-        _element_text(buffer.type, found + offset),
+        _element_text(buffer.type, actual + offset),
     )
 
 
@@ -110,7 +110,7 @@ def prepare_tolerance() -> None:
     importlib.import_module("numpy")
 
 
-def _first_different_element(buffer: Buffer, expected: int, found: int) -> int:
+def _first_different_element(buffer: Buffer, expected: int, actual: int) -> int:
     """Find the first different element by bisection; there is one.
 
     Invariant: the elements below ``low`` are equal, those from ``low`` up to ``high`` are not all.
@@ -119,7 +119,7 @@ def _first_different_element(buffer: Buffer, expected: int, found: int) -> int:
     low, high = 0, buffer.elements
     while high - low > 1:
         middle = (low + high) // 2
-        if equal_bytes(expected + low * size, found + low * size, (middle - low) * size):
+        if equal_bytes(expected + low * size, actual + low * size, (middle - low) * size):
             low = middle
         else:
             high = middle
@@ -127,14 +127,14 @@ def _first_different_element(buffer: Buffer, expected: int, found: int) -> int:
 
 
 def _first_beyond_tolerance(
-    buffer: Buffer, expected: int, found: int, tolerance: float
+    buffer: Buffer, expected: int, actual: int, tolerance: float
 ) -> int | None:
     """Find the first element that the tolerance does not cover."""
     import numpy as np  # most runners compare bit for bit and never need it
 
     kind = np.dtype(_FORMAT[buffer.type])
     e = _numbers(np.frombuffer(memory_view(expected, buffer.size), dtype=kind), buffer.type)
-    f = _numbers(np.frombuffer(memory_view(found, buffer.size), dtype=kind), buffer.type)
+    f = _numbers(np.frombuffer(memory_view(actual, buffer.size), dtype=kind), buffer.type)
     tolerance = _tolerance_of_type(tolerance, buffer.type)
     with np.errstate(all="ignore"):
         magnitude = np.abs(e.astype(np.float64))

@@ -295,8 +295,8 @@ class _Execution:
     def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
         for index in memory.compared:
             buffer = memory.buffers[index]
-            expected, found = memory.expected.address(index), self._working.addresses[index]
-            if difference := first_difference(buffer, expected, found, self._tolerance):
+            expected, actual = memory.expected.address(index), self._working.addresses[index]
+            if difference := first_difference(buffer, expected, actual, self._tolerance):
                 return WrongOutput(
                     buffer.name,
                     difference.index,

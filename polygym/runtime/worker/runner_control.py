@@ -38,8 +38,8 @@ class OpenProblem:
     def close(self) -> None:
         """Give the shared memory back."""
         memory = self.memory
-        for one in (memory.initial, memory.expected, memory.results, memory.read_only):
-            one.close()
+        for buffers in (memory.initial, memory.expected, memory.results, memory.read_only):
+            buffers.close()
 
 
 def open_memory(problem: Problem, memory_limit: int) -> OpenProblem:

@@ -145,7 +145,9 @@ def _control_groups() -> list[str]:
         top = {"": "/sys/fs/cgroup", "memory": "/sys/fs/cgroup/memory"}.get(controllers)
         if top is not None:
             inside = Path(top, path.strip("/"))
-            result += [str(one) for one in (inside, *inside.parents) if str(one).startswith(top)]
+            result += [
+                str(folder) for folder in (inside, *inside.parents) if str(folder).startswith(top)
+            ]
     return list(dict.fromkeys(result))
 
 

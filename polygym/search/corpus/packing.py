@@ -114,8 +114,8 @@ def unpack(path: Path, into: Path) -> int:
         with atomic_file(into, allow_replace=False) as beside:  # others may begin one
             beside.write_bytes(contents)
             with open_corpus(beside) as corpus:
-                if found := corpus.check():
-                    raise InputError(f"{path}: expected {_EXPECTED}, found {found[0]}")
+                if defects := corpus.check():
+                    raise InputError(f"{path}: expected {_EXPECTED}, found {defects[0]}")
                 rows = corpus.count()
     except FileExistsError:
         raise InputError(f"{into}: expected no such file yet, found one") from None

@@ -97,7 +97,7 @@ class ProgramChoice:
         Raises:
             InputError: a pattern names nothing, or a function is of no file.
         """
-        texts = [one for text in patterns for one in _pattern_texts(text)]
+        texts = [part for text in patterns for part in _pattern_texts(text)]
         kinds = tuple(dict.fromkeys(filter(is_wildcard, texts)))
         named = [text for text in texts if not is_wildcard(text)]
         names = (*kinds, *(select_programs(named) if named else ()))
@@ -134,7 +134,7 @@ def _pattern_texts(text: str) -> list[str]:
     >>> _pattern_texts("scalars:*, mvt"), _pattern_texts("mvt, gemm")
     (['scalars:*', 'mvt'], ['mvt, gemm'])
     """
-    parts = [one.strip() for one in text.split(",")]
+    parts = [part.strip() for part in text.split(",")]
     return parts if any(map(is_wildcard, parts)) else [text]
 
 
@@ -312,7 +312,9 @@ def equivalent_kernels(name: str, program: Program) -> tuple[str, ...]:
     result = set()
     for follows in (False, True):
         own = canonical_bodies(program, forwards_scalars=follows)
-        result |= {one for one, every in _own_bodies(follows).items() if not every.isdisjoint(own)}
+        result |= {
+            kernel for kernel, every in _own_bodies(follows).items() if not every.isdisjoint(own)
+        }
     return tuple(literal for literal in TEST_KERNELS if literal in result)
 
 
@@ -323,7 +325,7 @@ def _own_bodies(follows: bool) -> dict[str, frozenset[CanonicalBody]]:
     As written, lu has bodies of its own, but not where scalars are followed: ludcmp has them then.
     """
     others = [kernel.name for kernel in polybench.KERNELS if kernel.name not in TEST_KERNELS]
-    learned = frozenset().union(*(_bodies_of(one, follows) for one in others))
+    learned = frozenset().union(*(_bodies_of(name, follows) for name in others))
     return {name: _bodies_of(name, follows) - learned for name in TEST_KERNELS}
 
 

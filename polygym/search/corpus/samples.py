@@ -109,14 +109,14 @@ def case_rows(
     return [CaseRows(visit, rows, planned_for[visit.machine], time) for visit, rows, time in enough]
 
 
-def by_variant(found: Iterable[CaseRows]) -> list[tuple[int, CaseRows]]:
+def by_variant(groups: Iterable[CaseRows]) -> list[tuple[int, CaseRows]]:
     """Return groups with numbers, the same for those of one program in different storage variants.
 
     It is that of the first of them, to whose visit the times of all are put in proportion.
     """
     first: dict[tuple[object, ...], tuple[int, float]] = {}
     numbered = []
-    for place, group in enumerate(found):
+    for place, group in enumerate(groups):
         visit = group.visit
         case = replace(visit.case, splitting="", storage=str(SOURCE_STORAGE))
         key = (case, visit.text, visit.machine, visit.threads)
@@ -127,7 +127,7 @@ def by_variant(found: Iterable[CaseRows]) -> list[tuple[int, CaseRows]]:
     return numbered
 
 
-def without_tests(found: Iterable[CaseRows]) -> tuple[list[CaseRows], int]:
+def without_tests(groups: Iterable[CaseRows]) -> tuple[list[CaseRows], int]:
     """Return the groups from which models may learn, and how many others there are.
 
     Nothing is learned from test kernels, nor from programs that do what one of them does.
@@ -135,7 +135,7 @@ def without_tests(found: Iterable[CaseRows]) -> tuple[list[CaseRows], int]:
     held: dict[tuple[str, str, str], bool] = {}
     kept: list[CaseRows] = []
     left = 0
-    for group in found:
+    for group in groups:
         case = group.visit.case
         key = case.program, case.function, group.visit.text
         if key not in held:
@@ -167,7 +167,7 @@ class CorpusSamples:
 
 
 def training_samples(
-    found: Iterable[CaseRows],
+    groups: Iterable[CaseRows],
     on_progress: Callable[[CaseRows, int], None] = lambda *_: None,
     *,
     with_loops: bool = False,
@@ -185,7 +185,7 @@ def training_samples(
     cases: list[int] = []
     names: list[str] = []
     kept: list[CorpusRow] = []
-    for number, group in by_variant(found):
+    for number, group in by_variant(groups):
         names.append(group.name)
         for row, seen in featurize(group):
             columns.append(seen.vector)

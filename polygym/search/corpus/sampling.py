@@ -111,8 +111,8 @@ class CandidateSampler:
 
     def _sample_good(self) -> tuple[Schedule, Mapping]:
         """Return one of the best so far that runs in as many threads as there are."""
-        ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
-        ranked = [one for one in ranked if one[1].threads == self.start.threads]
+        ranked = sorted(self.speedups, key=lambda pair: -self.speedups[pair])
+        ranked = [pair for pair in ranked if pair[1].threads == self.start.threads]
         if not ranked:
             return self.pool[0], self.start
         return ranked[sample_parent(len(ranked), self.rng)]
@@ -131,7 +131,7 @@ class CandidateSampler:
 
     def _mutate_good(self) -> tuple[Schedule, Mapping]:
         """Return a change of one of the best."""
-        ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
+        ranked = sorted(self.speedups, key=lambda pair: -self.speedups[pair])
         schedule, mapping = ranked[sample_parent(len(ranked), self.rng)]
         if self.rng.random() < 0.25:
             return self.pool[int(self.rng.integers(len(self.pool)))], mapping

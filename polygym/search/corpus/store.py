@@ -235,8 +235,8 @@ class Corpus(Closeable):
         Raises:
             InputError: it says what, and what can be done.
         """
-        if found := self.check():
-            raise self._damaged(found[0])
+        if defects := self.check():
+            raise self._damaged(defects[0])
 
     def expect_another(self, path: Path) -> None:
         """Refuse to have something else written over the corpus.
@@ -267,9 +267,9 @@ class Corpus(Closeable):
         with sqlite_errors(self.path, _EXPECTED, checksums.ADVICE):
             return self.connection.execute(query, tuple(values)).fetchall()
 
-    def _damaged(self, found: str) -> InputError:
+    def _damaged(self, defect: str) -> InputError:
         """Return what to say of what is not as it was written."""
-        return InputError(f"{self.path}: expected {_EXPECTED}, found {found}; {checksums.ADVICE}")
+        return InputError(f"{self.path}: expected {_EXPECTED}, found {defect}; {checksums.ADVICE}")
 
     def _row(self, values: Sequence[object]) -> CorpusRow:
         what = f"rows: number {values[1]!r} of visit {values[0]!r}"

@@ -74,8 +74,8 @@ def astar(
             if not is_complete:
                 break
         put_new(new)
-        for one in set(again) - set(new):
-            put(one)
+        for reopened in set(again) - set(new):
+            put(reopened)
         if not is_complete:
             break
     return seen, is_complete
@@ -88,21 +88,21 @@ def _expand(
     left = seen.steps_left[number] - 1
     known = seen.children.get(number)
     if known is None:
-        found: list[int] = []
+        children: list[int] = []
         key, numbers, budgets = seen.system.key, seen.numbers, seen.steps_left
         for step, state in enumerate(seen.system.successors(seen.states[number])):
             other = numbers.get(key(state))
             if other is None:
                 if len(budgets) >= most:
-                    seen.children[number] = tuple(found)
+                    seen.children[number] = tuple(children)
                     return False
                 other = seen.add(state, left, number, step)
                 new.append(other)
             elif budgets[other] < left:
                 seen.reach(other, left, number, step)
                 again.append(other)
-            found.append(other)
-        seen.children[number] = tuple(found)
+            children.append(other)
+        seen.children[number] = tuple(children)
         return True
     for step, other in enumerate(known):
         if seen.steps_left[other] < left:

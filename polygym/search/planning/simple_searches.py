@@ -35,11 +35,11 @@ def levels(
     """
     kept = list(start)
     while True:
-        every = (child for one in kept for child in children(one))
-        found = nlargest(width, every, key=worth)
-        if not found:
+        every = (child for parent in kept for child in children(parent))
+        best = nlargest(width, every, key=worth)
+        if not best:
             return
-        kept = found
+        kept = best
         yield kept
 
 
@@ -61,10 +61,12 @@ def beam(
         new, _ = seen.expand(number, left, plan.max_states)
         future = [0.0] * len(new)
         if value is not None and new:
-            states = [seen.states[one] for one in new]
+            states = [seen.states[child] for child in new]
             values = protocol.check_values(value(states, plan.horizon), len(new), plan.horizon)
             future = values[:, left].tolist()
-        hoped.update((one, more - seen.costs[one]) for one, more in zip(new, future, strict=True))
+        hoped.update(
+            (child, more - seen.costs[child]) for child, more in zip(new, future, strict=True)
+        )
         return new
 
     for _ in levels([seen.add(start, plan.horizon)], children, hoped.__getitem__, width):

@@ -68,12 +68,12 @@ def measure_with_retries(
     """Measure several, and those again that were cut off."""
     result = list(measure(items))
     for _ in range(MAX_TRIES - 1):
-        places = [place for place, one in enumerate(result) if _is_timeout(one)]
+        places = [place for place, outcome in enumerate(result) if _is_timeout(outcome)]
         if not places:
             break
         time.sleep(_PAUSE_SECONDS)
-        for place, one in zip(places, measure([items[place] for place in places]), strict=True):
-            result[place] = one
+        for place, retry in zip(places, measure([items[place] for place in places]), strict=True):
+            result[place] = retry
     return tuple(result)
 
 

@@ -68,8 +68,8 @@ def known_source(
     known: dict[ScheduleSource, Schedule], source: ScheduleSource, schedule: Schedule
 ) -> ScheduleSource:
     """Return the way by which a schedule is known, which is the given one if it is new."""
-    for other, found in known.items():
-        if found == schedule:
+    for other, its_schedule in known.items():
+        if its_schedule == schedule:
             return other
     known[source] = schedule
     return source

@@ -105,7 +105,9 @@ class FeatureCache:
             self._candidates.pop(way, None)
         if dropped:
             looks = self._looks.items()
-            self._looks = {one: look for one, look in looks if one.source not in dropped}
+            self._looks = {
+                candidate: look for candidate, look in looks if candidate.source not in dropped
+            }
 
     def features(
         self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
@@ -153,14 +155,14 @@ class FeatureCache:
         return self._candidates[way].features(mappings, is_over)
 
     def _cached(
-        self, one: Candidate, found: candidate_vector.CandidateFeatures | PolygymError
+        self, candidate: Candidate, features: candidate_vector.CandidateFeatures | PolygymError
     ) -> CachedFeatures | None:
-        if isinstance(found, PolygymError):
+        if isinstance(features, PolygymError):
             return None
-        assert found.vector.shape == (len(candidate_vector.FEATURE_NAMES),)
-        vector = np.concatenate([found.vector, mapping_vector(one.mapping)])
-        code = hash((one.source, code_key(found.tree, one.mapping)))
-        return CachedFeatures(vector, found.loop_tree if self._wants_loops else None, code)
+        assert features.vector.shape == (len(candidate_vector.FEATURE_NAMES),)
+        vector = np.concatenate([features.vector, mapping_vector(candidate.mapping)])
+        code = hash((candidate.source, code_key(features.tree, candidate.mapping)))
+        return CachedFeatures(vector, features.loop_tree if self._wants_loops else None, code)
 
     def edit(self, source: ScheduleSource, name: EditedSchedule, rng: np.random.Generator) -> bool:
         """Add a change of a schedule under a name; return whether there is one that is new."""

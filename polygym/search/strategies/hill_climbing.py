@@ -55,20 +55,20 @@ def climb(
 def _next_choice(
     schedules: Sequence[Schedule],
     start: Mapping,
-    found: Dictionary[MappedSchedule, Evaluation],
+    evaluations: Dictionary[MappedSchedule, Evaluation],
     rng: np.random.Generator,
 ) -> MappedSchedule | None:
     """Return the pair to try next, None if chance finds no new one."""
     for schedule in schedules:
-        if (schedule, start) not in found:
+        if (schedule, start) not in evaluations:
             return (schedule, start)
-    begun = sorted(schedules, key=lambda one: -found[one, start].speedup)
+    begun = sorted(schedules, key=lambda candidate: -evaluations[candidate, start].speedup)
     for schedule in begun[:_VARIED_SCHEDULES]:
         for mapping in initial_variants(start):
-            if (schedule, mapping) not in found:
+            if (schedule, mapping) not in evaluations:
                 return (schedule, mapping)
-    own = [mapped_schedule for mapped_schedule in found if mapped_schedule[0] in schedules]
-    own.sort(key=lambda one: -found[one].speedup)
+    own = [mapped_schedule for mapped_schedule in evaluations if mapped_schedule[0] in schedules]
+    own.sort(key=lambda pair: -evaluations[pair].speedup)
     for _ in range(_ATTEMPTS):
         schedule, mapping = own[sample_parent(len(own), rng)]
         if len(schedules) > 1 and rng.random() < _OTHER_SCHEDULE:
@@ -77,6 +77,6 @@ def _next_choice(
             mapping = mutate_mapping(mapping, rng)
             if rng.random() < _SECOND_CHANGE:
                 mapping = mutate_mapping(mapping, rng)
-        if (schedule, mapping) not in found:
+        if (schedule, mapping) not in evaluations:
             return (schedule, mapping)
     return None

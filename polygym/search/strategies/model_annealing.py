@@ -187,7 +187,10 @@ class ModelAnnealing(RandomSearch):
             for is_near in (True, False)
         )
         pairs = zip_longest(*(self._chosen(part, count) for part in parts))
-        return [*first, *(one for pair in pairs for one in pair if one is not None)]
+        return [
+            *first,
+            *(candidate for pair in pairs for candidate in pair if candidate is not None),
+        ]
 
     def _neighbors(self) -> dict[Candidate, float]:
         """Return the scores of what is a step or two away from the best that were measured.
@@ -214,10 +217,10 @@ class ModelAnnealing(RandomSearch):
     def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
         if not fresh:
             return []
-        ranked = sorted(fresh, key=lambda one: -fresh[one])[: _POOL_PER_SLOT * count]
-        spread = float(np.std([fresh[one] for one in ranked])) or 1.0
+        ranked = sorted(fresh, key=lambda candidate: -fresh[candidate])[: _POOL_PER_SLOT * count]
+        spread = float(np.std([fresh[candidate] for candidate in ranked])) or 1.0
         scores = {candidate: fresh[candidate] / spread for candidate in ranked}
-        entries = {one: tuple(self.space.values(one).values()) for one in ranked}
+        entries = {candidate: tuple(self.space.values(candidate).values()) for candidate in ranked}
         weight = self._learning.diversity_weight(len(self.speedups))
         return select_diverse(scores, entries, count, weight)
 
@@ -256,7 +259,7 @@ class ModelAnnealing(RandomSearch):
         seen = [Candidate(way, mapping) for mapping in mappings for way in some.values()]
         scores = self._score(seen)
         best = [seen[int(scores.argmax())]] if np.isfinite(scores).any() else []
-        self._looked_at.decide({one.source for one in best})
+        self._looked_at.decide({candidate.source for candidate in best})
         return best
 
 
@@ -328,13 +331,13 @@ def select_diverse(
     >>> select_diverse({"a": 3.0, "b": 2.9, "c": 2.5}, entries, 2, alpha=1.0)
     ['a', 'c']
     """
-    left = dict(sorted(scores.items(), key=lambda one: -one[1]))
+    left = dict(sorted(scores.items(), key=lambda scored: -scored[1]))
     have: set[tuple[int, Hashable]] = set()
     chosen: list[Item] = []
 
-    def gain(one: Item) -> float:
-        new = sum(pair not in have for pair in enumerate(entries[one]))
-        return left[one] + alpha * new
+    def gain(item: Item) -> float:
+        new = sum(pair not in have for pair in enumerate(entries[item]))
+        return left[item] + alpha * new
 
     while left and len(chosen) < count:
         best = max(left, key=gain)

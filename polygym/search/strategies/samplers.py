@@ -164,9 +164,11 @@ class ModelSampler:
         known = {place: features for place, features in enumerate(seen) if features is not None}
         if not known:
             return played[0]
-        vectors = np.array([one.vector for one in known.values()])
+        vectors = np.array([features.vector for features in known.values()])
         wants = self.model.wants_loops
-        loops = LoopForest.of([one.loop_tree for one in known.values()]) if wants else None
+        loops = (
+            LoopForest.of([features.loop_tree for features in known.values()]) if wants else None
+        )
         scores = self.model.scores(vectors, loops).mean(axis=0)
         return played[list(known)[int(scores.argmax())]]
 

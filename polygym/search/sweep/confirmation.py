@@ -69,8 +69,8 @@ def confirm_program(
         record_load(store, kernel, dataset),
     ):
         isl = isl_or_reason(program)
-        found = [parse_schedule(outcome.schedule, program.scop) for outcome in best]
-        schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
+        fastest = [parse_schedule(outcome.schedule, program.scop) for outcome in best]
+        schedules = [*fastest, *([isl] if isinstance(isl, Schedule) else [])]
         compilers.compile_all(program, [(schedule, options.mapping) for schedule in schedules])
         seconds = evaluator.baseline_seconds
         rounds = rounds_within(_CONFIRM_SECONDS, seconds, _MIN_ROUNDS, _MAX_ROUNDS)

@@ -44,7 +44,7 @@ def spare_cores(place: JobCores) -> tuple[int, ...]:
     >>> spare_cores(JobCores((0,), (0, 1))), spare_cores(JobCores((0,), (0, 1, 2, 3)))
     ((), (2, 3))
     """
-    spare = [one for one in place.compiling if one not in place.measuring]
+    spare = [core for core in place.compiling if core not in place.measuring]
     most = len(place.compiling) // 2
     return () if len(place.compiling) < _MIN_SPARE else tuple(spare[-most:])
 

@@ -77,10 +77,10 @@ class ProgressEstimator:
             "END), sum(status = ?), sum(status = ?) FROM outcomes GROUP BY kernel",
             [status.value for status in kinds],
         )
-        found = {kernel: numbers for kernel, *numbers in rows}
+        totals = {kernel: numbers for kernel, *numbers in rows}
         standings = []
         for name in self.orders.programs:
-            best, wrong, crashed = found.get(name, (None, 0, 0))
+            best, wrong, crashed = totals.get(name, (None, 0, 0))
             explored = counts.get(name, 0)
             standings.append(ProgramProgress(name, explored, best, wrong, name in busy, crashed))
         explored = sum(standing.explored for standing in standings)

@@ -119,49 +119,51 @@ def summaries(contents: SweepContents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
     labels = labels_of([row.name for row in contents.kernels])
     variants = {variant.kernel: variant for variant in contents.variants}
-    found = [(row.name, _summary(contents, row.name, row.error)) for row in contents.kernels]
+    pairs = [(row.name, _summary(contents, row.name, row.error)) for row in contents.kernels]
     return tuple(
-        replace(summary, label=labels[name], variant=variants.get(name)) for name, summary in found
+        replace(summary, label=labels[name], variant=variants.get(name)) for name, summary in pairs
     )
 
 
-def mean_best(found: Sequence[KernelSummary]) -> float | None:
+def mean_best(summaries: Sequence[KernelSummary]) -> float | None:
     """Return the geometric mean of the best speedups."""
-    return geometric_mean(summary.best for summary in found if summary.best)
+    return geometric_mean(summary.best for summary in summaries if summary.best)
 
 
-def mean_reference(found: Sequence[KernelSummary], name: str) -> float | None:
+def mean_reference(summaries: Sequence[KernelSummary], name: str) -> float | None:
     """Return the geometric mean of a reference's speedups."""
-    speedups = (summary.references.get(name) for summary in found)
+    speedups = (summary.references.get(name) for summary in summaries)
     return geometric_mean(filter(None, speedups))
 
 
-def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
+def mean_over(summaries: Sequence[KernelSummary], name: str) -> float | None:
     """Return the geometric mean of the best over a reference, where there are both."""
-    pairs = [(summary.best, summary.references.get(name)) for summary in found]
+    pairs = [(summary.best, summary.references.get(name)) for summary in summaries]
     return geometric_mean(best / other for best, other in pairs if best and other)
 
 
-def mean_of_limit(found: Sequence[KernelSummary]) -> float | None:
+def mean_of_limit(summaries: Sequence[KernelSummary]) -> float | None:
     """Return the geometric mean of the shares of their limits that the best reach."""
-    return geometric_mean(summary.share_of_limit for summary in found if summary.share_of_limit)
+    return geometric_mean(summary.share_of_limit for summary in summaries if summary.share_of_limit)
 
 
-def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
+def other_compilers(summaries: Sequence[KernelSummary]) -> tuple[str, ...]:
     """Return the names of the other compilers that were measured."""
     names = (
-        name for summary in found for name in (*summary.references, *summary.search_references)
+        name for summary in summaries for name in (*summary.references, *summary.search_references)
     )
     return tuple(dict.fromkeys(name for name in names if name != rows.ISL))
 
 
-def background_load_note(found: Sequence[KernelSummary]) -> str:
+def background_load_note(summaries: Sequence[KernelSummary]) -> str:
     """Say that the machine was not the sweep's alone; nothing where it was."""
-    disturbed = [summary for summary in found if summary.background_load]
+    disturbed = [summary for summary in summaries if summary.background_load]
     if not disturbed:
         return ""
     disturbed.sort(key=lambda summary: -summary.background_load)
-    worst = ", ".join(f"{one.label} {one.background_load:.1f}" for one in disturbed[:_NAMED])
+    worst = ", ".join(
+        f"{summary.label} {summary.background_load:.1f}" for summary in disturbed[:_NAMED]
+    )
     more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
     return (
         "The machine was not the sweep's alone; cores that others had on average while a program "

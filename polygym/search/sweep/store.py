@@ -219,11 +219,11 @@ def create_or_open(folder: Path, setting: SweepSetting) -> SweepStore:
         store = open_store(path)
         before, now = stored_setting(path, store.connection), setting.to_json()
         usual = {"function": None, **UNCHANGED.to_entries()}
-        if found := differences(usual | before, usual | now):
+        if changes := differences(usual | before, usual | now):
             store.close()
             raise InputError(
                 f"{path}: expected the sweep that is to be continued, found another one: "
-                f"{'; '.join(found)}; --out another folder begins a new one"
+                f"{'; '.join(changes)}; --out another folder begins a new one"
             )
         return store
 

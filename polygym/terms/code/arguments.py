@@ -39,11 +39,11 @@ def bind_arguments(
             continue
         arrays[name] = flatten_value(f"{program.name}: {name}", values[name], kind)
         for array, part in zip(arrays[name], _parts(kind), strict=True):
-            for size, found in zip(part[1], array.shape, strict=True):
+            for size, extent in zip(part[1], array.shape, strict=True):
                 if isinstance(size, str):
-                    _agree(program, sizes, size, found)
-                elif size is not None and size != found:
-                    raise InputError(f"{program.name}: {name}: expected {size}, found {found}")
+                    _agree(program, sizes, size, extent)
+                elif size is not None and size != extent:
+                    raise InputError(f"{program.name}: {name}: expected {size}, found {extent}")
     for name in program.sizes:
         if name in values:
             _agree(program, sizes, name, _integer(f"{program.name}: {name}", values[name]))
@@ -77,9 +77,9 @@ def _numbered(kind: types.Type, left: list[int], depth: int) -> types.Type:
             return kind
 
 
-def _agree(program: TermProgram, sizes: dict[str, int], name: str, found: int) -> None:
-    if sizes.setdefault(name, found) != found:
-        raise InputError(f"{program.name}: expected {name} = {sizes[name]}, found {found}")
+def _agree(program: TermProgram, sizes: dict[str, int], name: str, extent: int) -> None:
+    if sizes.setdefault(name, extent) != extent:
+        raise InputError(f"{program.name}: expected {name} = {sizes[name]}, found {extent}")
 
 
 def _integer(place: str, value: Any) -> int:
@@ -137,7 +137,7 @@ def _columns(place: str, value: Any, kind: types.Type) -> list[Any]:
                     f"{place}: expected a list of tuples, or a tuple of {count} arrays, "
                     f"found {_short(value)}"
                 )
-            rows = [_columns(place, one, inner) for one in value]
+            rows = [_columns(place, item, inner) for item in value]
             return [[row[at] for row in rows] for at in range(count)]
         case _:
             return [value]
@@ -184,16 +184,16 @@ def result_of(shape: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
     """Return a program's value: numbers, arrays, tuples of them."""
     left = list(arrays)
 
-    def made(one: Any) -> Any:
-        if isinstance(one, tuple):
-            return tuple(map(made, one))
+    def made(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return tuple(map(made, part))
         array = left.pop(0)
-        return array if isinstance(one, CArray) else array.reshape(-1)[0].item()
+        return array if isinstance(part, CArray) else array.reshape(-1)[0].item()
 
     return made(shape)
 
 
-def to_interpreter_value(found: Any, kind: types.Type) -> Any:
+def to_interpreter_value(result: Any, kind: types.Type) -> Any:
     """Return a result as the interpreter would: vectors as lists, tuples within them.
 
     >>> kind = types.VectorType(types.TupleType((types.FLOAT, types.INTEGER)))
@@ -203,20 +203,20 @@ def to_interpreter_value(found: Any, kind: types.Type) -> Any:
     match kind:
         case types.TupleType(parts):
             return tuple(
-                to_interpreter_value(one, part) for one, part in zip(found, parts, strict=True)
+                to_interpreter_value(item, part) for item, part in zip(result, parts, strict=True)
             )
         case types.VectorType(inner):
-            count = _first(found).shape[0]
-            return [to_interpreter_value(_row(found, at), inner) for at in range(count)]
+            count = _first(result).shape[0]
+            return [to_interpreter_value(_row(result, at), inner) for at in range(count)]
         case _:
-            return found.item() if isinstance(found, np.ndarray | np.generic) else found
+            return result.item() if isinstance(result, np.ndarray | np.generic) else result
 
 
-def _first(found: Any) -> Any:
-    while isinstance(found, tuple):
-        found = found[0]
-    return found
+def _first(value: Any) -> Any:
+    while isinstance(value, tuple):
+        value = value[0]
+    return value
 
 
-def _row(found: Any, at: int) -> Any:
-    return tuple(_row(one, at) for one in found) if isinstance(found, tuple) else found[at]
+def _row(value: Any, at: int) -> Any:
+    return tuple(_row(part, at) for part in value) if isinstance(value, tuple) else value[at]

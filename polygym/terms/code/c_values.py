@@ -79,8 +79,8 @@ CValue: TypeAlias = "CScalar | CArray | tuple[Any, ...] | Closure"
 def leaves(value: CValue) -> Iterator[CArray | CScalar]:
     """Yield the arrays and scalars of a value, from the left."""
     if isinstance(value, tuple):
-        for one in value:
-            yield from leaves(one)
+        for part in value:
+            yield from leaves(part)
     elif not isinstance(value, Closure):
         yield value
 
@@ -94,7 +94,7 @@ def map_leaves(change: Callable[..., Any], *values: Any) -> Any:
 
 def element(value: Any, subscript: str) -> Any:
     """Return an element of a vector."""
-    return map_leaves(lambda one: one.at(subscript), value)
+    return map_leaves(lambda leaf: leaf.at(subscript), value)
 
 
 def extent(value: Any) -> int:
@@ -133,14 +133,14 @@ def value_outline(kind: types.Type, sizes: Sequence[int], name: str = "") -> Any
     """Return a value of a type whose vectors have the given sizes, in the order of the type."""
     left = list(sizes)
 
-    def made(one: types.Type, extents: tuple[int, ...]) -> Any:
-        match one:
+    def made(part_kind: types.Type, extents: tuple[int, ...]) -> Any:
+        match part_kind:
             case types.VectorType(inner):
                 return made(inner, (*extents, left.pop(0)))
             case types.TupleType(parts):
                 return tuple(made(part, extents) for part in parts)
             case types.BaseType():
-                return CArray(name, (), extents, one)
+                return CArray(name, (), extents, part_kind)
             case _:
                 raise AssertionError("functions are no data")
 
@@ -182,15 +182,15 @@ def size_value(program: TermProgram, size: types.VectorSize, sizes: Mapping[str,
     return result
 
 
-def as_argument(one: CArray) -> CArray:
+def as_argument(array: CArray) -> CArray:
     """Return how an input is handed over: Floats by value, other scalars as data in memory."""
-    return one if one.kind == types.FLOAT else box_scalar(one)
+    return array if array.kind == types.FLOAT else box_scalar(array)
 
 
-def box_scalar(one: CArray | CScalar) -> CArray:
+def box_scalar(scalar: CArray | CScalar) -> CArray:
     """Return a scalar as an array of one element, which a function can write to."""
-    extents = one.extents if isinstance(one, CArray) else ()
-    return CArray("", (), extents or (1,), one.kind)
+    extents = scalar.extents if isinstance(scalar, CArray) else ()
+    return CArray("", (), extents or (1,), scalar.kind)
 
 
 def unbox_array(made: CArray, shape: CArray | CScalar) -> CArray:

@@ -68,7 +68,9 @@ class CompiledTerm:
         sizes, arrays = bind_arguments(self.program, self._by_name(values, named))
         code, kernel = self._kernel(sizes, arrays)
         flat = [array for name, _ in self.program.parameters for array in arrays.get(name, ())]
-        boxed = [one.reshape(place.extents) for one, place in zip(flat, code.inputs, strict=True)]
+        boxed = [
+            array.reshape(place.extents) for array, place in zip(flat, code.inputs, strict=True)
+        ]
         return result_of(code.outline, kernel(boxed))
 
     def code(self, **sizes: int) -> str:
@@ -94,7 +96,7 @@ class CompiledTerm:
     def _kernel(
         self, sizes: dict[str, int], arrays: dict[str, Any]
     ) -> tuple[TermCode, CompiledKernel]:
-        shapes = tuple(one.shape for group in arrays.values() for one in group)
+        shapes = tuple(array.shape for group in arrays.values() for array in group)
         key = (tuple(sorted(sizes.items())), shapes)
 
         def made() -> tuple[TermCode, CompiledKernel]:

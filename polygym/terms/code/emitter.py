@@ -99,7 +99,7 @@ class _CodeEmitter:
         """Return the whole function."""
         inputs = tuple(self._text.arguments)
         shape = self._shapes.shape_of(self._program.body, None)
-        if any(0 in one for one in extents_of(shape)):
+        if any(0 in extents for extents in extents_of(shape)):
             raise self._shapes.error(self._program.body, "a result with elements", "none")
         result = self._text.argument("result", c_values.map_leaves(c_values.box_scalar, shape))
         run_trampoline(
@@ -114,35 +114,35 @@ class _CodeEmitter:
 
     # What writes a value to a place.
 
-    def _into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        head, children = one.head, one.children
+    def _into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        head, children = node.head, node.children
         if head == "let":
             bound = yield self._bound(children[0], children[1], scope)
             yield self._into(children[1], (bound, scope), place)
         elif head == "apply":
-            body, inner = yield self._applied(one, scope)
+            body, inner = yield self._applied(node, scope)
             yield self._into(body, inner, place)
         elif head == "if":
-            yield self._choice_into(one, scope, place)
+            yield self._choice_into(node, scope, place)
         elif head == "tuple":
             for child, part in zip(children, place, strict=True):
                 yield self._into(child, scope, part)
         elif head in ("build", "constVec", "deltaVec"):
-            yield self._vector_into(one, scope, place)
+            yield self._vector_into(node, scope, place)
         elif head in ("sumbuild", "sum"):
-            yield self._sum_into(one, scope, place)
+            yield self._sum_into(node, scope, place)
         elif isinstance(place, c_values.CArray) and not place.extents:
-            value = yield self._scalar(one, scope, _ResultSlot(place))
+            value = yield self._scalar(node, scope, _ResultSlot(place))
             self._text.assign(place, value)
         elif head in ("add", "sub", "mul", "neg"):
-            yield self._by_parts_into(one, scope, place)
+            yield self._by_parts_into(node, scope, place)
         else:
-            self._text.copy((yield self._value(one, scope)), place)
+            self._text.copy((yield self._value(node, scope)), place)
 
-    def _choice_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        condition, first, second = one.children
+    def _choice_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        condition, first, second = node.children
         if isinstance(place, c_values.CArray) and not place.extents:
-            self._text.assign(place, (yield self._scalar(one, scope, _ResultSlot(place))))
+            self._text.assign(place, (yield self._scalar(node, scope, _ResultSlot(place))))
             return None
         chosen = self._text.condition((yield self._scalar(condition, scope)))
         if chosen.known_value is not None:
@@ -154,26 +154,26 @@ class _CodeEmitter:
         yield self._into(second, scope, place)
         self._text.line("}")
 
-    def _vector_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        count = self._shapes.known(one.children[0], scope, one)
+    def _vector_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        count = self._shapes.known(node.children[0], scope, node)
         if count != c_values.extent(place):
             raise self._shapes.error(
-                one, f"a vector of {c_values.extent(place)} elements as elsewhere", count
+                node, f"a vector of {c_values.extent(place)} elements as elsewhere", count
             )
-        if one.head == "build":
-            function = yield self._value(one.children[1], scope)
+        if node.head == "build":
+            function = yield self._value(node.children[1], scope)
             with self._text.loop(count) as counter:
                 inner = (loop_counter(counter), function.scope)
                 yield self._into(function.body, inner, c_values.element(place, counter))
             return None
-        value = yield self._value(one.children[-1], scope)
+        value = yield self._value(node.children[-1], scope)
         if isinstance(value, c_values.CScalar):
             value = self._text.make_simple(value, "value")
-        if one.head == "constVec":
+        if node.head == "constVec":
             with self._text.loop(count) as counter:
                 self._text.copy(value, c_values.element(place, counter))
             return None
-        where = yield self._scalar(one.children[1], scope)
+        where = yield self._scalar(node.children[1], scope)
         self._text.clear(place)
         if where.is_affine:
             self._text.copy(value, c_values.element(place, where.text))
@@ -184,31 +184,31 @@ class _CodeEmitter:
             self._text.copy(value, c_values.element(place, counter))
             self._text.lines.append("}")
 
-    def _sum_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+    def _sum_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         """Add elements up; they are computed one by one, vectors into arrays of their own."""
-        if one.head == "sum":
-            vector = yield self._value(one.children[0], scope)
+        if node.head == "sum":
+            vector = yield self._value(node.children[0], scope)
             count = c_values.extent(vector)
         else:
-            function = yield self._value(one.children[1], scope)
-            count = self._shapes.known(one.children[0], scope, one)
+            function = yield self._value(node.children[1], scope)
+            count = self._shapes.known(node.children[0], scope, node)
         is_number = isinstance(place, c_values.CArray) and not place.extents
-        if count == 0 and (one.head == "sum" or not is_all_numbers(place)):
-            raise self._shapes.error(one, "elements to add", "none")
+        if count == 0 and (node.head == "sum" or not is_all_numbers(place)):
+            raise self._shapes.error(node, "elements to add", "none")
         if is_number:
             self._text.assign(place, c_values.literal(0.0 if place.kind == FLOAT else 0))
         else:
             self._text.clear(place)
         with self._text.loop(count) as counter:
-            if one.head == "sum":
+            if node.head == "sum":
                 added = load_value(c_values.element(vector, counter))
             else:
                 added = yield self._value(function.body, (loop_counter(counter), function.scope))
             self._text.combine("add", place, load_value(place), added)
 
-    def _by_parts_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+    def _by_parts_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         values = []
-        for child in one.children:
+        for child in node.children:
             value = yield self._value(child, scope)
             values.append(
                 self._text.make_simple(value, "factor")
@@ -217,25 +217,25 @@ class _CodeEmitter:
             )
         sizes = [extents_of(value) for value in values if not isinstance(value, c_values.CScalar)]
         if any(size != sizes[0] for size in sizes):
-            raise self._shapes.error(one, "vectors of one size", " and ".join(map(str, sizes)))
-        self._text.combine(str(one.head), place, *values)
+            raise self._shapes.error(node, "vectors of one size", " and ".join(map(str, sizes)))
+        self._text.combine(str(node.head), place, *values)
 
     # What gives a value.
 
     def _value(
-        self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
+        self, node: Term, scope: ValueScope, slot: _ResultSlot | None = None
     ) -> Trampolined[Any]:
         """Return a value: an expression, or what is in memory; computed now if it is not."""
-        head, children = one.head, one.children
+        head, children = node.head, node.children
         if not children:
-            return self._leaf(one, scope)
-        if is_lam(one):
+            return self._leaf(node, scope)
+        if is_lam(node):
             return Closure(children[0], scope)
         if head == "let":
             bound = yield self._bound(children[0], children[1], scope)
             return (yield self._value(children[1], (bound, scope), slot))
         if head == "apply":
-            body, inner = yield self._applied(one, scope)
+            body, inner = yield self._applied(node, scope)
             return (yield self._value(body, inner, slot))
         if head == "select":
             return load_value((yield self._value(children[1], scope))[int(children[0].head)])
@@ -252,59 +252,59 @@ class _CodeEmitter:
             if where.weight > 3 and not where.is_affine:
                 where = self._text.make_simple(where, "place")
             return load_value(c_values.element(vector, where.text))
-        kind = term_facts(one).type
+        kind = term_facts(node).type
         if isinstance(kind, FunctionType):
-            raise self._shapes.error(one, "a function that is known", "a choice between some")
+            raise self._shapes.error(node, "a function that is known", "a choice between some")
         if isinstance(kind, BaseType):
-            return (yield self._number(one, scope, slot))
-        place = self._text.temporary("vector", self._shapes.shape_of(one, scope))
-        yield self._into(one, scope, place)
+            return (yield self._number(node, scope, slot))
+        place = self._text.temporary("vector", self._shapes.shape_of(node, scope))
+        yield self._into(node, scope, place)
         return place
 
     def _scalar(
-        self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
+        self, node: Term, scope: ValueScope, slot: _ResultSlot | None = None
     ) -> Trampolined[c_values.CScalar]:
-        value = load_value((yield self._value(one, scope, slot)))
+        value = load_value((yield self._value(node, scope, slot)))
         assert isinstance(value, c_values.CScalar)
         is_large = value.depth > _DEEPEST or value.weight > _LARGEST
         return self._text.store(value, "part") if is_large else value
 
     def _number(
-        self, one: Term, scope: ValueScope, slot: _ResultSlot | None
+        self, node: Term, scope: ValueScope, slot: _ResultSlot | None
     ) -> Trampolined[c_values.CScalar]:
         """Return what an operator on numbers, a choice between numbers, or a sum of them gives."""
-        head = str(one.head)
+        head = str(node.head)
         if head in ("sumbuild", "sum"):
-            kind = term_facts(one).type
+            kind = term_facts(node).type
             assert isinstance(kind, BaseType)
             place = slot.taken() if slot is not None else None
             place = place or self._text.scalar("total", kind)
-            yield self._sum_into(one, scope, place)
+            yield self._sum_into(node, scope, place)
             return read_place(place)
         if head == "if":
-            chosen: c_values.CScalar = yield self._choice(one, scope, slot)
+            chosen: c_values.CScalar = yield self._choice(node, scope, slot)
             return chosen
         assert is_scalar_operator(head), head
         parts = []
-        for child in one.children:
+        for child in node.children:
             parts.append((yield self._scalar(child, scope, slot)))
         if head == "div" and parts[0].kind == INTEGER and not parts[1].known_value:
-            return self._quotient(one, parts)
+            return self._quotient(node, parts)
         if head in ("max", "min"):
             parts = [self._text.make_simple(part, "part") for part in parts]
         return apply_operator(head, parts)
 
     def _choice(
-        self, one: Term, scope: ValueScope, slot: _ResultSlot | None
+        self, node: Term, scope: ValueScope, slot: _ResultSlot | None
     ) -> Trampolined[c_values.CScalar]:
-        chosen = self._text.condition((yield self._scalar(one.children[0], scope, slot)))
+        chosen = self._text.condition((yield self._scalar(node.children[0], scope, slot)))
         if chosen.known_value is not None:
             arm: c_values.CScalar = yield self._scalar(
-                one.children[1 if chosen.known_value else 2], scope, slot
+                node.children[1 if chosen.known_value else 2], scope, slot
             )
             return arm
         arms, texts = [], []
-        for child in one.children[1:]:
+        for child in node.children[1:]:
             with self._text.capture() as lines:
                 arms.append((yield self._scalar(child, scope)))
             texts.append(lines)
@@ -326,31 +326,31 @@ class _CodeEmitter:
         self._text.lines.append("}")
         return read_place(place)
 
-    def _quotient(self, one: Term, parts: Sequence[c_values.CScalar]) -> c_values.CScalar:
+    def _quotient(self, node: Term, parts: Sequence[c_values.CScalar]) -> c_values.CScalar:
         """Return a division of Integers: 0 is found out where the program runs."""
         if parts[1].known_value == 0:
-            raise self._shapes.error(one, "a divisor other than 0", "0")
+            raise self._shapes.error(node, "a divisor other than 0", "0")
         above, below = (self._text.store(part, "whole") for part in parts)
         none = self._text.zero(1)  # what is read outside of it is 0, and the caller is told
         checked = f"({below.text} == 0 ? 1 + {none.name}[1 + {below.text}] : {below.text})"
         text = f"({below.text} == -1 ? 0 - {above.text} : {above.text} / {checked})"
         return c_values.CScalar(text, INTEGER, weight=6, depth=4)
 
-    def _leaf(self, one: Term, scope: ValueScope) -> Any:
-        index = index_of(one)
+    def _leaf(self, node: Term, scope: ValueScope) -> Any:
+        index = index_of(node)
         if index >= 0:
             return load_value(look_up(scope, index))
-        if one is TRUE or one is FALSE:
-            return c_values.literal(one is TRUE)
-        if not isinstance(one.head, str):
-            return c_values.literal(one.head)
-        return load_value(self._inputs[name_of(one)])
+        if node is TRUE or node is FALSE:
+            return c_values.literal(node is TRUE)
+        if not isinstance(node.head, str):
+            return c_values.literal(node.head)
+        return load_value(self._inputs[name_of(node)])
 
     # What is bound.
 
-    def _applied(self, one: Term, scope: ValueScope) -> Trampolined[tuple[Term, ValueScope]]:
-        function = yield self._value(one.children[0], scope)
-        bound = yield self._bound(one.children[1], function.body, scope)
+    def _applied(self, node: Term, scope: ValueScope) -> Trampolined[tuple[Term, ValueScope]]:
+        function = yield self._value(node.children[0], scope)
+        bound = yield self._bound(node.children[1], function.body, scope)
         return function.body, (bound, function.scope)
 
     def _bound(self, value: Term, body: Term, scope: ValueScope) -> Trampolined[Any]:

@@ -62,15 +62,15 @@ class FunctionWriter:
 
     def argument(self, wanted: str, outline: Any) -> Any:
         """Return arguments of the function, laid out like a value."""
-        return map_leaves(lambda one: self._array(wanted, one, self.arguments), outline)
+        return map_leaves(lambda leaf: self._array(wanted, leaf, self.arguments), outline)
 
     def temporary(self, wanted: str, outline: Any) -> Any:
         """Return places of the function's own for a value of a layout."""
 
-        def made(one: CArray | CScalar) -> CArray:
-            if isinstance(one, CScalar):
-                return self.scalar(wanted, one.kind)
-            return self._array(wanted, one, self.declared)
+        def made(leaf: CArray | CScalar) -> CArray:
+            if isinstance(leaf, CScalar):
+                return self.scalar(wanted, leaf.kind)
+            return self._array(wanted, leaf, self.declared)
 
         return map_leaves(made, outline)
 
@@ -82,13 +82,13 @@ class FunctionWriter:
         whole = self._array(wanted, CArray("", (), extents, kind), self.declared)
         return CArray(whole.name, tuple(counter for counter, _ in self.loops), (), kind)
 
-    def _array(self, wanted: str, one: CArray, where: list[CArray]) -> CArray:
-        if prod(one.extents) > _LARGEST:
+    def _array(self, wanted: str, outline: CArray, where: list[CArray]) -> CArray:
+        if prod(outline.extents) > _LARGEST:
             raise LimitError(
                 f"code of a term: expected vectors of at most {_LARGEST} elements, found one of "
-                f"{prod(one.extents)}"
+                f"{prod(outline.extents)}"
             )
-        result = CArray(self.name(wanted), (), one.extents, one.kind)
+        result = CArray(self.name(wanted), (), outline.extents, outline.kind)
         where.append(result)
         return result
 
@@ -144,8 +144,10 @@ class FunctionWriter:
         return f"void {name}({arguments})\n{{\n{outer}#pragma scop\n{inner}\n#pragma endscop\n}}\n"
 
 
-def _declaration(one: CArray) -> str:
-    return f"{C_TYPES[one.kind].value} {one.name}" + "".join(f"[{size}]" for size in one.extents)
+def _declaration(array: CArray) -> str:
+    return f"{C_TYPES[array.kind].value} {array.name}" + "".join(
+        f"[{size}]" for size in array.extents
+    )
 
 
 class StatementWriter(FunctionWriter):

@@ -46,52 +46,52 @@ class ShapeInference:
         self._program, self._inputs = program, inputs
         self._known: dict[tuple[Term, int], tuple[Any, ValueScope]] = {}
 
-    def error(self, one: Term, expected: str, found: object) -> InputError:
+    def error(self, node: Term, expected: str, actual: object) -> InputError:
         """Return the error about a part that cannot be compiled: where it stands, what it is."""
-        text = text_of(one) if term_facts(one).nodes < 1000 else str(one.head)
+        text = text_of(node) if term_facts(node).nodes < 1000 else str(node.head)
         if len(text) > _LONGEST:
             text = f"{text[:_LONGEST]}…"
-        place = _place_of(self._program.body, one)
+        place = _place_of(self._program.body, node)
         where = "" if place is None else f" at {'.'.join(map(str, place)) or 'root'}"
         return InputError(
             f"{self._program.name}{where}: cannot be compiled: expected {expected}, "
-            f"found {found}: {text}"
+            f"found {actual}: {text}"
         )
 
-    def shape_of(self, one: Term, scope: ValueScope) -> Any:
+    def shape_of(self, node: Term, scope: ValueScope) -> Any:
         """Return the layout of a part; ``scope`` has layouts or values of what is bound."""
-        return run_trampoline(self._of(one, scope))
+        return run_trampoline(self._of(node, scope))
 
-    def known(self, one: Term, scope: ValueScope, around: Term) -> int:
+    def known(self, node: Term, scope: ValueScope, around: Term) -> int:
         """Return the value of an Integer that is the size of something.
 
         Raises:
             InputError: it depends on data, or is negative.
         """
-        return self._count(self.shape_of(one, scope), around)
+        return self._count(self.shape_of(node, scope), around)
 
-    def _count(self, found: Any, around: Term) -> int:
-        if not isinstance(found, CScalar) or found.known_value is None:
+    def _count(self, size: Any, around: Term) -> int:
+        if not isinstance(size, CScalar) or size.known_value is None:
             raise self.error(
                 around,
                 "a size that follows from the sizes of arguments",
                 "one that depends on data or on a loop",
             )
-        if found.known_value < 0:
-            raise self.error(around, "a size of 0 or more", found.known_value)
-        return int(found.known_value)
+        if size.known_value < 0:
+            raise self.error(around, "a size of 0 or more", size.known_value)
+        return int(size.known_value)
 
-    def _of(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
-        key = (one, id(scope) if term_facts(one).free else 0)
+    def _of(self, node: Term, scope: ValueScope) -> Trampolined[Any]:
+        key = (node, id(scope) if term_facts(node).free else 0)
         if key not in self._known:
-            self._known[key] = ((yield self._found(one, scope)), scope)  # which keeps its number
+            self._known[key] = ((yield self._found(node, scope)), scope)  # which keeps its number
         return self._known[key][0]
 
-    def _found(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
-        head, children = one.head, one.children
+    def _found(self, node: Term, scope: ValueScope) -> Trampolined[Any]:
+        head, children = node.head, node.children
         if not children:
-            return self._leaf(one, scope)
-        if is_lam(one):
+            return self._leaf(node, scope)
+        if is_lam(node):
             return Closure(children[0], scope)
         if head == "let":
             value = yield self._of(children[0], scope)
@@ -101,35 +101,35 @@ class ShapeInference:
             value = yield self._of(children[1], scope)
             return (yield self._of(function.body, (value, function.scope)))
         if head == "if":
-            return (yield self._choice(one, scope))
+            return (yield self._choice(node, scope))
         parts = []
         for child in children:
             parts.append((yield self._of(child, scope)))
         if head == "build":
-            count = self._count(parts[0], one)
+            count = self._count(parts[0], node)
             inner = yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))
             return _repeated(inner, count)
         if head == "sumbuild":
             return _unknown((yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))))
-        return self._operator(one, parts)
+        return self._operator(node, parts)
 
-    def _choice(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
-        condition = yield self._of(one.children[0], scope)
+    def _choice(self, node: Term, scope: ValueScope) -> Trampolined[Any]:
+        condition = yield self._of(node.children[0], scope)
         if condition.known_value is not None:
-            return (yield self._of(one.children[1 if condition.known_value else 2], scope))
-        first = yield self._of(one.children[1], scope)
-        second = yield self._of(one.children[2], scope)
+            return (yield self._of(node.children[1 if condition.known_value else 2], scope))
+        first = yield self._of(node.children[1], scope)
+        second = yield self._of(node.children[2], scope)
         if isinstance(first, Closure):
-            raise self.error(one, "a function that is known", "a choice between functions")
-        self._expect_same(one, first, second)
+            raise self.error(node, "a function that is known", "a choice between functions")
+        self._expect_same(node, first, second)
         return _unknown(first)
 
-    def _operator(self, one: Term, parts: list[Any]) -> Any:
-        head = str(one.head)
+    def _operator(self, node: Term, parts: list[Any]) -> Any:
+        head = str(node.head)
         if head == "tuple":
             return tuple(parts)
         if head == "select":
-            return parts[1][int(one.children[0].head)]
+            return parts[1][int(node.children[0].head)]
         if head == "index":
             return map_leaves(_element_of, parts[1])
         if head == "size":
@@ -137,18 +137,18 @@ class ShapeInference:
         if head == "sum":
             return map_leaves(_element_of, parts[0])
         if head in ("deltaVec", "constVec"):
-            return _repeated(parts[-1], self._count(parts[0], one))
+            return _repeated(parts[-1], self._count(parts[0], node))
         if all(isinstance(part, CScalar) for part in parts):
             known = known_value(head, parts)
-            kind = term_facts(one).type
+            kind = term_facts(node).type
             assert isinstance(kind, BaseType)
             return CScalar("", kind) if known is None else literal(known)
         vectors = [part for part in parts if not isinstance(part, CScalar)]
         for other in vectors[1:]:
-            self._expect_same(one, vectors[0], other)
+            self._expect_same(node, vectors[0], other)
         return _unknown(vectors[0])
 
-    def _expect_same(self, one: Term, first: Any, second: Any) -> None:
+    def _expect_same(self, node: Term, first: Any, second: Any) -> None:
         mine, its = (
             [part.extents if isinstance(part, CArray) else () for part in leaves(value)]
             for value in (first, second)
@@ -158,29 +158,29 @@ class ShapeInference:
                 ", ".join(" by ".join(map(str, size)) for size in sizes if size) or "a number"
                 for sizes in (mine, its)
             )
-            raise self.error(one, "vectors of one size", said)
+            raise self.error(node, "vectors of one size", said)
 
-    def _leaf(self, one: Term, scope: ValueScope) -> Any:
-        index = index_of(one)
+    def _leaf(self, node: Term, scope: ValueScope) -> Any:
+        index = index_of(node)
         if index >= 0:
             return map_leaves(_shape_of, look_up(scope, index))
-        if one is TRUE or one is FALSE:
-            return literal(one is TRUE)
-        if isinstance(one.head, int):
-            return literal(one.head)
-        if not isinstance(one.head, str):
+        if node is TRUE or node is FALSE:
+            return literal(node is TRUE)
+        if isinstance(node.head, int):
+            return literal(node.head)
+        if not isinstance(node.head, str):
             return CScalar("", FLOAT)
-        return map_leaves(_shape_of, self._inputs[name_of(one)])
+        return map_leaves(_shape_of, self._inputs[name_of(node)])
 
 
 _UNKNOWN = CScalar("", INTEGER)
 
 
-def _shape_of(one: Any) -> Any:
+def _shape_of(leaf: Any) -> Any:
     """Return the layout of a value's leaf."""
-    if isinstance(one, CArray):
-        return CArray("", (), one.extents, one.kind) if one.extents else CScalar("", one.kind)
-    return one
+    if isinstance(leaf, CArray):
+        return CArray("", (), leaf.extents, leaf.kind) if leaf.extents else CScalar("", leaf.kind)
+    return leaf
 
 
 def _unknown(shape: Any) -> Any:
@@ -201,6 +201,6 @@ def _repeated(shape: Any, count: int) -> Any:
     )
 
 
-def _element_of(one: CArray) -> CArray | CScalar:
-    extents = one.extents[1:]
-    return CArray("", (), extents, one.kind) if extents else CScalar("", one.kind)
+def _element_of(array: CArray) -> CArray | CScalar:
+    extents = array.extents[1:]
+    return CArray("", (), extents, array.kind) if extents else CScalar("", array.kind)

@@ -86,7 +86,7 @@ class TimingComparison:
         first, other = self.timings[0].samples, self.timings[number].samples
         if not first or len(first) != len(other):
             return None
-        return statistics.median(one / two for one, two in zip(first, other, strict=True))
+        return statistics.median(before / after for before, after in zip(first, other, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """Return all that was found."""
@@ -185,17 +185,19 @@ def _problem(
         buffers[carray.name] = Buffer(carray.name, kind, elements, not is_input, is_input)
     compiled = []
     for number, (scop, object_code, _) in enumerate(made):
-        found = []
+        buffer_names = []
         for array in scop.arrays:
             name = names.get(array.name, f"{array.name} of program {number + 1}")
             elements = prod(evaluate_extent(extent, {}) for extent in array.extents)
             buffers.setdefault(name, Buffer(name, array.type, elements, compared=False))
-            found.append(name)
-        compiled.append((object_code, found, out_of_range_messages(scop, {})))
+            buffer_names.append(name)
+        compiled.append((object_code, buffer_names, out_of_range_messages(scop, {})))
     places = {name: at for at, name in enumerate(buffers)}
     programs = [
-        CompiledProgram(object_code, tuple(places[name] for name in found), (), TOLERANCE, said)
-        for object_code, found, said in compiled
+        CompiledProgram(
+            object_code, tuple(places[name] for name in buffer_names), (), TOLERANCE, said
+        )
+        for object_code, buffer_names, said in compiled
     ]
     filling = parse_text(data_source(codes[0]), file="<data>", function=NAME)
     data = CompiledProgram(

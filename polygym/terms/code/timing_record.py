@@ -66,7 +66,7 @@ def repeat_measurement(
     """
     try:
         sizes = {str(name): int(size) for name, size in record["sizes"].items()}
-        texts: Sequence[str] = [str(one["code"]) for one in record["programs"]]
+        texts: Sequence[str] = [str(entry["code"]) for entry in record["programs"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where}: measured: expected its members, found {error!r}") from None
     race, result = measure_pair(first, last, sizes)
@@ -109,12 +109,12 @@ def compare_with_interpreter(
         for program in programs:
             try:
                 code = compile(program, options=CodeOptions(schedule=ORIGINAL))
-                found = to_interpreter_value(code(**{**values, **known}), first.result)
+                computed = to_interpreter_value(code(**{**values, **known}), first.result)
             except OutOfRangeError as error:
                 raise InternalError(f"{first.name}: the interpreter has a value: {error}") from None
             except PolygymError:
                 return None  # sizes at which there is no code
-            if not is_close(found, wanted, _TOLERANCE):
+            if not is_close(computed, wanted, _TOLERANCE):
                 raise InternalError(
                     f"{program.name}: expected what the interpreter computes, found another value"
                 )

@@ -104,33 +104,33 @@ class TermEncoder:
         np.subtract(here, above, out=above)
         above[0] = -1
         first: dict[int, int] = {}
-        parts[:] = [first.setdefault(one, at) for at, one in enumerate(parts.tolist())]
+        parts[:] = [first.setdefault(part, at) for at, part in enumerate(parts.tolist())]
         binders[:] = np.where(binders > 0, here - binders, -1) if piece.binds else -1
         order: dict[int, int] = {0: 0}
-        names[:] = [order.setdefault(one, len(order)) for one in names.tolist()]
+        names[:] = [order.setdefault(name, len(order)) for name in names.tolist()]
         offers = np.frombuffer(piece.own_rules + piece.descendant_rules, np.int32).reshape(-1, 2)
         return rows, raw[:, _VALUE].view(np.float32), np.repeat(here, raw[:, _COUNT]), offers
 
-    def _made(self, one: Term) -> EncodedTerm:
-        kind = kind_of(one)
-        number = self._numbers.get(one)
+    def _made(self, node: Term) -> EncodedTerm:
+        kind = kind_of(node)
+        number = self._numbers.get(node)
         if number is None:
-            number = self._numbers[one] = len(self._numbers)
-        if not one.children:
-            return self._leaf(one, kind, number)
-        own, *links = self._rewriter.applicable_rules(one)
+            number = self._numbers[node] = len(self._numbers)
+        if not node.children:
+            return self._leaf(node, kind, number)
+        own, *links = self._rewriter.applicable_rules(node)
         rows: list[bytes] = []
         others: list[bytes] = []
         open_ones: list[tuple[int, int]] = []
         bound: list[int] = []
         start, is_binder = 1, False
-        for at, child in enumerate(one.children):
+        for at, child in enumerate(node.children):
             piece = self._known[child]
             is_binder = is_binder or piece.binds
             rows += (piece.row(start, at, len(links[at])), piece.descendant_rows)
             others += (_packed(links[at]), piece.own_rules, piece.descendant_rules)
             if piece.free_variables:
-                is_bound = binds(one, at)
+                is_bound = binds(node, at)
                 for where, index in piece.free_variables:
                     if is_bound and index == 0:
                         bound.append(start + where)
@@ -146,12 +146,12 @@ class TermEncoder:
             tuple(open_ones), is_binder or bool(bound),
         )  # fmt: skip
 
-    def _leaf(self, one: Term, kind: str, number: int) -> EncodedTerm:
-        name, index = 0, index_of(one)
+    def _leaf(self, node: Term, kind: str, number: int) -> EncodedTerm:
+        name, index = 0, index_of(node)
         if kind == "variable":
-            name = self._names.setdefault(name_of(one), len(self._names) + 1)
+            name = self._names.setdefault(name_of(node), len(self._names) + 1)
         own = ((0, index),) if index >= 0 else ()
-        return EncodedTerm(_NUMBERS[kind], name, number, _value(one, kind), 1, b"", b"", b"", own)
+        return EncodedTerm(_NUMBERS[kind], name, number, _value(node, kind), 1, b"", b"", b"", own)
 
 
 def _packed(offers: Sequence[tuple[int, int]]) -> bytes:
@@ -166,11 +166,11 @@ def _tied(below: bytes, rows: Sequence[int]) -> bytes:
     return bytes(result)
 
 
-def _value(one: Term, kind: str) -> float:
+def _value(node: Term, kind: str) -> float:
     """Return what stands for a constant: its signed logarithm, since its size may be anything."""
     if kind == "truth":
-        return float(one is TRUE)
-    if not isinstance(one.head, int | float):
+        return float(node is TRUE)
+    if not isinstance(node.head, int | float):
         return 0.0
-    size = log2(1.0 + abs(float(one.head)))
-    return size if one.head >= 0 else -size
+    size = log2(1.0 + abs(float(node.head)))
+    return size if node.head >= 0 else -size

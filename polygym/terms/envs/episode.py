@@ -90,12 +90,12 @@ class RewriteTask:
             )
         return RewriteEpisode(self, self.program.body, self.max_steps)
 
-    def layout(self, one: Term) -> TermLayout:
+    def layout(self, root: Term) -> TermLayout:
         """Return a term as it is written out."""
-        return self.layouts.get(one, lambda: self._written_out(one))
+        return self.layouts.get(root, lambda: self._written_out(root))
 
-    def _written_out(self, one: Term) -> TermLayout:
-        rows, values, where, offers = self.encoder.layout(one)
+    def _written_out(self, root: Term) -> TermLayout:
+        rows, values, where, offers = self.encoder.layout(root)
         actions = where * np.int64(len(self.rewriter.rules))
         actions += offers[:, 0]
         actions += 1
@@ -109,10 +109,10 @@ class RewriteTask:
         padded[: len(rows)] = values
         return TermLayout(rows, nodes, padded, mask.view(np.bool_).nonzero()[0], mask)
 
-    def step(self, one: Term, action: int) -> RewriteStep:
+    def step(self, root: Term, action: int) -> RewriteStep:
         """Return the step that an action other than stopping is."""
         row, rule = divmod(action - 1, len(self.rewriter.rules))
-        layout = self.layout(one)
+        layout = self.layout(root)
         if row >= len(layout.rows):
             raise InputError(f"action {action}: expected a node, found row {row} empty")
         return RewriteStep(self.rewriter.rules[rule], layout.place(row))

@@ -44,26 +44,28 @@ def has_floats(kind: Type) -> bool:
     return FLOAT in leaf_types(kind)
 
 
-def part_of(one: Term, place: int) -> Term:
+def part_of(whole: Term, place: int) -> Term:
     """Return a part of a tuple: itself, where the tuple is written out."""
-    return one.children[place] if one.head == "tuple" else term("select", term(place), one)
+    return whole.children[place] if whole.head == "tuple" else term("select", term(place), whole)
 
 
-def split_adjoint(one: Adjoint, kind: Type, bind: Callable[[Term], Term]) -> Adjoint:
+def split_adjoint(adjoint: Adjoint, kind: Type, bind: Callable[[Term], Term]) -> Adjoint:
     """Return the adjoint of a tuple as a tuple, and that of tuples in it."""
-    if not isinstance(kind, TupleType) or one is None:
-        return one
-    if isinstance(one, Term):
-        whole = one if one.head == "tuple" else bind(one)
-        one = tuple(part_of(whole, place) for place in range(len(kind.parts)))
-    return tuple(split_adjoint(part, its, bind) for part, its in zip(one, kind.parts, strict=True))
+    if not isinstance(kind, TupleType) or adjoint is None:
+        return adjoint
+    if isinstance(adjoint, Term):
+        whole = adjoint if adjoint.head == "tuple" else bind(adjoint)
+        adjoint = tuple(part_of(whole, place) for place in range(len(kind.parts)))
+    return tuple(
+        split_adjoint(part, its, bind) for part, its in zip(adjoint, kind.parts, strict=True)
+    )
 
 
-def leafwise(change: Callable[[Term], Term], one: Adjoint) -> Adjoint:
+def leafwise(change: Callable[[Term], Term], adjoint: Adjoint) -> Adjoint:
     """Return an adjoint with other terms for those that it consists of."""
-    if isinstance(one, tuple):
-        return tuple(leafwise(change, part) for part in one)
-    return None if one is None else change(one)
+    if isinstance(adjoint, tuple):
+        return tuple(leafwise(change, part) for part in adjoint)
+    return None if adjoint is None else change(adjoint)
 
 
 def add_adjoints(one: Adjoint, other: Adjoint) -> Adjoint:
@@ -76,25 +78,25 @@ def add_adjoints(one: Adjoint, other: Adjoint) -> Adjoint:
     return tuple(add_adjoints(_at(one, place), _at(other, place)) for place in range(count))
 
 
-def _at(one: Term | tuple[Any, ...], place: int) -> Adjoint:
-    adjoint: Adjoint = one[place] if isinstance(one, tuple) else part_of(one, place)
+def _at(whole: Term | tuple[Any, ...], place: int) -> Adjoint:
+    adjoint: Adjoint = whole[place] if isinstance(whole, tuple) else part_of(whole, place)
     return adjoint
 
 
 def complete_adjoint(
-    one: Adjoint, kind: Type, value: Term, size: Callable[[Term, VectorSize], Term]
+    adjoint: Adjoint, kind: Type, value: Term, size: Callable[[Term, VectorSize], Term]
 ) -> Term:
     """Return an adjoint as one term, with zeros where there is nothing.
 
     ``value`` is what it is the adjoint of; ``size`` says how many elements a vector has, from the
     value and from what its type says.
     """
-    if isinstance(one, Term):
-        return one
-    if one is None:
+    if isinstance(adjoint, Term):
+        return adjoint
+    if adjoint is None:
         return zero_adjoint(kind, value, size)
     assert isinstance(kind, TupleType)
-    parts = enumerate(zip(one, kind.parts, strict=True))
+    parts = enumerate(zip(adjoint, kind.parts, strict=True))
     return term(
         "tuple",
         *(complete_adjoint(part, its, part_of(value, at), size) for at, (part, its) in parts),
@@ -134,18 +136,18 @@ def is_additive(kind: Type) -> bool:
 _DEEPEST = 100
 
 
-def infer_sizes(one: Term, kinds: Mapping[str, Type]) -> Type:
+def infer_sizes(node: Term, kinds: Mapping[str, Type]) -> Type:
     """Return the type of a term, given the types of names."""
-    plain = term_facts(one).type
-    if term_facts(one).depth > _DEEPEST or not isinstance(plain, VectorType | TupleType):
+    plain = term_facts(node).type
+    if term_facts(node).depth > _DEEPEST or not isinstance(plain, VectorType | TupleType):
         return plain
-    return _sized(one, kinds, plain)
+    return _sized(node, kinds, plain)
 
 
-def _sized(one: Term, kinds: Mapping[str, Type], plain: Type) -> Type:
-    head, children = one.head, one.children
+def _sized(node: Term, kinds: Mapping[str, Type], plain: Type) -> Type:
+    head, children = node.head, node.children
     if not children:
-        return kinds.get(name_of(one), plain)
+        return kinds.get(name_of(node), plain)
     if head in ("index", "select"):
         whole = infer_sizes(children[1], kinds)
         if isinstance(whole, VectorType):

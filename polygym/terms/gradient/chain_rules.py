@@ -38,9 +38,9 @@ def multiply_terms(one: Term, other: Term) -> Term:
     return one if other is ONE else term("mul", one, other)
 
 
-def negate_term(one: Term) -> Term:
+def negate_term(operand: Term) -> Term:
     """Return -a, as the tables of rules have it."""
-    return term("mul", term(-1.0), one)
+    return term("mul", term(-1.0), operand)
 
 
 def divide_terms(one: Term, other: Term) -> Term:

@@ -81,7 +81,7 @@ from polygym.terms.language.types import (
 _RESULT = "d$r"
 
 _Path: TypeAlias = "tuple[int, ...]"
-_Found: TypeAlias = "dict[tuple[str, _Path], Term]"
+_Adjoints: TypeAlias = "dict[tuple[str, _Path], Term]"
 """What variables get: by name, and by which part of a tuple."""
 
 
@@ -128,30 +128,30 @@ class _ReversePass:
         """Return the body of the gradient."""
         block = BindingBlock(self._names)
         body = inline_calls(self._program.body, self._program.name)
-        found = run_trampoline(self._back(body, d, block))
+        adjoints = run_trampoline(self._back(body, d, block))
         parts = []
         for name, kind in wanted:
-            adjoint = _of_variable(found, name, kind)
+            adjoint = _of_variable(adjoints, name, kind)
             parts.append(complete_adjoint(adjoint, kind, variable(name, kind), self._size))
         return block.wrap(parts[0] if len(parts) == 1 else term("tuple", *parts))
 
-    def _back(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
+    def _back(self, node: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         """Return what variables get from a part with an adjoint."""
-        kind = term_facts(one).type
+        kind = term_facts(node).type
         if d is None or not has_floats(kind):
             return {}
-        head, children = one.head, one.children
+        head, children = node.head, node.children
         d = split_adjoint(d, kind, block.bind)
         if not children:
-            return _of_leaf(one, d)
+            return _of_leaf(node, d)
         if head == "let":
             return (yield self._binding(children[0], children[1], d, block))
         if head == "if":
-            return (yield self._choice(one, d, block))
+            return (yield self._choice(node, d, block))
         if head in ("build", "sumbuild"):
-            return (yield self._loop(one, d, block))
+            return (yield self._loop(node, d, block))
         if head in ("index", "sum", "constVec", "deltaVec"):
-            return (yield self._vector(one, d, block))
+            return (yield self._vector(node, d, block))
         if head == "select":
             whole = term_facts(children[1]).type
             assert isinstance(whole, TupleType)
@@ -160,11 +160,11 @@ class _ReversePass:
             return (yield self._back(children[1], tuple(parts), block))
         if head == "tuple":
             assert isinstance(d, tuple)
-            result: _Found = {}
+            result: _Adjoints = {}
             for child, part in zip(children, d, strict=True):
                 _join(result, (yield self._back(child, part, block)))
             return result
-        return (yield self._operator(one, d, block))
+        return (yield self._operator(node, d, block))
 
     def _binding(
         self, value: Term, body: Term, d: Adjoint, block: BindingBlock
@@ -174,60 +174,60 @@ class _ReversePass:
         own = yield self._needed(value, block)
         kind = infer_sizes(value, self._kinds)
         self._kinds[name_of(own)] = kind
-        result: _Found = yield self._back(open_binder(body, own), d, block)
+        result: _Adjoints = yield self._back(open_binder(body, own), d, block)
         mine = _of_variable(result, name_of(own), kind)
-        result = {key: one for key, one in result.items() if key[0] != name_of(own)}
+        result = {key: adjoint for key, adjoint in result.items() if key[0] != name_of(own)}
         _join(result, (yield self._back(value, mine, block)))
         return result
 
-    def _choice(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
-        condition, *arms = one.children
+    def _choice(self, node: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
+        condition, *arms = node.children
         d = leafwise(block.bind, d)
         blocks = [block.inner(), block.inner()]
-        founds: list[_Found] = []
+        adjoints_of_arms: list[_Adjoints] = []
         for arm, inner in zip(arms, blocks, strict=True):
-            founds.append((yield self._back(arm, d, inner)))
-        keys = sorted({**founds[0], **founds[1]})
+            adjoints_of_arms.append((yield self._back(arm, d, inner)))
+        keys = sorted({**adjoints_of_arms[0], **adjoints_of_arms[1]})
         if not keys:
             return {}
         made = [
-            inner.wrap(self._gathered(keys, found))
-            for inner, found in zip(blocks, founds, strict=True)
+            inner.wrap(self._gathered(keys, adjoints))
+            for inner, adjoints in zip(blocks, adjoints_of_arms, strict=True)
         ]
         return _scattered(keys, block.bind(term("if", condition, *made)))
 
-    def _loop(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
-        count, function = one.children
+    def _loop(self, node: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
+        count, function = node.children
         d = leafwise(block.bind, d)
         inner = block.inner()
         counter = self._names.fresh(INTEGER)
-        if one.head == "build":
+        if node.head == "build":
             assert isinstance(d, Term)
             d = term("index", counter, d)
-        found: _Found = yield self._back(open_binder(function.children[0], counter), d, inner)
-        keys = sorted(found)
+        adjoints: _Adjoints = yield self._back(open_binder(function.children[0], counter), d, inner)
+        keys = sorted(adjoints)
         if not keys:
             return {}
-        body = inner.function(counter, self._gathered(keys, found))
+        body = inner.function(counter, self._gathered(keys, adjoints))
         return _scattered(keys, block.bind(term("sumbuild", count, body)))
 
-    def _vector(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
+    def _vector(self, node: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         """Hand on through what reads vectors or makes them of one value."""
-        children = one.children
-        if one.head in ("index", "sum"):
+        children = node.children
+        if node.head in ("index", "sum"):
             vector = children[-1]
             known = infer_sizes(vector, self._kinds)
             size = known.size if isinstance(known, VectorType) else None
             if size is None:
                 vector = yield self._needed(vector, block)
-            each = complete_adjoint(d, term_facts(one).type, one, self._size)
+            each = complete_adjoint(d, term_facts(node).type, node, self._size)
             count = self._size(vector, size)
-            if one.head == "sum":
+            if node.head == "sum":
                 return (yield self._back(children[0], term("constVec", count, each), block))
             place = block.bind(children[0])
             return (yield self._back(children[1], term("deltaVec", count, place, each), block))
         assert isinstance(d, Term)
-        if one.head == "deltaVec":
+        if node.head == "deltaVec":
             return (yield self._back(children[2], term("index", children[1], d), block))
         counter = self._names.fresh(INTEGER)
         whole = block.bind(d)
@@ -235,36 +235,36 @@ class _ReversePass:
         added_up = term("sumbuild", children[0], function)
         return (yield self._back(children[1], added_up, block))
 
-    def _operator(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
-        head, children = str(one.head), one.children
+    def _operator(self, node: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
+        head, children = str(node.head), node.children
         if head not in CHAIN_RULES:
             return {}
         d = leafwise(block.bind, d)
         adjoints: tuple[Adjoint, ...]
-        if term_facts(one).type == FLOAT:
+        if term_facts(node).type == FLOAT:
             assert isinstance(d, Term)
             needs, values = REQUIRED_OPERANDS[head], list(children)
             if needs:
                 for at, child in enumerate(children):
                     values[at] = yield self._needed(child, block)
-            value = block.bind(term(head, *values)) if "value" in needs else one
+            value = block.bind(term(head, *values)) if "value" in needs else node
             adjoints = CHAIN_RULES[head](d, *values, value)
         elif head == "mul":
-            adjoints = yield self._scaled(one, d, block)
+            adjoints = yield self._scaled(node, d, block)
         else:
             second = leafwise(negate_term, d) if head in ("sub", "neg") else d
             adjoints = (second,) if head == "neg" else (d, second)
-        result: _Found = {}
+        result: _Adjoints = {}
         for child, adjoint in zip(children, adjoints, strict=True):
             _join(result, (yield self._back(child, adjoint, block)))
         return result
 
     def _scaled(
-        self, one: Term, d: Adjoint, block: BindingBlock
+        self, node: Term, d: Adjoint, block: BindingBlock
     ) -> Trampolined[tuple[Adjoint, ...]]:
         """Return what a Float and what it scales get."""
         values = []
-        for child in one.children:
+        for child in node.children:
             values.append((yield self._needed(child, block)))
         is_first = term_facts(values[0]).type == FLOAT
         factor, whole = values if is_first else reversed(values)
@@ -291,27 +291,27 @@ class _ReversePass:
             case _:
                 return multiply_terms(value, d) if isinstance(d, Term) and kind == FLOAT else None
 
-    def _needed(self, one: Term, block: BindingBlock) -> Trampolined[Any]:
+    def _needed(self, node: Term, block: BindingBlock) -> Trampolined[Any]:
         """Return a value that is computed before; what numbers are made of is bound as well."""
-        if _is_part(one):
-            return one
-        known = block.find_variable(one)
+        if _is_part(node):
+            return node
+        known = block.find_variable(node)
         if known is not None:
             return known
-        if one.head == "let":
-            value = yield self._needed(one.children[0], block)
-            result = yield self._needed(open_binder(one.children[1], value), block)
-        elif one.head == "tuple" or (one.head in CHAIN_RULES and term_facts(one).type == FLOAT):
+        if node.head == "let":
+            value = yield self._needed(node.children[0], block)
+            result = yield self._needed(open_binder(node.children[1], value), block)
+        elif node.head == "tuple" or (node.head in CHAIN_RULES and term_facts(node).type == FLOAT):
             parts = []
-            for child in one.children:
+            for child in node.children:
                 parts.append((yield self._needed(child, block)))
-            result = block.bind(term(one.head, *parts))
+            result = block.bind(term(node.head, *parts))
         else:
-            result = block.bind(one)
-        block.record(one, result)
+            result = block.bind(node)
+        block.record(node, result)
         return result
 
-    def _gathered(self, keys: list[tuple[str, _Path]], found: _Found) -> Term:
+    def _gathered(self, keys: list[tuple[str, _Path]], adjoints: _Adjoints) -> Term:
         """Return what some variables get as one term, with zeros for those that get nothing."""
         parts = []
         for name, path in keys:
@@ -320,7 +320,7 @@ class _ReversePass:
             for at in path:
                 assert isinstance(kind, TupleType)
                 kind, value = kind.parts[at], part_of(value, at)
-            parts.append(complete_adjoint(found.get((name, path)), kind, value, self._size))
+            parts.append(complete_adjoint(adjoints.get((name, path)), kind, value, self._size))
         return parts[0] if len(parts) == 1 else term("tuple", *parts)
 
     def _size(self, vector: Term, size: VectorSize) -> Term:
@@ -332,17 +332,17 @@ class _ReversePass:
         return term(size) if isinstance(size, int) else variable(size, INTEGER)
 
 
-def _is_part(one: Term) -> bool:
+def _is_part(node: Term) -> bool:
     """Whether a value is a variable or constant, or a part of one, which costs nothing."""
-    while one.head == "select":
-        one = one.children[1]
-    return not one.children
+    while node.head == "select":
+        node = node.children[1]
+    return not node.children
 
 
-def _of_leaf(one: Term, d: Adjoint) -> _Found:
+def _of_leaf(node: Term, d: Adjoint) -> _Adjoints:
     """Return what a variable gets where it stands."""
-    name = name_of(one)
-    result: _Found = {}
+    name = name_of(node)
+    result: _Adjoints = {}
     stack: list[tuple[_Path, Adjoint]] = [((), d)] if name else []
     while stack:
         path, part = stack.pop()
@@ -353,24 +353,24 @@ def _of_leaf(one: Term, d: Adjoint) -> _Found:
     return result
 
 
-def _of_variable(found: _Found, name: str, kind: Type, path: _Path = ()) -> Adjoint:
+def _of_variable(adjoints: _Adjoints, name: str, kind: Type, path: _Path = ()) -> Adjoint:
     """Return the adjoint of a variable, from what was found of its parts."""
     if not isinstance(kind, TupleType):
-        return found.get((name, path))
+        return adjoints.get((name, path))
     parts = tuple(
-        _of_variable(found, name, part, (*path, at)) for at, part in enumerate(kind.parts)
+        _of_variable(adjoints, name, part, (*path, at)) for at, part in enumerate(kind.parts)
     )
     return parts if any(part is not None for part in parts) else None
 
 
-def _join(found: _Found, more: _Found) -> None:
-    for key, one in more.items():
-        both = add_adjoints(found.get(key), one)
+def _join(adjoints: _Adjoints, more: _Adjoints) -> None:
+    for key, adjoint in more.items():
+        both = add_adjoints(adjoints.get(key), adjoint)
         assert isinstance(both, Term)
-        found[key] = both
+        adjoints[key] = both
 
 
-def _scattered(keys: list[tuple[str, _Path]], whole: Term) -> _Found:
+def _scattered(keys: list[tuple[str, _Path]], whole: Term) -> _Adjoints:
     if len(keys) == 1:
         return {keys[0]: whole}
     return {key: term("select", term(at), whole) for at, key in enumerate(keys)}
@@ -390,24 +390,24 @@ def inline_calls(root: Term, name: str) -> Term:
     return made
 
 
-def _changed(one: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
-    if not one.children:
-        return one
-    if one in known:
-        return known[one]
-    if term_facts(one).nodes > _MOST:
+def _changed(node: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
+    if not node.children:
+        return node
+    if node in known:
+        return known[node]
+    if term_facts(node).nodes > _MOST:
         raise LimitError(f"{name}: expected at most {_MOST} nodes with functions put in")
-    is_named = one.head == "let" and isinstance(term_facts(one.children[0]).type, FunctionType)
+    is_named = node.head == "let" and isinstance(term_facts(node.children[0]).type, FunctionType)
     if is_named:
-        result = yield _changed(open_binder(one.children[1], one.children[0]), name, known)
-    elif one.head == "apply":
-        result = yield _called(one.children[0], one.children[1], name, known)
+        result = yield _changed(open_binder(node.children[1], node.children[0]), name, known)
+    elif node.head == "apply":
+        result = yield _called(node.children[0], node.children[1], name, known)
     else:
         parts = []
-        for child in one.children:
+        for child in node.children:
             parts.append((yield _changed(child, name, known)))
-        result = term(one.head, *parts)
-    known[one] = result
+        result = term(node.head, *parts)
+    known[node] = result
     return result
 
 

@@ -49,8 +49,8 @@ class _LazyValue:
 
     __slots__ = ("scope", "term", "value")
 
-    def __init__(self, one: Term, scope: ValueScope) -> None:
-        self.term: Term | None = one
+    def __init__(self, node: Term, scope: ValueScope) -> None:
+        self.term: Term | None = node
         self.scope: ValueScope = scope
         self.value: Value = None
 
@@ -108,26 +108,26 @@ def _measure(name: str, value: Value, kind: Type, sizes: dict[str, int]) -> None
                 )
             if isinstance(size, int) and len(value) != size:
                 raise InputError(f"{name}: expected {size} elements, found {len(value)}")
-            for one in value:
-                _measure(name, one, element, sizes)
+            for item in value:
+                _measure(name, item, element, sizes)
         case TupleType(parts):
-            for one, part in zip(value, parts, strict=True):
-                _measure(name, one, part, sizes)
+            for item, part in zip(value, parts, strict=True):
+                _measure(name, item, part, sizes)
 
 
 class _Evaluator:
     def __init__(self, values: Mapping[str, Value], steps: int) -> None:
         self._values, self._left, self._most = values, steps, steps
 
-    def value(self, one: Term, scope: ValueScope) -> Trampolined[Value]:
+    def value(self, node: Term, scope: ValueScope) -> Trampolined[Value]:
         """Evaluate a term; a generator for ``trampoline.run_trampoline``."""
         self._use(1)
-        head, children = one.head, one.children
+        head, children = node.head, node.children
         if not children:
-            return (yield self._leaf(one, scope))
+            return (yield self._leaf(node, scope))
         if head == "let":
             return (yield self.value(children[1], (_LazyValue(children[0], scope), scope)))
-        if is_lam(one):
+        if is_lam(node):
             return Closure(children[0], scope)
         if head == "if":
             chosen = yield self.value(children[0], scope)
@@ -137,7 +137,7 @@ class _Evaluator:
             argument = _LazyValue(children[1], scope)
             return (yield self.value(function.body, (argument, function.scope)))
         if head in ("build", "sumbuild"):
-            return (yield self._repeated(one, scope))
+            return (yield self._repeated(node, scope))
         if head == "select":
             return (yield self.value(children[1], scope))[children[0].head]
         result = []
@@ -155,10 +155,10 @@ class _Evaluator:
         if self._left < 0:
             raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
 
-    def _leaf(self, one: Term, scope: ValueScope) -> Trampolined[Value]:
-        index = index_of(one)
+    def _leaf(self, node: Term, scope: ValueScope) -> Trampolined[Value]:
+        index = index_of(node)
         if index < 0:
-            return self._constant(one)
+            return self._constant(node)
         lazy_value = look_up(scope, index)
         if isinstance(lazy_value, _LazyValue):
             if lazy_value.term is not None:
@@ -167,22 +167,22 @@ class _Evaluator:
             return lazy_value.value
         return lazy_value
 
-    def _constant(self, one: Term) -> Value:
-        if one is TRUE or one is FALSE:
-            return one is TRUE
-        if not isinstance(one.head, str):
-            return one.head
-        name = name_of(one)
+    def _constant(self, node: Term) -> Value:
+        if node is TRUE or node is FALSE:
+            return node is TRUE
+        if not isinstance(node.head, str):
+            return node.head
+        name = name_of(node)
         if name not in self._values:
-            raise InputError(f"a term: expected a value of {name or one.head}, found none")
+            raise InputError(f"a term: expected a value of {name or node.head}, found none")
         return self._values[name]
 
-    def _repeated(self, one: Term, scope: ValueScope) -> Trampolined[Value]:
-        count = _count((yield self.value(one.children[0], scope)))
-        function = yield self.value(one.children[1], scope)
-        is_sum = one.head == "sumbuild"
+    def _repeated(self, node: Term, scope: ValueScope) -> Trampolined[Value]:
+        count = _count((yield self.value(node.children[0], scope)))
+        function = yield self.value(node.children[1], scope)
+        is_sum = node.head == "sumbuild"
         if is_sum and count == 0:
-            return _nothing(term_facts(one).type)
+            return _nothing(term_facts(node).type)
         result: list[Value] = []
         total: Value = None
         for place in range(count):
@@ -252,10 +252,10 @@ def _divide(one: Any, other: Any) -> Any:
     return wrap_integer(result if (one < 0) == (other < 0) else -result)
 
 
-def _negate(one: Value) -> Value:
-    if isinstance(one, list | tuple):
-        return type(one)(map(_negate, one))
-    return -one if isinstance(one, float) else wrap_integer(-one)
+def _negate(value: Value) -> Value:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_negate, value))
+    return -value if isinstance(value, float) else wrap_integer(-value)
 
 
 def _real(work: Callable[..., float], at_zero: float = math.nan) -> Callable[..., float]:
@@ -294,15 +294,15 @@ def _total(vector: Value) -> Value:
     if not vector:
         raise _EvaluationError("sum: expected elements to add, found none")
     total = vector[0]
-    for one in vector[1:]:
-        total = _add(total, one)
+    for element in vector[1:]:
+        total = _add(total, element)
     return total
 
 
 def _delta(count: int, place: int, value: Value) -> Value:
     if not 0 <= place < _count(count):
         raise _EvaluationError(f"deltaVec: expected a number from 0 to {count - 1}, found {place}")
-    return [value if one == place else zero_like(value) for one in range(count)]
+    return [value if at == place else zero_like(value) for at in range(count)]
 
 
 PRIMITIVES: Mapping[str, Callable[..., Value]] = {

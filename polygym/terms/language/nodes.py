@@ -91,57 +91,57 @@ def lam(kind: Type, body: Term) -> Term:
     return term(f"lam:{erase_sizes(kind)}", body)
 
 
-def is_lam(one: Term) -> bool:
+def is_lam(node: Term) -> bool:
     """Whether a node is a function."""
-    return isinstance(one.head, str) and one.head.startswith("lam:")
+    return isinstance(node.head, str) and node.head.startswith("lam:")
 
 
-def parameter_of(one: Term) -> Type:
+def parameter_of(node: Term) -> Type:
     """Return the type of a function's argument."""
-    return type_from_text(str(one.head)[4:])
+    return type_from_text(str(node.head)[4:])
 
 
-def binds(one: Term, place: int) -> bool:
+def binds(node: Term, place: int) -> bool:
     """Whether a node binds a variable in one of its children."""
-    return place == 1 if one.head == "let" else is_lam(one)
+    return place == 1 if node.head == "let" else is_lam(node)
 
 
-def kind_of(one: Term) -> str:
+def kind_of(node: Term) -> str:
     """Return a word for what a node is: an operator's name, or a kind of leaf."""
-    head = one.head
+    head = node.head
     if not isinstance(head, str):
         return "constant"
-    if one.children:
-        return "lam" if is_lam(one) else head
-    if one is TRUE or one is FALSE:
+    if node.children:
+        return "lam" if is_lam(node) else head
+    if node is TRUE or node is FALSE:
         return "truth"
     return "bound" if head.startswith("%") else "variable"
 
 
-def index_of(one: Term) -> int:
+def index_of(node: Term) -> int:
     """Return how far away the binder of a leaf is, -1 if it is no variable that is bound."""
-    head = one.head
+    head = node.head
     if isinstance(head, str) and head.startswith("%"):
         return int(head[1 : head.index(":")])
     return -1
 
 
-def name_of(one: Term) -> str:
+def name_of(node: Term) -> str:
     """Return the name of a free variable, "" if a leaf is none."""
-    head = one.head
-    if isinstance(head, str) and not one.children and ":" in head and not head.startswith("%"):
+    head = node.head
+    if isinstance(head, str) and not node.children and ":" in head and not head.startswith("%"):
         return head[: head.index(":")]
     return ""
 
 
-def term_facts(one: Term) -> TermFacts:
+def term_facts(node: Term) -> TermFacts:
     """Return what is known of a term; it is found once for each node.
 
     Raises:
         IllTyped: it makes no sense; says what was expected.
     """
-    facts = _KNOWN.get(one)
-    return facts if facts is not None else _found(one)
+    facts = _KNOWN.get(node)
+    return facts if facts is not None else _found(node)
 
 
 def free_variables(root: Term) -> dict[str, Type]:
@@ -149,10 +149,10 @@ def free_variables(root: Term) -> dict[str, Type]:
     names: dict[str, Type] = {}
     stack, seen = [root], {root}
     while stack:
-        one = stack.pop()
-        if name := name_of(one):
-            names[name] = term_facts(one).type
-        for child in reversed(one.children):
+        node = stack.pop()
+        if name := name_of(node):
+            names[name] = term_facts(node).type
+        for child in reversed(node.children):
             if child not in seen:
                 seen.add(child)
                 stack.append(child)
@@ -165,10 +165,10 @@ def _found(root: Term) -> TermFacts:
     return memoized_value(root, _KNOWN, _of)
 
 
-def _of(one: Term) -> TermFacts:
-    head, children = one.head, one.children
+def _of(node: Term) -> TermFacts:
+    head, children = node.head, node.children
     if not children:
-        return _leaf(one)
+        return _leaf(node)
     if len(children) == 2 and head in _OF_FLOATS:
         left, right = _KNOWN[children[0]], _KNOWN[children[1]]
         if left.type is FLOAT and right.type is FLOAT:
@@ -198,13 +198,13 @@ def _of(one: Term) -> TermFacts:
     return TermFacts(free, erase_sizes(result_of(head, types)), nodes, depth)
 
 
-def _leaf(one: Term) -> TermFacts:
-    head = one.head
+def _leaf(node: Term) -> TermFacts:
+    head = node.head
     if isinstance(head, float):
         return TermFacts(0, FLOAT, 1, 1)
     if isinstance(head, int):
         return TermFacts(0, INTEGER, 1, 1)
-    if one is TRUE or one is FALSE:
+    if node is TRUE or node is FALSE:
         return TermFacts(0, BOOL, 1, 1)
     name, colon, kind = head.partition(":")
     if not colon:
@@ -236,17 +236,20 @@ def check_bound(root: Term) -> None:
     stack: list[tuple[Term, tuple[Type, ...]]] = [(root, ())]
     seen: set[tuple[Term, tuple[Type, ...]]] = set()
     while stack:
-        one, scope = stack.pop()
-        index = index_of(one)
+        node, scope = stack.pop()
+        index = index_of(node)
         if index >= 0 and (
-            index >= len(scope) or meet_types(scope[-1 - index], term_facts(one).type) is None
+            index >= len(scope) or meet_types(scope[-1 - index], term_facts(node).type) is None
         ):
-            raise InternalError(f"a term: expected a binder for {one.head}, found none")
-        for place, child in enumerate(one.children):
+            raise InternalError(f"a term: expected a binder for {node.head}, found none")
+        for place, child in enumerate(node.children):
             inner = scope
-            if binds(one, place):
-                is_let = one.head == "let"
-                inner = (*scope, term_facts(one.children[0]).type if is_let else parameter_of(one))
+            if binds(node, place):
+                is_let = node.head == "let"
+                inner = (
+                    *scope,
+                    term_facts(node.children[0]).type if is_let else parameter_of(node),
+                )
             if term_facts(child).free and (child, inner) not in seen:
                 seen.add((child, inner))
                 stack.append((child, inner))

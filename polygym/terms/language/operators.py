@@ -66,17 +66,17 @@ def _count(number: int) -> str:
     return "one argument" if number == 1 else f"{number or 'no'} arguments"
 
 
-def _is_additive(one: Type) -> bool:
-    return leaf_types(one) <= {FLOAT, INTEGER}
+def _is_additive(kind: Type) -> bool:
+    return leaf_types(kind) <= {FLOAT, INTEGER}
 
 
-def _is_linear(one: Type) -> bool:
-    return leaf_types(one) == {FLOAT}
+def _is_linear(kind: Type) -> bool:
+    return leaf_types(kind) == {FLOAT}
 
 
-def _require(condition: bool, expected: object, found: object) -> None:
+def _require(condition: bool, expected: object, actual: object) -> None:
     if not condition:
-        raise IllTypedError(f"expected {expected}, found {found}")
+        raise IllTypedError(f"expected {expected}, found {actual}")
 
 
 def _same(one: Type, other: Type) -> Type:
@@ -86,8 +86,8 @@ def _same(one: Type, other: Type) -> Type:
     return result
 
 
-def _must(one: Type, wanted: Type) -> None:
-    _require(meet_types(one, wanted) is not None, wanted, one)
+def _must(kind: Type, wanted: Type) -> None:
+    _require(meet_types(kind, wanted) is not None, wanted, kind)
 
 
 def _all(wanted: Type, result: Type) -> Callable[[tuple[Type, ...]], Type]:
@@ -131,9 +131,9 @@ def _negative(types: tuple[Type, ...]) -> Type:
 
 
 def _equality(types: tuple[Type, ...]) -> Type:
-    found = _same(*types)
-    if not isinstance(found, BaseType):
-        raise IllTypedError(f"expected two numbers or two truth values, found {found}")
+    kind = _same(*types)
+    if not isinstance(kind, BaseType):
+        raise IllTypedError(f"expected two numbers or two truth values, found {kind}")
     return BOOL
 
 
@@ -158,11 +158,11 @@ def _application(types: tuple[Type, ...]) -> Type:
     return function.result
 
 
-def _element_function(one: Type) -> Type:
-    if not isinstance(one, FunctionType) or one.argument != INTEGER:
-        raise IllTypedError(f"expected a function of an Integer, found {one}")
-    _require(is_data(one.result), "a function that returns data", one)
-    return one.result
+def _element_function(kind: Type) -> Type:
+    if not isinstance(kind, FunctionType) or kind.argument != INTEGER:
+        raise IllTypedError(f"expected a function of an Integer, found {kind}")
+    _require(is_data(kind.result), "a function that returns data", kind)
+    return kind.result
 
 
 def _build(types: tuple[Type, ...]) -> Type:
@@ -177,10 +177,10 @@ def _sum_of_build(types: tuple[Type, ...]) -> Type:
     return result
 
 
-def _vector(one: Type) -> VectorType:
-    if not isinstance(one, VectorType):
-        raise IllTypedError(f"expected a vector, found {one}")
-    return one
+def _vector(kind: Type) -> VectorType:
+    if not isinstance(kind, VectorType):
+        raise IllTypedError(f"expected a vector, found {kind}")
+    return kind
 
 
 def _element(types: tuple[Type, ...]) -> Type:

@@ -91,16 +91,16 @@ def parse_program(text: str, file: str = "<text>", name: str | None = None) -> T
     raise InputError(f"{file}: expected one of the definitions {known}, found {name!r}")
 
 
-def _bare(source: TermSource, one: Syntax) -> TermProgram:
+def _bare(source: TermSource, syntax: Syntax) -> TermProgram:
     scope = NameScope()
-    read = run_trampoline(_TermParser(source, {}).term(one, scope))
+    read = run_trampoline(_TermParser(source, {}).term(syntax, scope))
     return TermProgram(BARE_NAME, tuple(scope.free.items()), read.type, read.term)
 
 
-def _definition(source: TermSource, one: Syntax, known: dict[str, _Definition]) -> _Definition:
-    parts = one.parts or ()
+def _definition(source: TermSource, syntax: Syntax, known: dict[str, _Definition]) -> _Definition:
+    parts = syntax.parts or ()
     if len(parts) != 5 or parts[3].parts is None or not is_name(parts[1].word):
-        raise source.error(one, f"expected (def NAME TYPE ((x : TYPE) …) BODY), found {one}")
+        raise source.error(syntax, f"expected (def NAME TYPE ((x : TYPE) …) BODY), found {syntax}")
     name = parts[1].word
     if name in known:
         raise source.error(parts[1], f"expected one definition of {name}, found two")
@@ -148,34 +148,34 @@ class _TermParser:
     def error(self, where: Syntax, message: str, hint: str = "") -> SourceError:
         return self._source.error(where, message, hint)
 
-    def term(self, one: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
+    def term(self, syntax: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
         """Read a term; a generator for :func:`polygym.terms.language.trampoline.run_trampoline`."""
         self._source.read += 1
         if self._source.read > _MOST:
             raise LimitError(
                 f"{self._source.file}: expected at most {_MOST} nodes of terms, found more"
             )
-        if one.parts is None:
-            return self._leaf(one, scope)
-        if not one.parts:
-            raise self.error(one, "expected a term, found ()")
-        head = one.first
+        if syntax.parts is None:
+            return self._leaf(syntax, scope)
+        if not syntax.parts:
+            raise self.error(syntax, "expected a term, found ()")
+        head = syntax.first
         if not head:
-            raise self.error(one, f"expected an operator after '(', found {one.parts[0]}")
+            raise self.error(syntax, f"expected an operator after '(', found {syntax.parts[0]}")
         name = ALIASES.get(head, head)
         if head == "let":
-            call = self._let(one, scope)
+            call = self._let(syntax, scope)
         elif head == "lam":
-            call = self._lam(one, scope, None)
+            call = self._lam(syntax, scope, None)
         elif match := SELECTION.fullmatch(head):
-            call = self._get(one, scope, int(match[1]) - 1, int(match[2]))
+            call = self._get(syntax, scope, int(match[1]) - 1, int(match[2]))
         elif name in OPERATORS:
-            call = self._operation(one, name, scope)
+            call = self._operation(syntax, name, scope)
         elif head in self._known:
-            call = self._call(one, self._known[head], scope)
+            call = self._call(syntax, self._known[head], scope)
         else:
             hint = self._similar(head)
-            raise self.error(one.parts[0], f"expected an operator, found {head}", hint)
+            raise self.error(syntax.parts[0], f"expected an operator, found {head}", hint)
         read: TypedTerm = yield call
         return read
 
@@ -185,17 +185,17 @@ class _TermParser:
         near = get_close_matches(word, [*OPERATORS, *self._known, "lam"], 3)
         return f"perhaps {', '.join(near)}" if near else "docs/terms.md lists the operators"
 
-    def _leaf(self, one: Syntax, scope: NameScope) -> TypedTerm:
-        word = one.word
+    def _leaf(self, syntax: Syntax, scope: NameScope) -> TypedTerm:
+        word = syntax.word
         if is_integer(word):
             value = int(word)
             if not -_LARGEST - 1 <= value <= _LARGEST:
-                raise self.error(one, f"expected an Integer of 64 bits, found {word}")
+                raise self.error(syntax, f"expected an Integer of 64 bits, found {word}")
             return TypedTerm(term(value), types.INTEGER, value)
         if is_decimal(word):
             real = float(word)
             if real in (float("inf"), float("-inf")):
-                raise self.error(one, f"expected a finite number, found {word}")
+                raise self.error(syntax, f"expected a finite number, found {word}")
             return TypedTerm(term(real), types.FLOAT)
         if word in ("True", "False"):
             made = constant(word == "True")
@@ -209,17 +209,17 @@ class _TermParser:
             kind = scope.free[word]
             return TypedTerm(variable(word, kind), kind, word if kind == types.INTEGER else None)
         if not is_name(word):
-            raise self.error(one, f"expected a number or a name, found {word}")
+            raise self.error(syntax, f"expected a number or a name, found {word}")
         if not scope.is_bare:
             known = ", ".join(dict.fromkeys([*(name for name, *_ in scope.names), *scope.free]))
-            raise self.error(one, f"expected one of the names {known or '(none)'}, found {word}")
+            raise self.error(syntax, f"expected one of the names {known or '(none)'}, found {word}")
         scope.free[word] = types.FLOAT
         return TypedTerm(variable(word, types.FLOAT), types.FLOAT)
 
-    def _let(self, one: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
-        parts = one.parts or ()
+    def _let(self, syntax: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
+        parts = syntax.parts or ()
         if len(parts) < 3:
-            raise self.error(one, f"expected (let (x a) b), found {one}")
+            raise self.error(syntax, f"expected (let (x a) b), found {syntax}")
         given: Iterable[Syntax] = parts[1:-1]
         if len(parts) == 3 and parts[1].parts and parts[1].parts[0].parts is not None:
             given = parts[1].parts
@@ -239,11 +239,11 @@ class _TermParser:
         return TypedTerm(made, kind, size)
 
     def _lam(
-        self, one: Syntax, scope: NameScope, wanted: types.Type | None
+        self, syntax: Syntax, scope: NameScope, wanted: types.Type | None
     ) -> Trampolined[TypedTerm]:
-        parts = one.parts or ()
+        parts = syntax.parts or ()
         if len(parts) != 3:
-            raise self.error(one, f"expected (lam (x : TYPE) BODY), found {one}")
+            raise self.error(syntax, f"expected (lam (x : TYPE) BODY), found {syntax}")
         if parts[1].parts is not None:
             name, written = parse_declaration(self._source, parts[1])
             kind = scope.known(written)
@@ -262,27 +262,29 @@ class _TermParser:
         body = yield self.term(parts[2], scope.within(name, kind))
         return TypedTerm(lam(kind, body.term), types.FunctionType(kind, body.type))
 
-    def _get(self, one: Syntax, scope: NameScope, place: int, count: int) -> Trampolined[TypedTerm]:
-        if len(one.parts or ()) != 2:
-            raise self.error(one, f"expected ({one.first} TUPLE), found {one}")
-        read = yield self.term((one.parts or ())[1], scope)
+    def _get(
+        self, syntax: Syntax, scope: NameScope, place: int, count: int
+    ) -> Trampolined[TypedTerm]:
+        if len(syntax.parts or ()) != 2:
+            raise self.error(syntax, f"expected ({syntax.first} TUPLE), found {syntax}")
+        read = yield self.term((syntax.parts or ())[1], scope)
         if not isinstance(read.type, types.TupleType) or len(read.type.parts) != count:
-            raise self.error(one, f"expected a tuple of {count} parts, found {read.type}")
-        return self._part(one, place, read)
+            raise self.error(syntax, f"expected a tuple of {count} parts, found {read.type}")
+        return self._part(syntax, place, read)
 
-    def _part(self, one: Syntax, place: int, read: TypedTerm) -> TypedTerm:
+    def _part(self, syntax: Syntax, place: int, read: TypedTerm) -> TypedTerm:
         kind = read.type
         if not isinstance(kind, types.TupleType):
-            raise self.error(one, f"(select 0 t): expected a tuple, found {kind}")
+            raise self.error(syntax, f"(select 0 t): expected a tuple, found {kind}")
         if not 0 <= place < len(kind.parts):
             raise self.error(
-                one,
+                syntax,
                 f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}",
             )
         return TypedTerm(term("select", term(place), read.term), kind.parts[place])
 
-    def _operation(self, one: Syntax, name: str, scope: NameScope) -> Trampolined[TypedTerm]:
-        parts = (one.parts or ())[1:]
+    def _operation(self, syntax: Syntax, name: str, scope: NameScope) -> Trampolined[TypedTerm]:
+        parts = (syntax.parts or ())[1:]
         read: list[TypedTerm] = []
         for place, part in enumerate(parts):
             if part.first == "lam":
@@ -299,14 +301,14 @@ class _TermParser:
             place_of = read[0].term.head
             if not isinstance(place_of, int):
                 raise self.error(parts[0], f"expected the number of a part, found {parts[0]}")
-            return self._part(one, place_of, read[1])
+            return self._part(syntax, place_of, read[1])
         if name == "sub" and len(read) == 1:
             name = "neg"
         read = self._converted(name, read)
         try:
             kind = result_of(name, tuple(part.type for part in read))
         except IllTypedError as error:
-            raise self.error(one, str(error), _hint(read)) from None
+            raise self.error(syntax, str(error), _hint(read)) from None
         made = term(name, *(part.term for part in read))
         kind, size = with_known_sizes(name, read, kind)
         return TypedTerm(made, kind, size)
@@ -325,16 +327,18 @@ class _TermParser:
             return read
         return [*read[:start], *(as_float(part) for part in read[start:])]
 
-    def _call(self, one: Syntax, callee: _Definition, scope: NameScope) -> Trampolined[TypedTerm]:
+    def _call(
+        self, syntax: Syntax, callee: _Definition, scope: NameScope
+    ) -> Trampolined[TypedTerm]:
         """Read the body of another definition, with ``let`` for its parameters.
 
         A size is what the argument's type says it is, or else the ``size`` of the argument.
         """
-        parts = (one.parts or ())[1:]
+        parts = (syntax.parts or ())[1:]
         parameters = callee.program.parameters
         if len(parts) != len(parameters):
             raise self.error(
-                one,
+                syntax,
                 f"expected {_many(len(parameters), 'argument')} of {callee.program.name}, "
                 f"found {len(parts)}",
             )

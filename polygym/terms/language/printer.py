@@ -71,13 +71,13 @@ def text_of_program(program: TermProgram) -> str:
     return f"(def {program.name} {program.result} ({given})\n  {body})"
 
 
-def _leaf(one: Term, names: tuple[str, ...]) -> str:
-    index = nodes.index_of(one)
+def _leaf(node: Term, names: tuple[str, ...]) -> str:
+    index = nodes.index_of(node)
     if index >= 0:
         return names[-1 - index] if index < len(names) else f"%{index - len(names)}"
-    if name := nodes.name_of(one):
+    if name := nodes.name_of(node):
         return name
-    return repr(one.head) if isinstance(one.head, float) else str(one.head)
+    return repr(node.head) if isinstance(node.head, float) else str(node.head)
 
 
 def _fresh(beginning: str, depth: int, taken: Container[str]) -> str:

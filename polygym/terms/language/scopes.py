@@ -59,11 +59,11 @@ def as_float(read: TypedTerm) -> TypedTerm:
     if read.type != types.INTEGER:
         return read
     made: dict[Term, Term] = {}
-    for one in postorder([read.term]):
-        if isinstance(one.head, int) and not one.children:
-            made[one] = term(float(one.head))
-        elif one.head in ("add", "sub", "mul", "neg"):
-            made[one] = term(one.head, *(made[child] for child in one.children))
+    for node in postorder([read.term]):
+        if isinstance(node.head, int) and not node.children:
+            made[node] = term(float(node.head))
+        elif node.head in ("add", "sub", "mul", "neg"):
+            made[node] = term(node.head, *(made[child] for child in node.children))
         else:
             return read
     return TypedTerm(made[read.term], types.FLOAT)
@@ -86,9 +86,9 @@ def without_named_sizes(kind: types.Type) -> types.Type:
     return types.with_sizes(kind, lambda size: None if isinstance(size, str) else size)
 
 
-def note_sizes(sizes: dict[str, TypedTerm], wanted: types.Type, found: types.Type) -> None:
+def note_sizes(sizes: dict[str, TypedTerm], wanted: types.Type, actual: types.Type) -> None:
     """Note what the named sizes of a parameter are, where the argument's type says so."""
-    match wanted, found:
+    match wanted, actual:
         case types.VectorType(element, size), types.VectorType(its_element, its_size):
             if isinstance(size, str) and size not in sizes and its_size is not None:
                 leaf = (
@@ -139,11 +139,11 @@ def is_name(word: str) -> bool:
     )
 
 
-def parse_declaration(source: TermSource, one: Syntax) -> tuple[str, types.Type]:
+def parse_declaration(source: TermSource, syntax: Syntax) -> tuple[str, types.Type]:
     """Return the name and the type of ``(x : TYPE)``."""
-    parts = one.parts or ()
+    parts = syntax.parts or ()
     if len(parts) < 3 or parts[1].word != ":":
-        raise source.error(one, f"expected (NAME : TYPE), found {one}")
+        raise source.error(syntax, f"expected (NAME : TYPE), found {syntax}")
     expect_name(source, parts[0])
     if len(parts) == 3:
         return parts[0].word, parse_type(source, parts[2])
@@ -151,18 +151,18 @@ def parse_declaration(source: TermSource, one: Syntax) -> tuple[str, types.Type]
     return parts[0].word, parse_type(source, words)
 
 
-def expect_name(source: TermSource, one: Syntax) -> None:
+def expect_name(source: TermSource, syntax: Syntax) -> None:
     """Refuse what is not the name of a variable."""
-    if not is_name(one.word):
-        raise source.error(one, f"expected a name, found {one}")
+    if not is_name(syntax.word):
+        raise source.error(syntax, f"expected a name, found {syntax}")
 
 
-def parse_type(source: TermSource, one: Syntax) -> types.Type:
+def parse_type(source: TermSource, syntax: Syntax) -> types.Type:
     """Return the type that is written somewhere."""
-    text = str(one)
+    text = str(syntax)
     if text.endswith("…"):
-        text = one.whole
+        text = syntax.whole
     try:
         return types.type_from_text(text)
     except InputError as error:
-        raise source.error(one, str(error)) from None
+        raise source.error(syntax, str(error)) from None

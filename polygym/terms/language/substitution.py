@@ -24,9 +24,9 @@ def substitute(root: Term, image: Callable[[int, Term], Term]) -> Term:
     if term_facts(root).free == 0:
         return root
 
-    def leaf(one: Term, depth: int) -> Term:
-        index = index_of(one) - depth
-        return shift_indices(image(index, with_index(one, index)), depth)
+    def leaf(node: Term, depth: int) -> Term:
+        index = index_of(node) - depth
+        return shift_indices(image(index, with_index(node, index)), depth)
 
     return _walked(root, leaf)
 
@@ -45,7 +45,7 @@ def shift_indices(root: Term, by: int) -> Term:
     assert by > 0 or free & ((1 << -by) - 1) == 0, "a variable would lose its binder"
     if not root.children:
         return with_index(root, index_of(root) + by)
-    return _walked(root, lambda one, _: with_index(one, index_of(one) + by))
+    return _walked(root, lambda node, _: with_index(node, index_of(node) + by))
 
 
 def _walked(root: Term, leaf: Callable[[Term, int], Term], *, all_leaves: bool = False) -> Term:
@@ -57,22 +57,24 @@ def _walked(root: Term, leaf: Callable[[Term, int], Term], *, all_leaves: bool =
     stack = [(root, 0)]
     while stack:
         key = stack[-1]
-        one, depth = key
+        node, depth = key
         if key in made:
             stack.pop()
-        elif not all_leaves and term_facts(one).free >> depth == 0:
-            made[key] = one
+        elif not all_leaves and term_facts(node).free >> depth == 0:
+            made[key] = node
             stack.pop()
-        elif not one.children:
-            made[key] = leaf(one, depth)
+        elif not node.children:
+            made[key] = leaf(node, depth)
             stack.pop()
         else:
-            inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
+            inner = [
+                (child, depth + binds(node, place)) for place, child in enumerate(node.children)
+            ]
             missing = [child for child in inner if child not in made]
             if missing:
                 stack.extend(missing)
             else:
-                made[key] = term(one.head, *(made[child] for child in inner))
+                made[key] = term(node.head, *(made[child] for child in inner))
                 stack.pop()
     return made[root, 0]
 
@@ -93,11 +95,11 @@ def close_binder(body: Term, name: Term) -> Term:
     """
     kind = str(name.head).partition(":")[2]
 
-    def leaf(one: Term, depth: int) -> Term:
-        if one is name:
+    def leaf(node: Term, depth: int) -> Term:
+        if node is name:
             return term(f"%{depth}:{kind}")
-        index = index_of(one)
-        return with_index(one, index + 1) if index >= depth else one
+        index = index_of(node)
+        return with_index(node, index + 1) if index >= depth else node
 
     return _walked(body, leaf, all_leaves=True)
 
@@ -115,10 +117,10 @@ def bind_names(root: Term, levels: Mapping[str, int], level: int) -> Term:
     ['%1:Float', '%0:Float']
     """
 
-    def leaf(one: Term, depth: int) -> Term:
-        name = name_of(one)
+    def leaf(node: Term, depth: int) -> Term:
+        name = name_of(node)
         if name not in levels:
-            return one
-        return term(f"%{level - 1 - levels[name] + depth}:{str(one.head).partition(':')[2]}")
+            return node
+        return term(f"%{level - 1 - levels[name] + depth}:{str(node.head).partition(':')[2]}")
 
     return _walked(root, leaf, all_leaves=True)

@@ -76,11 +76,11 @@ _LONGEST = 200
 _BASES = {base_type.name: base_type for base_type in (FLOAT, INTEGER, BOOL)}
 
 
-def with_sizes(one: Type, change: Callable[[VectorSize], VectorSize]) -> Type:
+def with_sizes(kind: Type, change: Callable[[VectorSize], VectorSize]) -> Type:
     """Return a type with other sizes of vectors."""
-    match one:
+    match kind:
         case BaseType():
-            return one
+            return kind
         case VectorType(element, size):
             return VectorType(with_sizes(element, change), change(size))
         case TupleType(parts):
@@ -88,21 +88,21 @@ def with_sizes(one: Type, change: Callable[[VectorSize], VectorSize]) -> Type:
         case FunctionType(argument, result):
             return FunctionType(with_sizes(argument, change), with_sizes(result, change))
         case _:
-            assert_never(one)
+            assert_never(kind)
 
 
-def erase_sizes(one: Type) -> Type:
+def erase_sizes(kind: Type) -> Type:
     """Return a type without sizes.
 
     >>> print(erase_sizes(type_from_text("(Vec n (Vec 3 Float))")))
     (Vec _ (Vec _ Float))
     """
-    return one if isinstance(one, BaseType) else with_sizes(one, lambda size: None)
+    return kind if isinstance(kind, BaseType) else with_sizes(kind, lambda size: None)
 
 
-def sizes_of(one: Type) -> list[VectorSize]:
+def sizes_of(kind: Type) -> list[VectorSize]:
     """Return the sizes of all vectors in a type, from the left."""
-    match one:
+    match kind:
         case VectorType(element, size):
             return [size, *sizes_of(element)]
         case TupleType(parts):
@@ -114,29 +114,29 @@ def sizes_of(one: Type) -> list[VectorSize]:
 
 
 @lru_cache(maxsize=4096)
-def leaf_types(one: Type) -> frozenset[Type]:
+def leaf_types(kind: Type) -> frozenset[Type]:
     """Return the types that vectors and tuples in a type are made of in the end."""
-    match one:
+    match kind:
         case VectorType(element):
             return leaf_types(element)
         case TupleType(parts):
             return frozenset[Type]().union(*map(leaf_types, parts))
         case _:
-            return frozenset({one})
+            return frozenset({kind})
 
 
-def is_data(one: Type) -> bool:
+def is_data(kind: Type) -> bool:
     """Whether it is made of numbers and truth values, without functions."""
-    return isinstance(one, BaseType) or leaf_types(one) <= {FLOAT, INTEGER, BOOL}
+    return isinstance(kind, BaseType) or leaf_types(kind) <= {FLOAT, INTEGER, BOOL}
 
 
-def count_numbers(one: Type, size: int) -> int:
+def count_numbers(kind: Type, size: int) -> int:
     """Return how many numbers there are, in vectors so many.
 
     >>> count_numbers(type_from_text("(Tuple Float (Vec n Float))"), 16)
     17
     """
-    match one:
+    match kind:
         case VectorType(element):
             return size * count_numbers(element, size)
         case TupleType(parts):

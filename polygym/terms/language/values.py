@@ -71,10 +71,10 @@ def convert_value(name: str, value: Any, kind: Type) -> Value:
         value = value.tolist()
     match kind:
         case VectorType(element) if isinstance(value, list | tuple):
-            return [convert_value(name, one, element) for one in value]
+            return [convert_value(name, item, element) for item in value]
         case TupleType(parts) if isinstance(value, list | tuple) and len(value) == len(parts):
             return tuple(
-                convert_value(name, one, part) for one, part in zip(value, parts, strict=True)
+                convert_value(name, item, part) for item, part in zip(value, parts, strict=True)
             )
         case BaseType():
             if kind == BOOL and isinstance(value, bool):
@@ -95,11 +95,11 @@ def numbers_in(value: Value) -> Iterator[float]:
     """Yield the numbers and truth values that a value consists of."""
     stack = [value]
     while stack:
-        one = stack.pop()
-        if isinstance(one, list | tuple):
-            stack.extend(reversed(one))
+        item = stack.pop()
+        if isinstance(item, list | tuple):
+            stack.extend(reversed(item))
         else:
-            yield one
+            yield item
 
 
 def is_regular(value: Value) -> bool:
@@ -137,18 +137,18 @@ def _leaves(value: Value) -> Iterator[Any]:
     """Yield the numbers of a value, and words that say where lists and tuples begin and end."""
     stack = [value]
     while stack:
-        one = stack.pop()
-        if isinstance(one, list | tuple):
-            yield f"{type(one).__name__} of {len(one)}"
-            stack.extend(reversed(one))
+        item = stack.pop()
+        if isinstance(item, list | tuple):
+            yield f"{type(item).__name__} of {len(item)}"
+            stack.extend(reversed(item))
         else:
-            yield one
+            yield item
 
 
 def zero_like(value: Value) -> Value:
     """Return a value of the same shape with 0 everywhere."""
     if isinstance(value, list):
-        return [zero_like(one) for one in value]
+        return [zero_like(item) for item in value]
     if isinstance(value, tuple):
-        return tuple(zero_like(one) for one in value)
+        return tuple(zero_like(item) for item in value)
     return type(value)(0)

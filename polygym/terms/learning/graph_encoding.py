@@ -94,10 +94,10 @@ class GraphEncoder:
         alike, classes = _classes(graphs * (int(parts.max()) + 1) + parts)
         return TermGraphBatch(kinds, _edges(distances, places), alike, classes, graphs, len(terms))
 
-    def _rows(self, one: Term) -> _Rows:
-        if term_facts(one).nodes <= _SMALL:
-            return memoized_value(one, self._known, self._of)
-        return self._large(one)
+    def _rows(self, node: Term) -> _Rows:
+        if term_facts(node).nodes <= _SMALL:
+            return memoized_value(node, self._known, self._of)
+        return self._large(node)
 
     def _large(self, root: Term) -> _Rows:
         """Return the rows of a term in one go: those of all its parts would fill memory."""
@@ -113,15 +113,15 @@ class GraphEncoder:
             stack.extend(reversed(below))
         return _Rows(_NUMBERS[_kind(root)], -1, len(rows), b"".join(rows[1:]))
 
-    def _of(self, one: Term) -> _Rows:
+    def _of(self, node: Term) -> _Rows:
         below, size = [], 1
-        for place, child in enumerate(one.children):
+        for place, child in enumerate(node.children):
             rows = self._known[child]
             below.append(rows.at(size, min(place, _PLACES - 1)))
             size += rows.size
         joined = b"".join(below)
         self._bytes += len(joined)
-        return _Rows(_NUMBERS[_kind(one)], len(self._known), size, joined)
+        return _Rows(_NUMBERS[_kind(node)], len(self._known), size, joined)
 
 
 def expect_width(width: int) -> None:
@@ -134,10 +134,10 @@ def expect_width(width: int) -> None:
         raise InputError(f"a network's width: expected {len(KINDS)} or more, found {width}")
 
 
-def _kind(one: Term) -> str:
-    if one.children or not isinstance(one.head, int | float):
-        return kind_of(one)
-    return _CONSTANTS.get(one.head, "constant")
+def _kind(node: Term) -> str:
+    if node.children or not isinstance(node.head, int | float):
+        return kind_of(node)
+    return _CONSTANTS.get(node.head, "constant")
 
 
 def _edges(distances: Numbers, places: Numbers) -> tuple[tuple[Numbers, Numbers], ...]:

@@ -65,8 +65,8 @@ class ReplayBuffer:
             "counts": np.array([len(node.children) for node in nodes], np.int32),
             "children": np.array(children, np.int32),
             "terms": np.array([places[example.term] for example in self._held], np.int32),
-            "targets": np.array([one.targets for one in self._held], np.float32),
-            "left": np.array([one.known_steps for one in self._held], np.int32),
+            "targets": np.array([example.targets for example in self._held], np.float32),
+            "left": np.array([example.known_steps for example in self._held], np.int32),
         }
         write_atomically(path, pack_archive({"heads": [node.head for node in nodes]}, arrays))
 

@@ -122,7 +122,7 @@ class _Edges:
 
 def to_numpy(network: ValueNetwork) -> NumpyNetwork:
     """Return a network as it now is, without torch."""
-    weights = {name: one.numpy().copy() for name, one in network.state_dict().items()}
+    weights = {name: tensor.numpy().copy() for name, tensor in network.state_dict().items()}
     return NumpyNetwork(network.shape.rounds, weights)
 
 
@@ -211,7 +211,7 @@ class ValueTrainer:
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.learning_rate, fused=True
         )
-        self.average = {name: one.clone() for name, one in self.network.state_dict().items()}
+        self.average = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
         self.examples = ReplayBuffer(config.examples_per_search * config.replay_capacity)
         self.number = self.steps = 0
         self._graphs = graph_encoding.GraphEncoder()
@@ -225,7 +225,7 @@ class ValueTrainer:
     @property
     def averaged(self) -> NumpyNetwork:
         """The network with its mean weights."""
-        weights = {name: one.numpy().copy() for name, one in self.average.items()}
+        weights = {name: tensor.numpy().copy() for name, tensor in self.average.items()}
         return NumpyNetwork(self.config.shape.rounds, weights)
 
     def epoch(self) -> TrainingEpoch:
@@ -297,15 +297,15 @@ class ValueTrainer:
     def _note_weights(self) -> None:
         """Take the present weights into the mean; of the first batches no more than is there."""
         share = max(1.0 - self.config.averaging, 1.0 / (1.0 + self.steps))
-        for name, one in self.network.state_dict().items():
-            self.average[name].lerp_(one, share)
+        for name, tensor in self.network.state_dict().items():
+            self.average[name].lerp_(tensor, share)
 
     def _loss(self, examples: Sequence[ValueExample]) -> torch.Tensor:
         steps = torch.arange(1, self.config.shape.horizon + 1)
         targets = torch.from_numpy(np.stack([example.targets for example in examples])) / steps
         known = steps <= torch.tensor([example.known_steps for example in examples])[:, None]
-        found = self.network(self._graphs.batch([example.term for example in examples]))
-        each = nn.functional.huber_loss(found, targets, reduction="none")
+        predictions = self.network(self._graphs.batch([example.term for example in examples]))
+        each = nn.functional.huber_loss(predictions, targets, reduction="none")
         return each[known].mean()
 
 

@@ -36,19 +36,19 @@ def compile_rule(rule: PatternRule | SelectRule) -> RuleFunction:
     matches, build = _matcher(rule.source, set()), _builder(rule.target)
     conditions = rule.conditions
 
-    def work(one: Term) -> Term | None:
+    def work(node: Term) -> Term | None:
         known: _Known = {}
-        if not matches(one, known):
+        if not matches(node, known):
             return None
         if conditions:
             match = patterns.PatternMatch({name: (part, ()) for name, part in known.items()})
             if not all(condition.holds(match) for condition in conditions):
                 return None
         made = build(known)
-        if made is one:
+        if made is node:
             return None
         try:
-            return made if term_facts(made).type == term_facts(one).type else None
+            return made if term_facts(made).type == term_facts(node).type else None
         except IllTypedError:
             return None
 
@@ -79,14 +79,14 @@ def _ending_a_let(rule: PatternRule) -> RuleFunction | None:
             return None
 
 
-def _opened(one: Term) -> Term | None:
-    return open_binder(one.children[1], one.children[0]) if one.head == "let" else None
+def _opened(node: Term) -> Term | None:
+    return open_binder(node.children[1], node.children[0]) if node.head == "let" else None
 
 
-def _dropped(one: Term) -> Term | None:
-    if one.head != "let":
+def _dropped(node: Term) -> Term | None:
+    if node.head != "let":
         return None
-    body = one.children[1]
+    body = node.children[1]
     return shift_indices(body, -1) if not term_facts(body).free & 1 else None
 
 
@@ -105,19 +105,19 @@ def _matcher(pattern: patterns.Pattern, seen: set[str]) -> _Matcher:
     match pattern:
         case patterns.Metavariable(name, _):
             if name in seen:
-                return lambda one, known: known[name] is one
+                return lambda subject, known: known[name] is subject
             seen.add(name)
-            return lambda one, known: known.setdefault(name, one) is one
+            return lambda subject, known: known.setdefault(name, subject) is subject
         case patterns.LiteralPattern(literal):
-            return lambda one, known: one is literal
+            return lambda subject, known: subject is literal
         case patterns.OperatorPattern(head, children):
             parts = tuple(_matcher(child, seen) for child in children)
             count = len(parts)
 
-            def node(one: Term, known: _Known) -> bool:
-                if one.head != head or len(one.children) != count:
+            def node(subject: Term, known: _Known) -> bool:
+                if subject.head != head or len(subject.children) != count:
                     return False
-                for part, child in zip(parts, one.children, strict=True):
+                for part, child in zip(parts, subject.children, strict=True):
                     if not part(child, known):
                         return False
                 return True

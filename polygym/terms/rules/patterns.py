@@ -108,36 +108,36 @@ class PatternMatch:
     binder_types: dict[str, Type] = field(default_factory=dict)
 
 
-def match_pattern(pattern: Pattern, one: Term, known: PatternMatch) -> bool:
+def match_pattern(pattern: Pattern, node: Term, known: PatternMatch) -> bool:
     """Whether a term is an instance of a pattern; notes of what."""
     match pattern:
         case Metavariable(name=name, scope=scope):
             before = known.bindings.get(name)
             if before is None:
-                known.bindings[name] = one, scope
+                known.bindings[name] = node, scope
                 return True
-            return one is change_scope(before[0], before[1], scope)
+            return node is change_scope(before[0], before[1], scope)
         case OperatorPattern(head, children):
-            if one.head != head or len(one.children) != len(children):
+            if node.head != head or len(node.children) != len(children):
                 return False
-            for part, child in zip(children, one.children, strict=True):
+            for part, child in zip(children, node.children, strict=True):
                 if not match_pattern(part, child, known):
                     return False
             return True
         case LiteralPattern(literal):
-            return one is literal
+            return node is literal
         case LetPattern(name, value, body):
-            if one.head != "let" or not match_pattern(value, one.children[0], known):
+            if node.head != "let" or not match_pattern(value, node.children[0], known):
                 return False
-            known.binder_types[name] = term_facts(one.children[0]).type
-            return match_pattern(body, one.children[1], known)
+            known.binder_types[name] = term_facts(node.children[0]).type
+            return match_pattern(body, node.children[1], known)
         case LambdaPattern(name, body):
-            if not is_lam(one):
+            if not is_lam(node):
                 return False
-            known.binder_types[name] = parameter_of(one)
-            return match_pattern(body, one.children[0], known)
+            known.binder_types[name] = parameter_of(node)
+            return match_pattern(body, node.children[0], known)
         case BoundPattern(name, scope):
-            return index_of(one) == _distance(name, scope)
+            return index_of(node) == _distance(name, scope)
         case SubstitutionPattern():
             return False
         case _:
@@ -153,8 +153,8 @@ def instantiate(
     """
     match pattern:
         case Metavariable(name, scope):
-            one, its_scope = known.bindings[name]
-            return change_scope(one, its_scope, scope)
+            node, its_scope = known.bindings[name]
+            return change_scope(node, its_scope, scope)
         case LiteralPattern(literal):
             return literal
         case BoundPattern(name, scope):
@@ -185,26 +185,26 @@ def instantiate(
             return None if rest is None else lam(kind, rest)
         case SubstitutionPattern(name, value, meta, scope):
             inner = instantiate(value, known, kinds)
-            one, its_scope = known.bindings[meta]
+            node, its_scope = known.bindings[meta]
             if inner is None or known.binder_types.get(name) != term_facts(inner).type:
                 return None
-            return change_scope(one, its_scope, scope, name, inner)
+            return change_scope(node, its_scope, scope, name, inner)
         case _:
             assert_never(pattern)
 
 
 def change_scope(
-    one: Term, scope: BinderNames, other: BinderNames, name: str = "", value: Term | None = None
+    node: Term, scope: BinderNames, other: BinderNames, name: str = "", value: Term | None = None
 ) -> Term | None:
     """Return a term of one scope as it is written in another one; None if it cannot be.
 
     ``value``, if there is one, is what stands for ``name``, and is written in the other scope.
     """
     if scope == other and value is None:
-        return one
-    within = term_facts(one).free & ((1 << len(scope)) - 1)
+        return node
+    within = term_facts(node).free & ((1 << len(scope)) - 1)
     if not within:
-        return shift_indices(one, len(other) - len(scope))
+        return shift_indices(node, len(other) - len(scope))
     images: dict[int, int] = {}
     for index in range(len(scope)):
         if within >> index & 1:
@@ -223,7 +223,7 @@ def change_scope(
         assert value is not None
         return value
 
-    return substitute(one, image)
+    return substitute(node, image)
 
 
 def _distance(name: str, scope: BinderNames) -> int:

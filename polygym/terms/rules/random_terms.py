@@ -37,7 +37,7 @@ def random_value(kind: Type, rng: Rng, special: SpecialNumbers = ()) -> Value:
         case BaseType():
             if kind == BOOL:
                 return bool(rng.integers(2))
-            own = [one for one in special if isinstance(one, int) == (kind == INTEGER)]
+            own = [number for number in special if isinstance(number, int) == (kind == INTEGER)]
             if own and rng.random() < _OFTEN:
                 return own[int(rng.integers(len(own)))]
             if kind == INTEGER:
@@ -53,7 +53,7 @@ def random_term(
     kind: Type, scope: Sequence[Type], rng: Rng, depth: int = 2, special: SpecialNumbers = ()
 ) -> Term:
     """Return a term of a type; ``scope`` are the types of the binders around it, innermost last."""
-    fitting = [at for at, one in enumerate(reversed(scope)) if one == kind]
+    fitting = [at for at, binder_type in enumerate(reversed(scope)) if binder_type == kind]
     choice = rng.random()
     if fitting and choice < 0.35:
         return bound(fitting[int(rng.integers(len(fitting)))], kind)

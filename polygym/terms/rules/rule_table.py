@@ -45,7 +45,9 @@ from polygym.terms.rules.rule_types import (
 )
 
 _META = re.compile(r"\?[A-Za-z_]\w*")
-_SCHEMES = {str(one("")).removeprefix(": "): one for one in (BindRule, LiftRule, SelectRule)}
+_SCHEMES = {
+    str(scheme("")).removeprefix(": "): scheme for scheme in (BindRule, LiftRule, SelectRule)
+}
 _DEEPEST = 60
 
 
@@ -139,24 +141,30 @@ class _RuleParser:
         return PatternRule(name, source, target, conditions)
 
     def _condition(
-        self, one: Syntax, scopes: dict[str, set[str]], binders: set[str]
+        self, syntax: Syntax, scopes: dict[str, set[str]], binders: set[str]
     ) -> RuleCondition:
-        words = [part.word for part in one.parts or ()]
+        words = [part.word for part in syntax.parts or ()]
         known = "; ".join(CONDITIONS.values())
         if not words or words[0] not in CONDITIONS or "" in words:
-            raise self._source.error(one, f"expected a condition, one of {known}; found {one}")
+            raise self._source.error(
+                syntax, f"expected a condition, one of {known}; found {syntax}"
+            )
         names = words[1:]
         if len(names) != (2 if words[0] == "absent" else 1):
-            raise self._source.error(one, f"expected {CONDITIONS[words[0]]}; found {one}")
+            raise self._source.error(syntax, f"expected {CONDITIONS[words[0]]}; found {syntax}")
         if names[-1] not in scopes:
-            raise self._source.error(one, f"expected {names[-1]} in the source, found it nowhere")
+            raise self._source.error(
+                syntax, f"expected {names[-1]} in the source, found it nowhere"
+            )
         if len(names) == 2 and names[0] not in binders:
-            raise self._source.error(one, f"expected the source to bind {names[0]}, found it free")
+            raise self._source.error(
+                syntax, f"expected the source to bind {names[0]}, found it free"
+            )
         return RuleCondition(words[0], names[-1], names[0] if len(names) == 2 else "")
 
     def _pattern(
         self,
-        one: Syntax,
+        syntax: Syntax,
         scope: patterns.BinderNames,
         *,
         is_source: bool,
@@ -164,28 +172,30 @@ class _RuleParser:
         depth: int = 0,
     ) -> patterns.Pattern:
         if depth > _DEEPEST:
-            raise self._source.error(one, f"expected a pattern at most {_DEEPEST} deep")
+            raise self._source.error(syntax, f"expected a pattern at most {_DEEPEST} deep")
 
         def inner(part: Syntax, names: patterns.BinderNames) -> patterns.Pattern:
             return self._pattern(part, names, is_source=is_source, scopes=scopes, depth=depth + 1)
 
-        if one.parts is None:
-            return self._leaf(one, scope)
-        head, parts = ALIASES.get(one.first, one.first), (one.parts or ())[1:]
+        if syntax.parts is None:
+            return self._leaf(syntax, scope)
+        head, parts = ALIASES.get(syntax.first, syntax.first), (syntax.parts or ())[1:]
         if head == "let":
             pair = parts[0].parts if len(parts) == 2 else None
             if not pair or len(pair) != 2:
-                raise self._source.error(one, f"expected (let (x a) b), found {one}")
+                raise self._source.error(syntax, f"expected (let (x a) b), found {syntax}")
             name = self._binder(pair[0], scope)
             return patterns.LetPattern(name, inner(pair[1], scope), inner(parts[1], (*scope, name)))
         if head == "lam":
             if len(parts) != 2:
-                raise self._source.error(one, f"expected (lam x b), found {one}")
+                raise self._source.error(syntax, f"expected (lam x b), found {syntax}")
             name = self._binder(parts[0], scope)
             return patterns.LambdaPattern(name, inner(parts[1], (*scope, name)))
         if head == "subst":
             if is_source or len(parts) != 3 or not _META.fullmatch(parts[2].word):
-                raise self._source.error(one, f"expected (subst x a ?b) in a target, found {one}")
+                raise self._source.error(
+                    syntax, f"expected (subst x a ?b) in a target, found {syntax}"
+                )
             assert scopes is not None
             if parts[0].word not in scopes.get(parts[2].word, set()):
                 raise self._source.error(
@@ -196,13 +206,13 @@ class _RuleParser:
             )
         operator = OPERATORS.get(head)
         if operator is None:
-            raise self._source.error(one, f"expected an operator, found {one}")
+            raise self._source.error(syntax, f"expected an operator, found {syntax}")
         if operator.arity is not None and len(parts) != operator.arity:
-            raise self._source.error(one, f"expected {operator.usage}, found {one}")
+            raise self._source.error(syntax, f"expected {operator.usage}, found {syntax}")
         return patterns.OperatorPattern(head, tuple(inner(part, scope) for part in parts))
 
-    def _leaf(self, one: Syntax, scope: patterns.BinderNames) -> patterns.Pattern:
-        word = one.word
+    def _leaf(self, syntax: Syntax, scope: patterns.BinderNames) -> patterns.Pattern:
+        word = syntax.word
         if _META.fullmatch(word):
             return patterns.Metavariable(word, scope)
         if is_integer(word):
@@ -214,17 +224,17 @@ class _RuleParser:
         if word in scope:
             return patterns.BoundPattern(word, scope)
         raise self._source.error(
-            one,
+            syntax,
             f"expected a metavariable such as ?a, a constant, or a name that is bound, "
             f"found {word}",
         )
 
-    def _binder(self, one: Syntax, scope: patterns.BinderNames) -> str:
-        if not re.fullmatch(r"[A-Za-z_]\w*", one.word):
-            raise self._source.error(one, f"expected a name to bind, found {one}")
-        if one.word in scope:
-            raise self._source.error(one, f"expected another name, found {one} bound already")
-        return one.word
+    def _binder(self, syntax: Syntax, scope: patterns.BinderNames) -> str:
+        if not re.fullmatch(r"[A-Za-z_]\w*", syntax.word):
+            raise self._source.error(syntax, f"expected a name to bind, found {syntax}")
+        if syntax.word in scope:
+            raise self._source.error(syntax, f"expected another name, found {syntax} bound already")
+        return syntax.word
 
 
 _TABLES = {

@@ -41,20 +41,20 @@ class RuleCondition:
 
     def holds(self, known: patterns.PatternMatch) -> bool:
         """Whether it holds of what was matched."""
-        one, scope = known.bindings[self.metavariable]
-        kind = term_facts(one).type
+        node, scope = known.bindings[self.metavariable]
+        kind = term_facts(node).type
         match self.name:
             case "absent":
                 at = len(scope) - 1 - scope.index(self.binder) if self.binder in scope else -1
-                return at < 0 or not term_facts(one).free >> at & 1
+                return at < 0 or not term_facts(node).free >> at & 1
             case "constant":
                 return (
-                    not one.children
-                    and (not isinstance(one.head, str) or kind == BOOL)
-                    and (term_facts(one).free == 0 and ":" not in str(one.head))
+                    not node.children
+                    and (not isinstance(node.head, str) or kind == BOOL)
+                    and (term_facts(node).free == 0 and ":" not in str(node.head))
                 )
             case "zero":
-                return _is_zero(one)
+                return _is_zero(node)
             case "float":
                 return kind == FLOAT
             case "integer":
@@ -69,13 +69,13 @@ class RuleCondition:
         return " ".join(filter(None, [f"({self.name}", self.binder, self.metavariable])) + ")"
 
 
-def _is_zero(one: Term) -> bool:
+def _is_zero(node: Term) -> bool:
     """Whether a term is written as a zero; -0.0 is none, to which adding 0.0 makes a difference."""
-    if one.head == "constVec":
-        return _is_zero(one.children[1])
-    if one.head == "tuple":
-        return all(map(_is_zero, one.children))
-    return one is _ZERO or one is _NOTHING
+    if node.head == "constVec":
+        return _is_zero(node.children[1])
+    if node.head == "tuple":
+        return all(map(_is_zero, node.children))
+    return node is _ZERO or node is _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +166,24 @@ def by_head(rules: Iterable[TermRule]) -> dict[str, list[PatternRule | SelectRul
     return pattern_rules
 
 
-def apply_rule(rule: PatternRule | SelectRule, one: Term) -> Term | None:
+def apply_rule(rule: PatternRule | SelectRule, node: Term) -> Term | None:
     """Return what a rule makes of a node; None where it does not apply, or nothing changes."""
     if isinstance(rule, SelectRule):
-        if one.head == "select" and one.children[1].head == "tuple":
-            place = one.children[0].head
+        if node.head == "select" and node.children[1].head == "tuple":
+            place = node.children[0].head
             assert isinstance(place, int)
-            return one.children[1].children[place]
+            return node.children[1].children[place]
         return None
     known = patterns.PatternMatch()
-    if not patterns.match_pattern(rule.source, one, known):
+    if not patterns.match_pattern(rule.source, node, known):
         return None
     if not all(condition.holds(known) for condition in rule.conditions):
         return None
     made = patterns.instantiate(rule.target, known)
-    if made is None or made is one:
+    if made is None or made is node:
         return None
     try:
-        return made if term_facts(made).type == term_facts(one).type else None
+        return made if term_facts(made).type == term_facts(node).type else None
     except IllTypedError:
         return None
 
@@ -235,11 +235,11 @@ def lift_let(parent: Term, place: int) -> Term | None:
 _SWAPPED_INDICES = {0: 1, 1: 0}
 
 
-def _under_a_let(one: Term, *, is_bound: bool) -> Term:
+def _under_a_let(child: Term, *, is_bound: bool) -> Term:
     """Return a child of a node around which a ``let`` was put; its own binder stays nearer."""
     if not is_bound:
-        return shift_indices(one, 1)
-    return substitute(one, lambda index, leaf: with_index(leaf, index + 1) if index else leaf)
+        return shift_indices(child, 1)
+    return substitute(child, lambda index, leaf: with_index(leaf, index + 1) if index else leaf)
 
 
 def _with_child(parent: Term, place: int, child: Term) -> Term:

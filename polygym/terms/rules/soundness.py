@@ -180,7 +180,7 @@ def special_numbers(rule: PatternRule) -> tuple[int | float, ...]:
             )
             near += (literal // 2 if isinstance(literal, int) else literal / 2,)
             result |= {(type(each), each): None for each in near if abs(each) < _MAX_MAGNITUDE}
-    return tuple(one for _, one in result)
+    return tuple(number for _, number in result)
 
 
 def _literals(pattern: patterns.Pattern) -> Iterator[int | float]:

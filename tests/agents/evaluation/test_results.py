@@ -156,7 +156,7 @@ def test_claims_that_do_not_hold_are_found(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_what_the_mask_forbids_is_counted_again(tmp_path: Path, capsys: Any) -> None:
-    found, rng = [], np.random.default_rng(0)
+    lines, rng = [], np.random.default_rng(0)
     for name in ENVIRONMENT_IDS:
         given = {"kernel": "jacobi-1d", "dataset": "mini", "reward": "static"}
         env: Any = gymnasium.make(f"polygym:{name}", **given)
@@ -171,18 +171,18 @@ def test_what_the_mask_forbids_is_counted_again(tmp_path: Path, capsys: Any) -> 
                 _, reward, over, _, info = env.step(int(rng.choice(places)))
                 total += float(reward)
             record = env.unwrapped.export()
-            found.append(
+            lines.append(
                 EpisodeResultLine(
                     name, 0, info["kernel"], number, round(total, 6), 0.0, info["status"], record
                 )
             )
-    assert {one.status for one in found} >= {"not measured", "invalid"}
-    write_results(tmp_path / "x.jsonl", found)
+    assert {line.status for line in lines} >= {"not measured", "invalid"}
+    write_results(tmp_path / "x.jsonl", lines)
     assert validate.main([str(tmp_path / "x.jsonl")]) == 0
-    assert f"{len(found)} of {len(found)} hold" in capsys.readouterr().out
-    write_results(tmp_path / "x.jsonl", [replace(one, reward=one.reward + 0.1) for one in found])
+    assert f"{len(lines)} of {len(lines)} hold" in capsys.readouterr().out
+    write_results(tmp_path / "x.jsonl", [replace(line, reward=line.reward + 0.1) for line in lines])
     assert validate.main([str(tmp_path / "x.jsonl")]) == 1
-    assert f"0 of {len(found)} hold" in capsys.readouterr().out
+    assert f"0 of {len(lines)} hold" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["model", "log_model", "speedup", "log_speedup"])

@@ -176,6 +176,6 @@ def test_entries_are_overridden(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_are_what_they_look_like(text: str, value: object) -> None:
-    found = load_yaml(text)
-    assert found == value
-    assert type(found) is type(value)
+    loaded = load_yaml(text)
+    assert loaded == value
+    assert type(loaded) is type(value)

@@ -18,24 +18,26 @@ def test_test_kernels_are_those_from_which_nothing_is_learned() -> None:
             other = split_part(name.replace("/train", "/test"))
             assert other
             assert not set(split_part(name)) & set(other)
-    kernels = {one for one in split_part("train") if not one.startswith(("tc:", "random:"))}
+    kernels = {
+        kernel for kernel in split_part("train") if not kernel.startswith(("tc:", "random:"))
+    }
     assert len(kernels) == 20
     assert kernels | set(TEST_KERNELS) == set(program_targets("all"))
 
 
 def test_nothing_to_learn_from_does_what_a_test_kernel_does() -> None:
-    found = split_part("train")
-    assert set(program_targets("tc:*")) < set(found)
+    training = split_part("train")
+    assert set(program_targets("tc:*")) < set(training)
     generated = [f"random:{number}" for number in range(24)]
-    clean = [one for one in generated if not is_held_out(one, load_program(one))]
-    assert [one for one in found if one.startswith("random:")] == clean
-    assert [one for one in found if is_held_out(one, load_program(one))] == []
+    clean = [name for name in generated if not is_held_out(name, load_program(name))]
+    assert [name for name in training if name.startswith("random:")] == clean
+    assert [name for name in training if is_held_out(name, load_program(name))] == []
 
 
 def test_parts_of_splits_are_entries_of_selections() -> None:
     assert selected_kernels("gemm, mvt") == program_targets("gemm, mvt")
     assert selected_kernels("split:test, !lu") == tuple(
-        one for one in split_part("test") if one != "lu"
+        name for name in split_part("test") if name != "lu"
     )
     assert selected_kernels("split:test, gemm") == (*split_part("test"), "gemm")
     with pytest.raises(InputError, match="something to be left"):

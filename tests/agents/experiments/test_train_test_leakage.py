@@ -95,7 +95,7 @@ def test_a_training_says_it_once_and_keeps_it(tmp_path: Path, capsys: Any) -> No
         assert ("syr2k" in said) is (name == "seen")
         kept = json.loads(about(tmp_path / name).read_text())
         assert kept["test_kernels"] == (["syr2k"] if name == "seen" else [])
-    assert not any("for tests" in one for one in told)
+    assert not any("for tests" in line for line in told)
 
 
 @pytest.mark.parametrize("kept", ["as it is", "nowhere"])

@@ -166,8 +166,8 @@ def test_another_estimate_of_the_time_is_paid_for(reward: str) -> None:
     for estimate, of in (("median", np.median), ("mean", np.mean), ("minimum", np.min)):
         env = gymnasium.make(f"polygym:{SCHEDULE}", kernel="mvt", reward=reward, dataset="mini")
         value, info = end(RuntimePointEstimate(env, estimate))
-        found = env.unwrapped.evaluation  # type: ignore[attr-defined]
-        expected = of(found.baseline_samples) / of(found.samples)
+        evaluation = env.unwrapped.evaluation  # type: ignore[attr-defined]
+        expected = of(evaluation.baseline_samples) / of(evaluation.samples)
         assert info["speedup"] == pytest.approx(expected)
         assert value == pytest.approx(expected if reward == "speedup" else np.log(expected))
     with pytest.raises(InputError, match="estimate: expected one of minimum, median, mean"):

@@ -46,15 +46,15 @@ def test_it_is_the_librarys_network(count: int, given: dict[str, Any]) -> None:
         assert torch.equal(own, its)
     observation, masks = seen(count)
     for is_greedy in (False, True):
-        found = []
+        outputs = []
         for policy in (plain, other):
             torch.manual_seed(1)
-            found.append(policy(observation, is_greedy, masks))
-        assert torch.equal(found[0][0], found[1][0])
-        assert masks[np.arange(count), found[0][0].numpy()].all()
-        for own, its in zip(found[0][1:], found[1][1:], strict=True):
+            outputs.append(policy(observation, is_greedy, masks))
+        assert torch.equal(outputs[0][0], outputs[1][0])
+        assert masks[np.arange(count), outputs[0][0].numpy()].all()
+        for own, its in zip(outputs[0][1:], outputs[1][1:], strict=True):
             assert torch.allclose(own, its, atol=1e-5)
-    actions = found[0][0]
+    actions = outputs[0][0]
     for policy in (plain, other):
         values, logarithms, entropy = policy.evaluate_actions(observation, actions, masks)
         (values.sum() + logarithms.sum() + entropy.sum()).backward()
@@ -66,7 +66,7 @@ def test_an_agent_without_a_mask_may_take_any_action() -> None:
     plain = new(MaskableMlpPolicy)
     observation, _ = seen(4)
     torch.manual_seed(0)
-    drawn = {int(one) for _ in range(60) for one in plain(observation)[0]}
+    drawn = {int(action) for _ in range(60) for action in plain(observation)[0]}
     assert drawn == set(range(6))
 
 

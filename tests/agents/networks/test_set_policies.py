@@ -42,22 +42,22 @@ def batch(observations: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     }
 
 
-def permuted(one: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
+def permuted(observation: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return the same observation with its statements, and its dependences, in another order."""
-    result = {name: array.copy() for name, array in one.items()}
-    statements = one["statements"].reshape(MOST_STATEMENTS, -1)
+    result = {name: array.copy() for name, array in observation.items()}
+    statements = observation["statements"].reshape(MOST_STATEMENTS, -1)
     used = int(statements[:, 0].sum())
     order = np.arange(MOST_STATEMENTS)
     order[:used] = rng.permutation(used)
     now = np.argsort(order)
     result["statements"] = statements[order].ravel()
     width = len(ROW_COLUMNS)
-    result["rows"] = one["rows"].reshape(-1, MOST_STATEMENTS, width)[:, order].ravel()
+    result["rows"] = observation["rows"].reshape(-1, MOST_STATEMENTS, width)[:, order].ravel()
     for name in ("generator", "point"):
-        result[name] = one[name].reshape(MOST_STATEMENTS, width)[order].ravel()
-    if "nest_of" in one:
-        result["nest_of"] = one["nest_of"][order]
-    table = one["dependences"].reshape(-1, len(DEPENDENCE_COLUMNS)).copy()
+        result[name] = observation[name].reshape(MOST_STATEMENTS, width)[order].ravel()
+    if "nest_of" in observation:
+        result["nest_of"] = observation["nest_of"][order]
+    table = observation["dependences"].reshape(-1, len(DEPENDENCE_COLUMNS)).copy()
     count = int(table[:, 0].sum())
     for column in ("source", "sink"):
         place = DEPENDENCE_COLUMNS.index(column)
@@ -81,7 +81,7 @@ def test_the_order_of_statements_and_dependences_says_nothing(
     rng = np.random.default_rng(1)
     with torch.no_grad():
         before = network(batch(seen))
-        after = network(batch([permuted(one, rng) for one in seen]))
+        after = network(batch([permuted(observation, rng) for observation in seen]))
     for arrays, other in zip(before, after, strict=True):
         assert torch.allclose(arrays, other, atol=1e-4)
     # And it does look at them.

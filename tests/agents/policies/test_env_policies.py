@@ -122,10 +122,10 @@ def test_a_model_of_other_observations_is_refused_with_words() -> None:
 
     env = make("polygym/Schedule-v0", kernel="mvt")
     model = MaskablePPO("MultiInputPolicy", env, n_steps=32, batch_size=32, seed=0)
-    found = dict(model.observation_space.spaces)
+    old_spaces = dict(model.observation_space.spaces)
     for name in ("rows", "generator", "point"):  # what version 1 had
-        found[name] = spaces.Box(-127, 127, found[name].shape, np.int8)
-    model.observation_space = spaces.Dict(found)
+        old_spaces[name] = spaces.Box(-127, 127, old_spaces[name].shape, np.int8)
+    model.observation_space = spaces.Dict(old_spaces)
     with pytest.raises(InputError, match=r"version 2 of the observation.*generator, point, rows"):
         run_episode(env, TrainedPolicy(model))
     with pytest.raises(ValueError, match="Observation spaces do not match"):

@@ -125,7 +125,7 @@ def test_rewards_of_any_scale_are_searched_alike(monkeypatch: pytest.MonkeyPatch
         worth = PolygymEnv.worth
         # The scale of values bends what is large; what is small stays in proportion.
         with monkeypatch.context() as patch:
-            patch.setattr(PolygymEnv, "worth", lambda env, one: factor * worth(env, one))
+            patch.setattr(PolygymEnv, "worth", lambda env, episode: factor * worth(env, episode))
             run_episode(env, TreeSearch(uniform_guide, 40), seed=0)
         return inner_env(env).episode.actions
 

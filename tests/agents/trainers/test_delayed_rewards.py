@@ -47,11 +47,13 @@ def test_the_same_is_learned_whether_rewards_come_at_once_or_later(
             checkpoint = tmp_path / str(number) / "checkpoint.zip"
             learner = LibraryLearner.resume(experiment, 0, checkpoint, elsewhere)
             legs.append(learner.train_interval())
-            weights.append([one.tolist() for one in learner.model.policy.state_dict().values()])
+            weights.append(
+                [tensor.tolist() for tensor in learner.model.policy.state_dict().values()]
+            )
     assert legs[0] == legs[1]
     assert legs[0]
-    assert {one.status for one in legs[0]} <= {"ok", "does not compile", "invalid"}
-    assert any(one.status == "ok" for one in legs[0])
+    assert {episode.status for episode in legs[0]} <= {"ok", "does not compile", "invalid"}
+    assert any(episode.status == "ok" for episode in legs[0])
     assert weights[0] == weights[1]
 
 

@@ -281,13 +281,13 @@ def test_a_rule_teaches_nothing_of_what_does_the_same_as_a_test_kernel(
 def corpus(path: Path) -> Path:
     """Write a corpus of three cases: one to learn from, one of a test kernel, one out of reach."""
     here = machine_fingerprint()
-    with open_corpus(path, begin=True) as found:
-        found.add_machine(here, Machine())
+    with open_corpus(path, begin=True) as corpus_file:
+        corpus_file.add_machine(here, Machine())
         for number, name in enumerate(("2mm", "bicg", "mvt")):
             program = load_program(name)
             schedules = list(alternative_schedules(program.scop).values())
             case = CorpusCase(name, program.parameters)
-            place = found.begin(CaseVisit(case, number, 0, 2, here.key, 1e9))
+            place = corpus_file.begin(CaseVisit(case, number, 0, 2, here.key, 1e9))
             out_of_reach = [f"threads=2 tile={size}" for size in (5, 9, 11, 15)]
             mappings = [*out_of_reach, "threads=2 tile=8", "threads=2"]
             if name == "mvt":
@@ -295,8 +295,8 @@ def corpus(path: Path) -> Path:
             for seconds, mapping in enumerate(mappings, start=1):
                 text = str(schedules[-1])
                 row = CorpusRow(text, mapping, mapping, OutcomeStatus.OK, float(seconds), 10.0)
-                found.add(place, row)
-            found.finish(place, 0.0)
+                corpus_file.add(place, row)
+            corpus_file.finish(place, 0.0)
     return path
 
 

@@ -17,7 +17,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
 def test_without_ray_the_extra_is_named(
     command: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
@@ -100,10 +100,10 @@ class Pretended:
 def test_the_status_ray_transport(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = ray_transport.cluster_status(Pretended(""))  # type: ignore[arg-type]
-    assert [one["node"][0] for one in found] == ["c", "b", "a"]
-    assert found[0]["worker"] == {"about": "gemm", "clock_seconds": 0.001, "kind": "k"}
-    assert found[1]["worker"] is found[2]["worker"] is None
+    statuses = ray_transport.cluster_status(Pretended(""))  # type: ignore[arg-type]
+    assert [status["node"][0] for status in statuses] == ["c", "b", "a"]
+    assert statuses[0]["worker"] == {"about": "gemm", "clock_seconds": 0.001, "kind": "k"}
+    assert statuses[1]["worker"] is statuses[2]["worker"] is None
     monkeypatch.setattr(cluster, "RayTransport", Pretended)
     code, said, _ = call(capsys, "cluster", "status", "10.0.0.1:6379")
     assert code == 0

@@ -53,9 +53,9 @@ def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
 
     table = tmp_path / "all.parquet"
     code, _ = call_json(capsys, "corpus", "export", both, str(table))
-    found = pyarrow.parquet.read_table(table)
-    assert (code, found.num_rows) == (0, data["rows"])
-    assert {"program", "schedule", "mapping", "speedup", "machine"} <= set(found.column_names)
+    exported = pyarrow.parquet.read_table(table)
+    assert (code, exported.num_rows) == (0, data["rows"])
+    assert {"program", "schedule", "mapping", "speedup", "machine"} <= set(exported.column_names)
 
 
 def test_variants_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_no_packed_corpus_is_said_and_leaves_nothing(
         assert "expected" in said
         assert "found" in said
     names = {*(name for name, content in contents.items() if content), empty.name, whole.name}
-    assert {one.name for one in tmp_path.iterdir()} == names
+    assert {file.name for file in tmp_path.iterdir()} == names
 
 
 def test_the_corpus_that_comes_with_polygym(
@@ -140,9 +140,9 @@ def test_the_corpus_that_comes_with_polygym(
         assert corpus.check() == []
         assert corpus.machines().keys() == corpus.planned_for().keys()
         assert {machine.vector_bits for machine in corpus.planned_for().values()} == {256, 512}
-        found = {visit.case.program for visit, _ in corpus.visits()}
-        assert found
-        assert not found & set(TEST_KERNELS)
+        programs = {visit.case.program for visit, _ in corpus.visits()}
+        assert programs
+        assert not programs & set(TEST_KERNELS)
 
 
 @pytest.mark.parametrize("name", ["storage-variants", "near"])
@@ -239,10 +239,10 @@ def test_features_can_be_computed_again_from_what_is_exported(tmp_path: Path) ->
         )
         corpus.add(visit, CorpusRow("schedule", "default", "default", OutcomeStatus.OK, 1.0, 1.0))
         export_parquet(corpus, tmp_path / "c.parquet")
-    (found,) = pyarrow.parquet.read_table(tmp_path / "c.parquet").to_pylist()
-    assert found["text"] == "the text"
-    assert json.loads(found["planned_for"]) == asdict(Machine(vector_bits=512))
-    assert json.loads(found["fingerprint"])["processor"] == here.processor
+    (row,) = pyarrow.parquet.read_table(tmp_path / "c.parquet").to_pylist()
+    assert row["text"] == "the text"
+    assert json.loads(row["planned_for"]) == asdict(Machine(vector_bits=512))
+    assert json.loads(row["fingerprint"])["processor"] == here.processor
 
 
 def test_damage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -255,8 +255,8 @@ def test_damage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert (code, "found clocks: row 1 is damaged" in said) == (2, True)
     assert call(capsys, "corpus", "check", file)[0] == 1
     problems = ["clocks: row 1 is damaged"]
-    found = call_json(capsys, "corpus", "check", file)
-    assert found == (1, {"file": file, "problems": problems})
+    answer = call_json(capsys, "corpus", "check", file)
+    assert answer == (1, {"file": file, "problems": problems})
 
 
 def test_a_damaged_page_is_refused_everywhere(
@@ -290,7 +290,7 @@ def test_a_damaged_page_is_refused_everywhere(
             2,
             True,
         ), (words, said)
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     code, data = call_json(capsys, "corpus", "check", file)
     assert (code, data["problems"][0].startswith("SQLite: ")) == (1, True)
 

@@ -62,18 +62,18 @@ def test_a_model_is_made_and_shown(
     assert code == 0
     assert "3 cases of 3 programs" in text
     assert "on programs left out: rank correlation" in text
-    code, found = call_json(capsys, "cost", "show", model)
+    code, data = call_json(capsys, "cost", "show", model)
     assert code == 0
-    assert found["programs"] == 3
-    assert found["notes"]["excluded_rows"] == 1
-    assert found["notes"]["validation"]["cases"] == 3
-    assert -1 <= found["notes"]["validation"]["spearman"] <= 1
-    assert 0 < sum(found["columns"].values()) <= 1.0001
+    assert data["programs"] == 3
+    assert data["notes"]["excluded_rows"] == 1
+    assert data["notes"]["validation"]["cases"] == 3
+    assert -1 <= data["notes"]["validation"]["spearman"] <= 1
+    assert 0 < sum(data["columns"].values()) <= 1.0001
     again = str(tmp_path / "again.model")
     code, made = call_json(capsys, "cost", "train", str(corpus), again, *few, "--folds", "0")
     assert (code, made["file"]) == (0, again)
     _, shown = call_json(capsys, "cost", "show", again)
-    assert shown["columns"] == found["columns"]
+    assert shown["columns"] == data["columns"]
     assert "validation" not in shown["notes"]
 
 
@@ -99,15 +99,15 @@ def test_a_small_corpus_has_as_many_folds_as_programs(
     out, few = str(tmp_path / "m.model"), ("--trees", "4")
     code, text, _ = call(capsys, "cost", "train", str(corpus), out, *few)
     assert (code, "on programs left out" in text) == (0, True)
-    one = few_of(corpus, tmp_path / "one.sqlite", {"mvt"})
-    code, text, _ = call(capsys, "cost", "train", one, out, *few)
+    single = few_of(corpus, tmp_path / "one.sqlite", {"mvt"})
+    code, text, _ = call(capsys, "cost", "train", single, out, *few)
     assert code == 0
     assert "one program: there is no other to test on" in text
     assert "on programs left out" not in text
     none = few_of(corpus, tmp_path / "none.sqlite", {"bicg"})
     monkeypatch.setattr("polygym.cli.commands.cost.training_samples", None)
     for words, message in (
-        ((one, out, "--folds", "2"), "found 2 of 1; --folds 0 tests nothing"),
+        ((single, out, "--folds", "2"), "found 2 of 1; --folds 0 tests nothing"),
         ((str(corpus), out, "--folds", "4"), "found 4 of 3; --folds 0 tests nothing"),
         ((none, out), "on which they are tested, or that do the same, which are left out: bicg"),
     ):
@@ -130,9 +130,9 @@ def test_a_model_of_all_kinds_of_machines(
     words = ("cost", "train", str(path), str(tmp_path / "folder" / "m.model"), "--trees", "2")
     code, _, said = call(capsys, *words)
     assert (code, "`--machine all` learns from each" in said) == (2, True), said
-    code, found = call_json(capsys, *words, "--machine", "all", "--folds", "0")
-    assert (code, found["machine"]) == (0, f"{HERE.key}, {there.key}")
-    assert found["rows"] == 54
+    code, data = call_json(capsys, *words, "--machine", "all", "--folds", "0")
+    assert (code, data["machine"]) == (0, f"{HERE.key}, {there.key}")
+    assert data["rows"] == 54
 
 
 def test_a_tree_gru_is_made_and_shown(
@@ -149,15 +149,15 @@ def test_a_tree_gru_is_made_and_shown(
     assert "on programs left out: rank correlation" in text
     assert "2 networks: embedding" in text
     assert "Columns that decide" not in text
-    code, found = call_json(capsys, "cost", "show", model)
-    assert (code, found["kind"], found["members"]) == (0, "tree-gru", 2)
-    assert found["shape"]["hidden"] > 0
-    assert found["notes"]["validation"]["cases"] == 3
-    assert "columns" not in found
+    code, data = call_json(capsys, "cost", "show", model)
+    assert (code, data["kind"], data["members"]) == (0, "tree-gru", 2)
+    assert data["shape"]["hidden"] > 0
+    assert data["notes"]["validation"]["cases"] == 3
+    assert "columns" not in data
     again = str(tmp_path / "again.model")
     code, made = call_json(capsys, "cost", "train", str(corpus), again, *few, "--folds", "0")
     assert (code, made["file"], made["kind"]) == (0, again, "tree-gru")
-    first, second = (load_model(Path(one)) for one in (model, again))
+    first, second = (load_model(Path(file)) for file in (model, again))
     loops = LoopForest.of(
         [LoopTree(np.ones((1, len(NODE_COLUMNS)), np.float32), *(np.array([k]) for k in (-1, 0)))]
     )

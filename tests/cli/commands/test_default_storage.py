@@ -20,15 +20,15 @@ CUT = "S0: i = k, j = k"
 def test_run_decides_and_its_file_runs_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, found = call_json(capsys, "run", *MINI, *ONCE, "--schedule", "auto")
-    assert (code, found["status"], found["storage"]) == (0, "ok", EXPANDED)
-    variant = found["choice"]["variant"]
+    code, data = call_json(capsys, "run", *MINI, *ONCE, "--schedule", "auto")
+    assert (code, data["status"], data["storage"]) == (0, "ok", EXPANDED)
+    variant = data["choice"]["variant"]
     assert (variant["splitting"], variant["storage"]) == ("", EXPANDED)
-    assert [one["storage"] for one in variant["ranking"]] == ["keep", EXPANDED, PRIVATE]
+    assert [ranked["storage"] for ranked in variant["ranking"]] == ["keep", EXPANDED, PRIVATE]
     path = tmp_path / "found.json"
-    path.write_text(json.dumps(found))
+    path.write_text(json.dumps(data))
     code, again = call_json(capsys, "run", *MINI, *ONCE, "--schedule", str(path))
-    assert (code, again["storage"], again["schedule"]) == (0, EXPANDED, found["schedule"])
+    assert (code, again["storage"], again["schedule"]) == (0, EXPANDED, data["schedule"])
 
 
 @pytest.mark.parametrize(
@@ -46,25 +46,25 @@ def test_run_decides_and_its_file_runs_again(
 def test_what_is_said_is_kept(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], storage: str
 ) -> None:
-    code, found = call_json(capsys, "run", *MINI, *ONCE, *words)
-    assert (code, found["status"], found["storage"]) == (0, "ok", storage)
+    code, data = call_json(capsys, "run", *MINI, *ONCE, *words)
+    assert (code, data["status"], data["storage"]) == (0, "ok", storage)
 
 
 def test_bench_decides_for_its_automatic_schedule_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, found = call_json(capsys, "bench", "syrk", *MINI, *ONCE)
+    code, data = call_json(capsys, "bench", "syrk", *MINI, *ONCE)
     assert code == 0
     variants_of = {
-        (one["program"], one["schedule"]): (one["splitting"], one["storage"])
-        for one in found["entries"]
+        (entry["program"], entry["schedule"]): (entry["splitting"], entry["storage"])
+        for entry in data["entries"]
     }
     assert variants_of == {
         **{(name, kind): ("", "keep") for name in ("syrk", "symm") for kind in ("original", "isl")},
         ("syrk", "auto"): ("", "keep"),
         ("symm", "auto"): ("", EXPANDED),
     }
-    assert {one["status"] for one in found["entries"]} == {"ok"}
+    assert {entry["status"] for entry in data["entries"]} == {"ok"}
     _, out, _ = call(capsys, "bench", *MINI, *ONCE)
     assert f"symm, auto: {EXPANDED}" in out
     monkeypatch.setattr(storage_choice, "is_better_variant", lambda *_: True)
@@ -74,11 +74,11 @@ def test_bench_decides_for_its_automatic_schedule_alone(
 
 def test_bench_keeps_what_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     for words, storage in ((("--storage", "keep"), "keep"), (("--storage", "auto"), EXPANDED)):
-        code, found = call_json(capsys, "bench", *MINI, *ONCE, *words)
+        code, data = call_json(capsys, "bench", *MINI, *ONCE, *words)
         assert code == 0
-        of_schedules = {one["schedule"]: one["storage"] for one in found["entries"]}
+        of_schedules = {entry["schedule"]: entry["storage"] for entry in data["entries"]}
         assert of_schedules == {"original": "keep", "isl": storage, "auto": storage}
-        assert all("variant" not in (one["choice"] or {}) for one in found["entries"])
+        assert all("variant" not in (entry["choice"] or {}) for entry in data["entries"])
 
 
 def test_optimize_begins_with_it_and_goes_on_with_what_it_began_with(
@@ -89,8 +89,8 @@ def test_optimize_begins_with_it_and_goes_on_with_what_it_began_with(
     assert call(capsys, *search, "--budget", "1")[0] == 0
     best = json.loads((out / "best.json").read_text())
     assert best["program"]["storage"] == EXPANDED
-    code, found = call_json(capsys, "replay", str(out / "best.json"), "--no-run")
-    assert (code, found["storage"], found["legal"]) == (0, EXPANDED, True)
+    code, data = call_json(capsys, "replay", str(out / "best.json"), "--no-run")
+    assert (code, data["storage"], data["legal"]) == (0, EXPANDED, True)
     with monkeypatch.context() as patch:
         patch.setattr(storage_choice, "is_better_variant", lambda *_: False)  # another model
         assert call(capsys, *search, "--budget", "2", "--resume")[0] == 0

@@ -106,7 +106,7 @@ def test_a_sweep_of_a_region_with_sizes(
         code, data = call_json(capsys, *words, "--budget", budget, "--extent", "x=50")
         assert code == 0
         assert data["function"] == "gather x[50]"
-        assert [one["explored"] for one in data["kernels"]] == [int(budget)] * 2
+        assert [kernel["explored"] for kernel in data["kernels"]] == [int(budget)] * 2
     assert read_sweep(Path(out)).setting.function == "gather x[50]"
     code, _, error = call(capsys, *words, "--budget", "3", "--extent", "x=60")
     assert code == 2
@@ -142,7 +142,7 @@ def test_rows_of_regions_with_sizes(
             assert (code, data["rows"], data["skipped"]) == (0, 2 * rows, [])
     with open_corpus(path) as corpus:
         assert corpus.check() == []
-        found = case_rows(corpus, None, 1)
-        functions = [one.visit.case.function for one in found]
+        cases = case_rows(corpus, None, 1)
+        functions = [case.visit.case.function for case in cases]
         assert functions == ["gather x[50]", "gather x[60]", "scale"]
-        assert len(training_samples(found).rows) == 6
+        assert len(training_samples(cases).rows) == 6

@@ -14,14 +14,14 @@ from tests.cli.invoke import call, call_json
 
 
 def test_optimize_with_static_costs(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "graph", "optimize", "nasrnn:small", "--costs", "static")
+    code, data = call_json(capsys, "graph", "optimize", "nasrnn:small", "--costs", "static")
     assert code == 0
     for name in ("initial_cost", "cost", "seconds", "status", "bound", "greedy_cost"):
-        assert name in found
-    assert found["cost"] <= found["greedy_cost"] <= found["initial_cost"]
-    assert found["egraph"]["nodes"] > found["egraph"]["classes"] > 0
-    assert found["changed"] is True
-    assert found["k_multi"] == 2
+        assert name in data
+    assert data["cost"] <= data["greedy_cost"] <= data["initial_cost"]
+    assert data["egraph"]["nodes"] > data["egraph"]["classes"] > 0
+    assert data["changed"] is True
+    assert data["k_multi"] == 2
     arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static", "--k-multi", "1"]
     assert call_json(capsys, *arguments)[1]["k_multi"] == 1
 
@@ -40,11 +40,11 @@ def test_optimized_from_a_file_to_a_folder(
         "static",
         "--measure",
     ]
-    code, found = call_json(capsys, *arguments, "--out", str(out))
+    code, data = call_json(capsys, *arguments, "--out", str(out))
     assert code == 0
-    assert found["end_to_end"]["problem"] == ""
+    assert data["end_to_end"]["problem"] == ""
     assert (out / "graphs.svg").read_text().startswith("<")
-    assert json.loads((out / "report.json").read_text()) == found
+    assert json.loads((out / "report.json").read_text()) == data
     x = np.ones(model.graph.signatures[0].tensor.shape, np.float32)
     wanted = polygym.graphs.compile_model(model)(x)
     np.testing.assert_allclose(polygym.graphs.load(out)(x), wanted, rtol=1e-4, atol=1e-5)
@@ -52,41 +52,41 @@ def test_optimized_from_a_file_to_a_folder(
 
 def test_backtracking(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static"]
-    code, found = call_json(capsys, *arguments, "--strategy", "backtracking", "--iterations", "5")
+    code, data = call_json(capsys, *arguments, "--strategy", "backtracking", "--iterations", "5")
     assert code == 0
-    assert found["strategy"] == "backtracking"
-    assert found["seconds_to_best"] <= found["seconds"]
+    assert data["strategy"] == "backtracking"
+    assert data["seconds_to_best"] <= data["seconds"]
 
 
 def test_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     svg = tmp_path / "bert.svg"
-    code, found = call_json(capsys, "graph", "show", "bert:small", "--figure", str(svg))
+    code, data = call_json(capsys, "graph", "show", "bert:small", "--figure", str(svg))
     assert code == 0
-    assert found["operators"]["matmul"] > 1
+    assert data["operators"]["matmul"] > 1
     assert svg.read_text().startswith("<")
     code, text, _ = call(capsys, "graph", "show", "bert:small", "--text")
     path = tmp_path / "bert.txt"
     path.write_text(text)
-    assert call_json(capsys, "graph", "show", str(path))[1]["operators"] == found["operators"]
+    assert call_json(capsys, "graph", "show", str(path))[1]["operators"] == data["operators"]
 
 
 def test_run_says_where_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "graph", "run", "vgg19:small")
+    code, data = call_json(capsys, "graph", "run", "vgg19:small")
     assert code == 0
-    assert found["steps"]
-    assert found["seconds"] == pytest.approx(sum(one["seconds"] for one in found["steps"]))
+    assert data["steps"]
+    assert data["seconds"] == pytest.approx(sum(step["seconds"] for step in data["steps"]))
     code, out, _ = call(capsys, "graph", "run", "vgg19:small", "--top", "2")
     assert code == 0
     assert "SHARE" in out
 
 
 def test_where_time_goes_by_operator(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "graph", "run", "vgg19:small", "--by", "operator")
+    code, data = call_json(capsys, "graph", "run", "vgg19:small", "--by", "operator")
     assert code == 0
-    assert len(found["operators"]) < len(found["steps"])
+    assert len(data["operators"]) < len(data["steps"])
     for name in ("seconds", "share", "operations", "bytes"):
-        total = sum(one[name] for one in found["operators"])
-        assert total == pytest.approx(sum(one[name] for one in found["steps"]))
+        total = sum(operator[name] for operator in data["operators"])
+        assert total == pytest.approx(sum(step[name] for step in data["steps"]))
     code, out, _ = call(capsys, "graph", "run", "vgg19:small", "--by", "operator")
     assert code == 0
     assert "TIMES" in out
@@ -97,12 +97,12 @@ def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         "polygym.graphs.execution.timing.kernel_tuning.kernel_seconds", lambda *_: 1e-6
     )
-    code, [found] = call_json(capsys, "graph", "tune", "vgg19:small")
+    code, [data] = call_json(capsys, "graph", "tune", "vgg19:small")
     assert code == 0
-    assert {one["form"] for one in found["kernels"]} == {"usual"}
-    assert found["seconds"] <= found["usual_seconds"]
-    assert {one["fused"] for one in found["choices"]} == {True}, "one kernel for two is the faster"
-    assert all(one["seconds_fused"] == 1e-6 for one in found["choices"])
+    assert {kernel["form"] for kernel in data["kernels"]} == {"usual"}
+    assert data["seconds"] <= data["usual_seconds"]
+    assert {pair["fused"] for pair in data["choices"]} == {True}, "one kernel for two is the faster"
+    assert all(pair["seconds_fused"] == 1e-6 for pair in data["choices"])
     code, out, _ = call(capsys, "graph", "tune", "vgg19:small")
     assert code == 0
     assert "products and convolutions" in out
@@ -111,10 +111,10 @@ def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["graph", "bench", "vgg19:small", "--against", "torch", "--time-limit", "0.2s"]
-    code, [found] = call_json(capsys, *arguments)
+    code, [data] = call_json(capsys, *arguments)
     assert code == 0
-    assert found["entries"]["polygym"]["ratio"] == 1.0
-    assert found["entries"]["torch"]["seconds"] > 0
+    assert data["entries"]["polygym"]["ratio"] == 1.0
+    assert data["entries"]["torch"]["seconds"] > 0
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_what_is_refused(
 
 
 def test_rules_are_listed_and_checked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, found = call_json(capsys, "graph", "rules")
+    code, data = call_json(capsys, "graph", "rules")
     assert code == 0
-    assert len(found) > 50
+    assert len(data) > 50
     sound = tmp_path / "sound.rules"
     sound.write_text("swap: (ewmul ?x ?y) => (ewmul ?y ?x)\n")
     assert call(capsys, "graph", "rules", "--check", str(sound))[0] == 0

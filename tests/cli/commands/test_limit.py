@@ -29,7 +29,7 @@ def test_bench_has_an_entry_of_the_limit_and_shares_of_it(
 ) -> None:
     code, data = call_json(capsys, "bench", y_ax, "tc:matmul", *MINI, "--against", "limit")
     assert code == 0
-    entries = {(one["program"], one["schedule"]): one for one in data["entries"]}
+    entries = {(entry["program"], entry["schedule"]): entry for entry in data["entries"]}
     for program in (y_ax, "tc:matmul"):
         own, bound = entries[program, "isl"], entries[program, "limit"]
         assert own["share_of_limit"] == pytest.approx(bound["seconds"] / own["seconds"])
@@ -58,7 +58,7 @@ def test_without_being_asked_there_is_no_limit(
 ) -> None:
     code, data = call_json(capsys, "bench", y_ax, *MINI)
     assert code == 0
-    assert {one["schedule"] for one in data["entries"]} == {"original", "isl", "auto"}
+    assert {entry["schedule"] for entry in data["entries"]} == {"original", "isl", "auto"}
     assert "share_of_limit" not in data
 
 
@@ -88,7 +88,7 @@ def test_a_limit_that_cannot_be_computed_is_an_entry_with_a_reason(
     code, data = call_json(capsys, "bench", y_ax, *MINI, "--against", "limit")
     assert code == 1
     *measured, bound = data["entries"]
-    assert {one["status"] for one in measured} == {"ok"}
+    assert {entry["status"] for entry in measured} == {"ok"}
     assert (bound["status"], bound["error"]) == ("error", "it would take too long")
     code, _, err = call(capsys, "bench", y_ax, *MINI, "--against", "limit")
     assert code == 1
@@ -132,5 +132,5 @@ def test_machine_shows_peaks_and_measures_again(
     code, data = call_json(capsys, "machine", "--remeasure")
     assert data["background_load"] == 0.0
     assert Peaks.from_json(data) == made_up()
-    (one,) = json.loads(Path(data["file"]).read_text())["peaks"]
-    assert Peaks.from_json(one) == made_up()
+    (peaks,) = json.loads(Path(data["file"]).read_text())["peaks"]
+    assert Peaks.from_json(peaks) == made_up()

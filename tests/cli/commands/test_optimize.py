@@ -108,7 +108,7 @@ def test_a_search_from_end_to_end(
     line = read_journal(out / "journal.jsonl").episodes[once["index"]]
     assert (line["index"], line["outcome"]["speedup"]) == (once["index"], once["speedup"])
     assert once["samples"] != data["best"]["samples"]
-    speedups = [one["speedup"] for one in data["ranking"]]
+    speedups = [finding["speedup"] for finding in data["ranking"]]
     assert speedups == sorted(speedups, reverse=True)
     # The initial candidate stays the best unless another one is faster by more than noise.
     best = data["best"]
@@ -116,7 +116,7 @@ def test_a_search_from_end_to_end(
     assert (
         best["index"] == fastest["index"] or fastest["speedup"] < 1.031 * data["initial"]["speedup"]
     )
-    (isl,) = (one for one in data["ranking"] if one["source"] == "isl")
+    (isl,) = (finding for finding in data["ranking"] if finding["source"] == "isl")
     assert (isl["speedup"], isl["speedup_over_isl"]) == (data["isl"]["speedup"], 1.0)
     over = fastest["speedup"] / data["isl"]["speedup"]
     assert fastest.pop("speedup_over_isl") == pytest.approx(over)

@@ -73,8 +73,8 @@ def test_the_record_of_a_large_term_is_followed(
     arguments = ("--strategy", "greedy", "--rules", "arithmetic", "--budget", "3000")
     code, _, err = call(capsys, "optimize", str(tmp_path / "large.ks"), *arguments, "--out", record)
     assert (code, err) == (0, "")
-    found = json.loads(Path(record).read_text())
-    assert found["cost"] < found["initial_cost"]
+    document = json.loads(Path(record).read_text())
+    assert document["cost"] < document["initial_cost"]
     Path(record).write_text(Path(record).read_text() + " " * 2**20)
     code, out, _ = call(capsys, "replay", record, "--json")
     assert (code, json.loads(out)["agrees"]) == (0, True)
@@ -160,7 +160,7 @@ def test_what_is_measured_is_shown_and_measured_again(
     assert "both compute what the interpreter does at n = 3" in out
     record = json.loads(path.read_text())
     measured = record["measured"]
-    assert [len(one["samples"]) for one in measured["programs"]] == [11, 11]
+    assert [len(entry["samples"]) for entry in measured["programs"]] == [11, 11]
     assert measured["speedup"] > 2.0
     assert measured["machine"]["processor"]
     code, out, _ = call(capsys, "replay", str(path), "--json")

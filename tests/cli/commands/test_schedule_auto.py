@@ -20,7 +20,7 @@ def test_run_says_what_it_was_chosen_among(capsys: pytest.CaptureFixture[str], n
     code, data = call_json(capsys, "run", name, *MINI, "--schedule", "auto")
     assert (code, data["status"]) == (0, "ok")  # its output is the original's, bit for bit
     choice = data["choice"]
-    ranked = {one["strategy"]: one for one in choice["ranking"]}
+    ranked = {entry["strategy"]: entry for entry in choice["ranking"]}
     assert "isl" in ranked
     assert "original" in ranked
     assert data["schedule"] == ranked[choice["strategy"]]["schedule"]
@@ -43,7 +43,7 @@ def test_what_was_chosen_may_be_run_again(
 def test_bench_measures_it_beside_isl(capsys: pytest.CaptureFixture[str]) -> None:
     code, data = call_json(capsys, "bench", "gesummv", *MINI)
     assert code == 0
-    choices = {one["schedule"]: one["choice"] for one in data["entries"]}
+    choices = {entry["schedule"]: entry["choice"] for entry in data["entries"]}
     assert list(choices) == ["original", "isl", "auto"]
     assert choices["original"] is choices["isl"] is None
     assert choices["auto"]["strategy"] in ("isl", "isl fusion=minimum", "original")

@@ -35,19 +35,24 @@ def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 
 
 def counts(data: Any) -> list[tuple[int, int]]:
-    return [(one["vertices"], one["rays"]) for one in data["dimensions"]]
+    return [(dimension["vertices"], dimension["rays"]) for dimension in data["dimensions"]]
 
 
 def test_the_counts_of_the_paper(capsys: pytest.CaptureFixture[str], y_ax: str) -> None:
     code, data = call_json(capsys, y_ax, "--carry", "S->T@3,T->T@4")
     assert code == 0
     assert counts(data) == [(1, 10), (1, 10), (1, 10), (1, 13)]
-    assert [one["carried"] for one in data["dimensions"]] == [[], [], ["S->T"], ["T->T"]]
-    assert all(one["complete"] for one in data["dimensions"])
+    assert [dimension["carried"] for dimension in data["dimensions"]] == [
+        [],
+        [],
+        ["S->T"],
+        ["T->T"],
+    ]
+    assert all(dimension["complete"] for dimension in data["dimensions"])
     assert (data["complete"], data["choices"]) == (True, 43)
     assert data["coordinates"] == ["S.i", "T.i", "T.j", "S.n", "T.n", "S.1", "T.1"]
     assert (data["name"], data["statements"], data["parameters"]) == ("yax", ["S", "T"], ["n"])
-    assert [(one["source"], one["sink"], one["index"]) for one in data["dependences"]] == [
+    assert [(edge["source"], edge["sink"], edge["index"]) for edge in data["dependences"]] == [
         ("S", "T", 0),
         ("T", "T", 1),
     ]
@@ -89,10 +94,10 @@ def test_people_get_a_table(capsys: pytest.CaptureFixture[str], y_ax: str) -> No
 def test_every_kernel_has_a_space(capsys: pytest.CaptureFixture[str], name: str) -> None:
     code, data = call_json(capsys, name)
     assert code == 0
-    carried = [label for one in data["dimensions"] for label in one["carried"]]
-    assert sorted(carried) == sorted(one["name"] for one in data["dependences"])
+    carried = [label for dimension in data["dimensions"] for label in dimension["carried"]]
+    assert sorted(carried) == sorted(dependence["name"] for dependence in data["dependences"])
     assert data["never_carried"] == []
-    assert all(one["vertices"] > 0 for one in data["dimensions"])
+    assert all(dimension["vertices"] > 0 for dimension in data["dimensions"])
     assert data["seconds"] < 60
 
 

@@ -17,17 +17,17 @@ FLOYD = ("floyd-warshall", "-p", "n=13")
 def test_run_in_pieces_and_again_from_its_document(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, found = call_json(capsys, "run", *FLOYD, "--split", CUTS, "--schedule", "isl")
-    assert (code, found["status"], found["splitting"]) == (0, "ok", CUTS)
-    assert found["schedule"].count("S0_") == 9
+    code, data = call_json(capsys, "run", *FLOYD, "--split", CUTS, "--schedule", "isl")
+    assert (code, data["status"], data["splitting"]) == (0, "ok", CUTS)
+    assert data["schedule"].count("S0_") == 9
     whole_code, whole = call_json(capsys, "run", *FLOYD, "--split", "none")
     assert (whole_code, whole["splitting"]) == (0, "")
-    assert found["arrays"] == whole["arrays"]
+    assert data["arrays"] == whole["arrays"]
     file = tmp_path / "found.json"
-    file.write_text(json.dumps(found))
+    file.write_text(json.dumps(data))
     again_code, again = call_json(capsys, "run", *FLOYD, "--schedule", str(file))
     assert (again_code, again["splitting"]) == (0, CUTS)
-    assert again["schedule"] == found["schedule"]
+    assert again["schedule"] == data["schedule"]
     code, _, said = call(capsys, "run", *FLOYD, "--schedule", str(file), "--split", "none")
     assert code == 2
     assert "the statements of kernel_floyd_warshall are S0; found S0_" in said
@@ -40,9 +40,9 @@ def test_the_order_of_the_source_is_what_pieces_are_compared_with(
     code, out, _ = call(capsys, "run", *FLOYD, "--split", CUTS)
     assert code == 0
     assert "split     S0: i = k, j = k" in out
-    code, found = call_json(capsys, "bench", *FLOYD, "--split", CUTS, "--repeat", "1")
-    texts = {entry["schedule"]: entry["text"] for entry in found["entries"]}
-    assert (code, found["splittings"]) == (0, {"floyd-warshall": CUTS})
+    code, data = call_json(capsys, "bench", *FLOYD, "--split", CUTS, "--repeat", "1")
+    texts = {entry["schedule"]: entry["text"] for entry in data["entries"]}
+    assert (code, data["splittings"]) == (0, {"floyd-warshall": CUTS})
     assert "S0[k, i, j]" in texts["original"]
     assert "S0_8[k, i, j]" in texts["isl"]
 
@@ -59,12 +59,12 @@ def test_a_wrong_schedule_of_pieces_is_refused(capsys: pytest.CaptureFixture[str
 
 
 def test_show_and_space(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "show", "floyd-warshall", "--split", "S0: i = k")
+    code, data = call_json(capsys, "show", "floyd-warshall", "--split", "S0: i = k")
     assert code == 0
-    assert [one["name"] for one in found["statements"]] == ["S0_0", "S0_1", "S0_2"]
-    code, found = call_json(capsys, "space", "mvt", "--split", "S0: 2*i < n")
+    assert [statement["name"] for statement in data["statements"]] == ["S0_0", "S0_1", "S0_2"]
+    code, data = call_json(capsys, "space", "mvt", "--split", "S0: 2*i < n")
     assert code == 0
-    assert "S0_1" in json.dumps(found)
+    assert "S0_1" in json.dumps(data)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_auto_cuts_where_it_is_worth_it(capsys: pytest.CaptureFixture[str], tmp_
         "for (int i = 0; i < 2 * n; i++) a[i] = a[2 * n - 1 - i] + 1.0;\n#pragma endscop\n}\n"
     )
     arguments = ("run", str(file), "-p", "n=20", "--split", "auto", "--schedule", "isl")
-    code, found = call_json(capsys, *arguments)
-    assert (code, found["status"], found["splitting"]) == (0, "ok", "S0: i < n")
-    code, found = call_json(capsys, "run", "gemm", "-d", "mini", "--split", "auto")
-    assert (code, found["splitting"]) == (0, "")
+    code, data = call_json(capsys, *arguments)
+    assert (code, data["status"], data["splitting"]) == (0, "ok", "S0: i < n")
+    code, data = call_json(capsys, "run", "gemm", "-d", "mini", "--split", "auto")
+    assert (code, data["splitting"]) == (0, "")
 
 
 def test_a_program_in_pieces_keeps_what_was_written() -> None:
@@ -112,12 +112,12 @@ def test_searches_of_pieces_are_kept_and_replayed(
     best = json.loads((folder / "best.json").read_text())
     assert best["program"]["splitting"] == "S0: i < k"
     assert "S0_1[" in best["schedule"]
-    code, found = call_json(capsys, "replay", str(folder / "best.json"))
-    assert (code, found["agrees"], found["legal"]) == (0, True, True)
-    code, found = call_json(
+    code, data = call_json(capsys, "replay", str(folder / "best.json"))
+    assert (code, data["agrees"], data["legal"]) == (0, True, True)
+    code, data = call_json(
         capsys, "run", "floyd-warshall", "-p", "n=9", "--schedule", str(folder / "best.json")
     )
-    assert (code, found["splitting"]) == (0, "S0: i < k")
+    assert (code, data["splitting"]) == (0, "S0: i < k")
     assert call(capsys, *arguments, "--resume")[0] == 0  # nothing is said: it goes on as it began
     code, _, said = call(capsys, *arguments, "--split", "none", "--resume")
     assert code == 2

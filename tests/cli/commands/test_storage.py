@@ -21,13 +21,13 @@ OUTSIDE = "its values are used where no iteration of one loop on one thread has 
 
 
 def test_what_may_become_of_arrays(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "storage", *MINI)
+    code, data = call_json(capsys, "storage", *MINI)
     assert code == 0
-    temp2 = found["webs"][0]
+    temp2 = data["webs"][0]
     assert (temp2["array"], temp2["in_the_way"]) == ("temp2", ["i", "j"])
     assert {"storage": "S0:temp2=expand:i,j", "bytes": 4800, "refusal": ""} in temp2["choices"]
-    assert found["plan"]["storage"] == "S0:temp2=expand:i,j contract"
-    assert found["plan"]["dependences"] < found["plan"]["dependences_before"]
+    assert data["plan"]["storage"] == "S0:temp2=expand:i,j contract"
+    assert data["plan"]["dependences"] < data["plan"]["dependences_before"]
     code, out, _ = call(capsys, "storage", *MINI, "--storage", PLAN)
     assert code == 0
     assert "frees        the loop j around S0, S1, S2, S3: is parallel" in out
@@ -38,32 +38,34 @@ def test_a_program_runs_under_a_plan_and_its_file_runs_again(
 ) -> None:
     """The file holds the plan too: its schedule is one of the other program."""
     words = ("--schedule", "isl", "--repeat", "1", "--threads", "2")
-    code, found = call_json(capsys, "run", *MINI, *words, "--storage", "auto")
+    code, data = call_json(capsys, "run", *MINI, *words, "--storage", "auto")
     assert code == 0
-    assert found["storage"] == "S0:temp2=expand:i,j contract"
-    assert found["storage_bytes"] == 4800
+    assert data["storage"] == "S0:temp2=expand:i,j contract"
+    assert data["storage_bytes"] == 4800
     path = tmp_path / "found.json"
-    path.write_text(json.dumps(found))
+    path.write_text(json.dumps(data))
     code, again = call_json(capsys, "run", *MINI, "--schedule", str(path), "--repeat", "1")
     assert code == 0
-    assert (again["storage"], again["schedule"]) == (found["storage"], found["schedule"])
+    assert (again["storage"], again["schedule"]) == (data["storage"], data["schedule"])
 
 
 def test_private_to_a_thread(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """It is offered at its price, runs, says what it takes, and runs again from its file."""
     _, offered = call_json(capsys, "storage", *MINI)
     each = next(
-        one for one in offered["webs"][0]["choices"] if one["storage"] == "S0:temp2=private:i,j"
+        offer
+        for offer in offered["webs"][0]["choices"]
+        if offer["storage"] == "S0:temp2=private:i,j"
     )
     assert each["bytes"] == 8 * (os.cpu_count() or 1)
     words = ("--mapping", "threads=2 parallel=static tile=off vector_bits=off unroll_jam=1")
     plan = ("--storage", "temp2=private:i,j")
-    code, found = call_json(capsys, "run", *MINI, *words, *plan, "--repeat", "1")
+    code, data = call_json(capsys, "run", *MINI, *words, *plan, "--repeat", "1")
     assert code == 0
-    assert (found["storage"], found["storage_bytes"]) == ("temp2=private:i,j", each["bytes"])
-    assert found["private"] == {"temp2_1": 8}
+    assert (data["storage"], data["storage_bytes"]) == ("temp2=private:i,j", each["bytes"])
+    assert data["private"] == {"temp2_1": 8}
     path = tmp_path / "found.json"
-    path.write_text(json.dumps(found))
+    path.write_text(json.dumps(data))
     code, out, _ = call(capsys, "run", *MINI, "--schedule", str(path), "--repeat", "1")
     assert code == 0
     assert "temp2_1: 8 bytes for each thread" in out
@@ -77,9 +79,9 @@ def test_what_is_not_private_says_why(capsys: pytest.CaptureFixture[str], tmp_pa
     path = tmp_path / "last.c"
     path.write_text(STORED_PROGRAMS["live_after"])
     words = (str(path), "-p", "n=50", "--storage", "s=private:i")
-    code, found = call_json(capsys, "run", *words, "--repeat", "1")
+    code, data = call_json(capsys, "run", *words, "--repeat", "1")
     assert code == 0
-    assert found["private"] == {"s_1": OUTSIDE}
+    assert data["private"] == {"s_1": OUTSIDE}
     code, out, _ = call(capsys, "show", *words)
     assert code == 0
     assert f"s_1 is not private: {OUTSIDE}" in out
@@ -126,8 +128,8 @@ def test_a_search_under_a_plan_is_replayed_under_it(
     assert call(capsys, *search, "--storage", PLAN)[0] == 0
     best = json.loads((out / "best.json").read_text())
     assert best["program"]["storage"] == PLAN
-    code, found = call_json(capsys, "replay", str(out / "best.json"), "--no-run")
-    assert (code, found["storage"], found["legal"]) == (0, PLAN, True)
+    code, data = call_json(capsys, "replay", str(out / "best.json"), "--no-run")
+    assert (code, data["storage"], data["legal"]) == (0, PLAN, True)
     assert call(capsys, *search, "--resume")[0] == 0  # nothing is said: it goes on as it began
     assert json.loads((out / "best.json").read_text())["program"]["storage"] == PLAN
     for other in ("keep", "temp2=expand"):
@@ -146,10 +148,10 @@ def test_a_search_under_a_plan_is_replayed_under_it(
 
 
 def test_bench_says_which_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "bench", *MINI, "--storage", PLAN, "--repeat", "1")
+    code, data = call_json(capsys, "bench", *MINI, "--storage", PLAN, "--repeat", "1")
     assert code == 0
-    assert found["storage"] == {"symm": PLAN}
-    assert {one["schedule"]: one["status"] for one in found["entries"]}["isl"] == "ok"
+    assert data["storage"] == {"symm": PLAN}
+    assert {entry["schedule"]: entry["status"] for entry in data["entries"]}["isl"] == "ok"
 
 
 def test_bench_takes_a_file_with_its_plan(
@@ -157,13 +159,13 @@ def test_bench_takes_a_file_with_its_plan(
 ) -> None:
     """Its schedule is one of the program under the plan; an option that is given says another."""
     path = tmp_path / "found.json"
-    _, found = call_json(capsys, "run", *MINI, "--storage", "auto", "--schedule", "isl")
-    path.write_text(json.dumps(found))
+    _, data = call_json(capsys, "run", *MINI, "--storage", "auto", "--schedule", "isl")
+    path.write_text(json.dumps(data))
     words = ("bench", *MINI, "--schedules", f"{path},isl", "--repeat", "1")
     code, measured = call_json(capsys, *words)
     assert code == 0
     original, given, isl = measured["entries"]
-    assert given["storage"] == found["storage"] == "S0:temp2=expand:i,j contract"
+    assert given["storage"] == data["storage"] == "S0:temp2=expand:i,j contract"
     assert (original["storage"], isl["storage"]) == ("keep", "keep")
     assert measured["storage"] == {"symm": "keep"}
     code, out, _ = call(capsys, *words)
@@ -224,18 +226,18 @@ def test_a_file_has_had_its_price_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_space_under_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [call_json(capsys, "space", "symm", *more)[1] for more in ((), ("--storage", PLAN))]
-    assert [one["storage"] for one in found] == ["keep", PLAN]
-    assert len(found[1]["dependences"]) < len(found[0]["dependences"])
+    spaces = [call_json(capsys, "space", "symm", *more)[1] for more in ((), ("--storage", PLAN))]
+    assert [space["storage"] for space in spaces] == ["keep", PLAN]
+    assert len(spaces[1]["dependences"]) < len(spaces[0]["dependences"])
     code, out, _ = call(capsys, "space", "symm", "--storage", PLAN)
     assert code == 0
     assert f"storage      {PLAN}" in out
 
 
 def test_webs_of_pieces(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "storage", *MINI, "--split", "S0: i = 0")
-    assert (code, found["splitting"]) == (0, "S0: i = 0")
-    assert found["webs"][0]["statements"] == ["S0_0", "S0_1", "S2"]
+    code, data = call_json(capsys, "storage", *MINI, "--split", "S0: i = 0")
+    assert (code, data["splitting"]) == (0, "S0: i = 0")
+    assert data["webs"][0]["statements"] == ["S0_0", "S0_1", "S2"]
 
 
 def test_a_model_needs_sizes_and_a_mapping(capsys: pytest.CaptureFixture[str]) -> None:

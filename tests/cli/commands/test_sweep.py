@@ -121,16 +121,16 @@ def test_a_model_picks_among_episodes_beside_a_policy(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    usual = [one for one in USUAL if one != ",".join(POLICIES)]
+    usual = [word for word in USUAL if word != ",".join(POLICIES)]
     usual.insert(usual.index("--strategy") + 1, "guided,uniform")
     code, _, _ = call(capsys, y_ax, "--out", str(out), "--budget", "2", *usual)
     assert code == 0
-    found = explored(out)
-    assert set(found) == {(name, index) for name in (model_name(), "uniform") for index in range(2)}
+    tried = explored(out)
+    assert set(tried) == {(name, index) for name in (model_name(), "uniform") for index in range(2)}
     subject = SweepSetting().subject(y_ax, Dataset.MINI)
     mapping = SweepSetting().evaluation.mapping
     play = make_sampler("guided", subject.task, dict(subject.program.parameters), mapping)
-    assert [found[model_name(), index] for index in range(2)] == [
+    assert [tried[model_name(), index] for index in range(2)] == [
         str(schedule_or_reason(play(5, index))) for index in range(2)
     ]
     code, _, err = call(capsys, y_ax, "--out", str(out), "--strategy", "nobody")
@@ -189,12 +189,12 @@ def test_a_signal_loses_nothing(
     while not all(map(group_is_gone, children)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert all(map(group_is_gone, children))
-    found = explored(out)
-    assert len(found) >= 6
-    budget = len(found) // 3 + 2
+    tried = explored(out)
+    assert len(tried) >= 6
+    budget = len(tried) // 3 + 2
     assert call(capsys, *usual, "--budget", str(budget))[0] == 0
     assert explored(out) == expected(y_ax, budget)
-    assert explored(out).items() >= found.items()
+    assert explored(out).items() >= tried.items()
 
 
 def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path) -> None:
@@ -250,8 +250,8 @@ def test_a_line_of_progress() -> None:
         ProgramProgress("gemm", 40, 3.214, 0, True),
         ProgramProgress("/a/b.c", 0, None, 0, False),
     )
-    found = progress_line(SweepProgress(SweepPhase.SEARCH, 120, 900, 720.0, standings))
-    assert found == "searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x"
+    line = progress_line(SweepProgress(SweepPhase.SEARCH, 120, 900, 720.0, standings))
+    assert line == "searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x"
 
 
 def test_another_text_is_refused_also_when_all_is_done(
@@ -344,10 +344,10 @@ def test_a_search_begins_with_its_seeds(
     usual = ("--strategy", "bias_coeff_0", "--search-dataset", "mini", "--dataset", "mini")
     assert call(capsys, y_ax, "--out", str(out), *usual, "--budget", "4", "--confirm", "0")[0] == 0
     program = SweepSetting().subject(y_ax, Dataset.MINI).program
-    found = explored(out)
-    assert found["bias_coeff_0", 0] == str(original_schedule(program.scop))
-    assert found["bias_coeff_0", 1] == str(isl_schedule(program.scop))
-    assert len(found) == 4
+    tried = explored(out)
+    assert tried["bias_coeff_0", 0] == str(original_schedule(program.scop))
+    assert tried["bias_coeff_0", 1] == str(isl_schedule(program.scop))
+    assert len(tried) == 4
     code, _, err = call(capsys, y_ax, "--out", str(out), *usual, "--initial-schedules", "none")
     assert code == 2
     assert "initial_schedules" in err

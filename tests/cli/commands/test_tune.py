@@ -182,7 +182,7 @@ def test_what_was_recorded_is_chosen_again_or_refused(capsys: pytest.CaptureFixt
     path = Path("found/journal.jsonl")
     head, *trials = [json.loads(line) for line in lines()]
     trials[1]["mapping"] = "tile=7 unroll_jam=3"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in (head, *trials)))
+    path.write_text("".join(f"{json.dumps(document)}\n" for document in (head, *trials)))
     code, _, said = call(capsys, "tune", *words, "--resume")
     assert (code, "expected candidate 1 of the search" in said) == (2, True)
     path.write_text(f"{json.dumps({**head, 'similar': 3})}\n")

@@ -37,17 +37,17 @@ def spoil(
 ) -> None:
     """Have some schedules seem to crash, or to compute something else."""
 
-    def bad(one: Evaluation) -> Evaluation:
+    def bad(trial: Evaluation) -> Evaluation:
         status, error = kind
-        if not is_bad(one.schedule, one.mapping):
-            return one
-        return replace(one, status=status, error_type=error.__name__, speedup=0.0, samples=())
+        if not is_bad(trial.schedule, trial.mapping):
+            return trial
+        return replace(trial, status=status, error_type=error.__name__, speedup=0.0, samples=())
 
     measured = getattr(Evaluator, at)
 
     def spoiled(self: Evaluator, *given: Any, **named: Any) -> Any:
         result = measured(self, *given, **named)
-        return bad(result) if isinstance(result, Evaluation) else tuple(bad(one) for one in result)
+        return bad(result) if isinstance(result, Evaluation) else tuple(bad(run) for run in result)
 
     monkeypatch.setattr(Evaluator, at, spoiled)
 

@@ -41,7 +41,7 @@ def ranking(*findings: tuple[int, float], together: bool = True) -> SearchResult
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("result", "expected"),
     [
         (ranking((35, 2.45), (7, 2.0)), "timed again with the others: 2.45x."),
         (ranking((7, 2.81), (35, 2.45)), "timed again with the others: 2.45x."),
@@ -51,8 +51,8 @@ def ranking(*findings: tuple[int, float], together: bool = True) -> SearchResult
         (ranking((35, 3.97), together=False), ""),
     ],
 )
-def test_what_looked_best_is_said_where_it_is_not(found: SearchResult, expected: str) -> None:
-    said = confirmation_note(Finding(35, "learned#35", evaluation(3.97)), found)
+def test_what_looked_best_is_said_where_it_is_not(result: SearchResult, expected: str) -> None:
+    said = confirmation_note(Finding(35, "learned#35", evaluation(3.97)), result)
     assert said.endswith(expected)
     assert bool(said) == bool(expected)
     if expected:
@@ -81,10 +81,10 @@ def test_what_looked_best_is_said_where_it_is_not(found: SearchResult, expected:
 def test_noise_is_no_improvement(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, speedup: float, words: str, improved: bool
 ) -> None:
-    search, found = begin_fake(tmp_path), ranking((3, speedup))
-    print_ranking(search.tally, found, search.setting.subject.program, 10)
+    search, result = begin_fake(tmp_path), ranking((3, speedup))
+    print_ranking(search.tally, result, search.setting.subject.program, 10)
     assert words in capsys.readouterr().out.splitlines()
-    assert search.document(found)["improved"] is improved
+    assert search.document(result)["improved"] is improved
 
 
 def test_the_document_has_both_bests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -93,19 +93,19 @@ def test_the_document_has_both_bests(capsys: pytest.CaptureFixture[str], tmp_pat
     first, second = search.tally.fastest(2)
     speedup = second.speedup / 2
     slower = replace(first, evaluation=replace(first.evaluation, speedup=speedup, seconds=99.0))
-    found = replace(ranking(), ranking=(second, slower), initial_finding=slower)
-    data = search.document(found)
+    result = replace(ranking(), ranking=(second, slower), initial_finding=slower)
+    data = search.document(result)
     assert data["best"]["index"] == second.index
     assert data["best_while_searching"]["index"] == first.index
     assert data["best_while_searching"]["speedup"] == data["convergence"][-1]["speedup"]
-    assert [one["index"] for one in data["ranking"]] == [second.index, first.index]
+    assert [entry["index"] for entry in data["ranking"]] == [second.index, first.index]
     isl = Finding(99, "isl", evaluation(1.5))
-    ranked = search.document(replace(found, ranking=(isl, slower)))["ranking"]
-    assert [(one["index"], one["speedup_over_isl"]) for one in ranked] == [
+    ranked = search.document(replace(result, ranking=(isl, slower)))["ranking"]
+    assert [(entry["index"], entry["speedup_over_isl"]) for entry in ranked] == [
         (99, 1.0),
         (first.index, pytest.approx(speedup / 1.5)),
     ]
-    print_ranking(search.tally, found, search.setting.subject.program, 9)
+    print_ranking(search.tally, result, search.setting.subject.program, 9)
     out = capsys.readouterr().out
     assert f"schedule {first.label} looked best" in out
     assert f"Best: {second.speedup:.2f}x, schedule {second.label}:" in out

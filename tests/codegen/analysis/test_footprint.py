@@ -106,15 +106,15 @@ def expect_touched(program: LoopProgram, sizes: dict[str, int]) -> None:
         places[key] = ran.get(number, [])
     for array in program.scop.arrays:
         for touch in accesses_of(program, array.name):
-            found = pairs(access_relation(touch, program), sizes)
+            related = pairs(access_relation(touch, program), sizes)
             touched = {
                 (counters, tuple(value(index, env) for index in touch.subscripts))
                 for env, counters in places[
                     touch.path.loop_numbers, touch.path.conditions, touch.lanes
                 ]
             }
-            assert touched <= found
-            assert touch.lanes is not None or touched == found
+            assert touched <= related
+            assert touch.lanes is not None or touched == related
 
 
 def test_choices_between_values_are_taken_apart() -> None:

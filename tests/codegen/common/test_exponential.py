@@ -20,10 +20,10 @@ TYPES = pytest.mark.parametrize("scalar", DTYPES, ids=["float", "double"])
 
 def arguments(scalar: ScalarType) -> np.ndarray:
     """Return numbers of all sizes, the ends of the range, and what is no number."""
-    found, rng = EXPONENTIALS[scalar], np.random.default_rng(0)
+    numbers, rng = EXPONENTIALS[scalar], np.random.default_rng(0)
     largest = np.log(np.finfo(DTYPES[scalar]).max)
     parts = (
-        np.linspace(found.lower_limit - 2, found.upper_limit + 2, 60_001),
+        np.linspace(numbers.lower_limit - 2, numbers.upper_limit + 2, 60_001),
         rng.normal(0, 1, 40_000),
         np.linspace(-1e-3, 1e-3, 2001),
         largest + np.arange(-40, 40) * np.spacing(largest),
@@ -88,16 +88,16 @@ def test_printed_c_has_the_same_bits(scalar: ScalarType, tmp_path: Path) -> None
 
 @TYPES
 def test_the_constants(scalar: ScalarType) -> None:
-    found, kind = EXPONENTIALS[scalar], DTYPES[scalar]
+    numbers, kind = EXPONENTIALS[scalar], DTYPES[scalar]
     with localcontext() as context:
         context.prec = 60
         exact = Decimal(2).ln()
-        assert kind(float(1 / exact)) == kind(found.inverse)
-        assert kind(float(exact - Decimal(found.high))) == kind(found.low)
-    largest = int(-found.lower_limit / np.log(2)) + 1
-    assert float(kind(largest * found.high)) == largest * found.high, "exact"
-    shift = np.array([found.shift], kind)
-    assert shift.view(np.int32 if scalar is ScalarType.FLOAT else np.int64)[0] == found.shift_bits
+        assert kind(float(1 / exact)) == kind(numbers.inverse)
+        assert kind(float(exact - Decimal(numbers.high))) == kind(numbers.low)
+    largest = int(-numbers.lower_limit / np.log(2)) + 1
+    assert float(kind(largest * numbers.high)) == largest * numbers.high, "exact"
+    shift = np.array([numbers.shift], kind)
+    assert shift.view(np.int32 if scalar is ScalarType.FLOAT else np.int64)[0] == numbers.shift_bits
     assert np.spacing(shift[0]) == 1
 
 

@@ -69,13 +69,13 @@ def test_conflicts_are_those_of_brute_force(name: str) -> None:
         for pair in conflicts_by_force(scop, run, sums, sizes)
         if not group.isdisjoint((pair[0][0], pair[1][0]))
     }
-    found = {
+    conflicts = {
         ((source, first), (sink, second))
         for source, sink, relation in ordering_conflicts(scop, sums)
         for first, second in pairs(relation, sizes)
     }
-    assert found == expected
-    assert found
+    assert conflicts == expected
+    assert conflicts
 
 
 def order_text(order: list[Instance]) -> str:
@@ -133,8 +133,8 @@ def test_whose_terms_may_be_in_any_order(
 ) -> None:
     loops = f"  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      {line}\n"
     scop = parse_text(text_of(loops, kind))
-    found = reorderable_reductions(scop, "S0", reassociate=reassociate)
-    assert found == ({"S0"} if is_free else frozenset())
+    names = reorderable_reductions(scop, "S0", reassociate=reassociate)
+    assert names == ({"S0"} if is_free else frozenset())
 
 
 def test_a_scalar_is_none_of_these() -> None:

@@ -54,8 +54,8 @@ def test_constants_alone_make_no_other_loops(mapping: str) -> None:
 
 def test_tiles_begin_elsewhere_where_constants_move_them() -> None:
     """They are cut at multiples of their size, whatever runs there."""
-    found = [of_gemm(BASE.replace("k, j] }", f"k + {by}, j] }}")) for by in (0, 7, 240)]
-    assert found[0] == found[1] != found[2]
+    keys = [of_gemm(BASE.replace("k, j] }", f"k + {by}, j] }}")) for by in (0, 7, 240)]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_what_runs_otherwise_has_another_key() -> None:
@@ -95,12 +95,12 @@ def test_loops_of_one_key_run_the_same(kernel: str) -> None:
         moved = shifted(schedule, rng)
         for mapping in mappings:
             loop_program, other = (
-                lowered(scop, found, mapping, sizes) for found in (schedule, moved)
+                lowered(scop, variant, mapping, sizes) for variant in (schedule, moved)
             )
             same += canonical_key(loop_program) == canonical_key(other)
             for program in (loop_program, other):
-                found = [replace(event, shares=()) for event in events(program.body, sizes)]
-                assert ran.setdefault(canonical_key(program), found) == found
+                trace = [replace(event, shares=()) for event in events(program.body, sizes)]
+                assert ran.setdefault(canonical_key(program), trace) == trace
     assert len(ran) > len(mappings)
     assert same >= 4, "isl cuts some loops in another way, tiles begin elsewhere, but not always"
 

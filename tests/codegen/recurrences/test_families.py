@@ -38,8 +38,8 @@ FIRES: dict[str, Callable[[LoweringTrace], bool]] = {
     "recurrence_lanes": lambda trace: LaneRows in annotations(trace),
     "skewed_copies": lambda trace: DiagonalLoop in annotations(trace),
     "streams": lambda trace: bool(trace.program.nontemporal_stores or trace.program.prefetches),
-    "early_reduction_terms": lambda trace: any(one.reductions for one in predicates(trace)),
-    "independent_tiles": lambda trace: any(not one.reductions for one in predicates(trace)),
+    "early_reduction_terms": lambda trace: any(branch.reductions for branch in predicates(trace)),
+    "independent_tiles": lambda trace: any(not branch.reductions for branch in predicates(trace)),
 }
 
 

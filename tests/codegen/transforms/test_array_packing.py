@@ -101,12 +101,12 @@ def test_a_copy_has_every_element_once(
     assert name == "A"
     body = program.body
     assert isinstance(body, Block)
-    found = list(events(body.children[0], {"n": n, "m": m}))
+    copied = list(events(body.children[0], {"n": n, "m": m}))
     extents = (n, m, n) if not dimension else (m, n, n)
-    assert len(found) == n * m * n
-    assert {event.reads[0] for event in found} == set(product(*map(range, extents)))
+    assert len(copied) == n * m * n
+    assert {event.reads[0] for event in copied} == set(product(*map(range, extents)))
     order = (1, 2, 0) if not dimension else (0, 2, 1)
-    assert all(event.write == tuple(event.reads[0][k] for k in order) for event in found)
+    assert all(event.write == tuple(event.reads[0][k] for k in order) for event in copied)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_short_rows_are_copied_together(
     assert [copy_.name for copy_ in copies] == ["K_packed"]
     body = program.body
     assert isinstance(body, Block)
-    found = list(events(body.children[0], {}))
-    assert sorted(event.reads[0] for event in found) == sorted(
+    copied = list(events(body.children[0], {}))
+    assert sorted(event.reads[0] for event in copied) == sorted(
         product(range(f), range(c), range(1), range(k))
     )
-    assert all(event.write == (*event.reads[0][1:], event.reads[0][0]) for event in found)
+    assert all(event.write == (*event.reads[0][1:], event.reads[0][0]) for event in copied)
     names = {"K_packed_0_block": "f", "K_packed_1_block": "b", "K_packed_3_block": "q"}
     names |= {"K_packed_1": "b_", "K_packed_2": "b__"}
     loops, node = [], body.children[0]
@@ -149,9 +149,9 @@ def test_short_rows_are_copied_together(
         node = node.body
     assert loops[: len(order)] == order
     # 16 filters at a time, and each of them along what follows in memory
-    before = [event.reads[0] for event in found[:16]]
-    assert {one[0] for one in before} == set(range(16))
-    assert len({one[1:] for one in before}) == 1
+    before = [event.reads[0] for event in copied[:16]]
+    assert {index[0] for index in before} == set(range(16))
+    assert len({index[1:] for index in before}) == 1
 
 
 def test_one_copy_serves_all_reads_and_names_do_not_clash() -> None:
@@ -282,11 +282,11 @@ def fills(program: LoopProgram) -> list[bool]:
 def test_what_is_written_between_two_parts_is_copied_anew() -> None:
     program = lowered(SCALED, "tile=off")
     assert [name for name, _ in packed(program)] == ["A"]
-    found = fills(program)
-    assert found.count(True) == 2, "before the first product, and after A has changed"
-    first = found.index(True)
+    filled = fills(program)
+    assert filled.count(True) == 2, "before the first product, and after A has changed"
+    first = filled.index(True)
     assert first > 0, "not before A is scaled"
-    assert not any(found[-2:]), "the last product finds the copy up to date"
+    assert not any(filled[-2:]), "the last product finds the copy up to date"
 
 
 @pytest.mark.parametrize("text", ["tile=off", "default", "threads=2", "threads=2 separate=on"])
@@ -301,10 +301,10 @@ def test_copies_in_between_change_no_result(text: str) -> None:
         for mapping in ("sequential", text):
             runs.append({name: values.copy() for name, values in arrays.items()})
             run_natively(scop, original_schedule(scop), sizes, runs[-1], parse_mapping(mapping))
-    expected, found = runs
+    expected, actual = runs
     assert any(not np.array_equal(expected[name], arrays[name]) for name in expected)
     for name, values in expected.items():
-        assert np.array_equal(values, found[name]), name
+        assert np.array_equal(values, actual[name]), name
 
 
 def test_what_the_same_nest_writes_is_not_packed() -> None:

@@ -174,7 +174,7 @@ def test_results_are_the_same_bits_whatever_the_order(seed: int) -> None:
     order = ", ".join(rng.permutation(["i", "j", "k"]))
     mapping = " ".join(
         [
-            "tile=" + "x".join(str(one) for one in rng.choice([5, 8, 16, 24, 48], 3)),
+            "tile=" + "x".join(str(size) for size in rng.choice([5, 8, 16, 24, 48], 3)),
             f"unroll_jam={rng.choice([2, 3, 4, 8])}",
             f"vector_bits={rng.choice([128, 256, 512])}",
             f"threads={rng.integers(1, 4)}",

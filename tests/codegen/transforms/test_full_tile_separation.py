@@ -169,7 +169,7 @@ INDICES = st.recursive(
         st.builds(added, inner, inner),
         st.builds(minus, inner, inner),
         st.builds(times, st.integers(-3, 3), inner),
-        st.builds(lambda one: IndexOperation(IndexOperator.NEGATE, (one,)), inner),
+        st.builds(lambda operand: IndexOperation(IndexOperator.NEGATE, (operand,)), inner),
         st.builds(lambda *pair: IndexOperation(IndexOperator.MAXIMUM, pair), inner, inner),
     ),
     max_leaves=8,
@@ -190,9 +190,9 @@ def test_differences_that_are_numbers_hold_everywhere(
     one: Index, other: Index, at: dict[str, int]
 ) -> None:
     assert constant_difference(add_constant(one, 3), one) == 3
-    found = constant_difference(one, other)
-    if found is not None:
-        assert value(one, at) - value(other, at) == found
+    difference = constant_difference(one, other)
+    if difference is not None:
+        assert value(one, at) - value(other, at) == difference
 
 
 @given(st.lists(INDICES, min_size=1, max_size=4), AT)
@@ -203,11 +203,11 @@ def test_extremes_keep_one_of_those_that_differ_by_a_number(
     twice = [*indices, *(add_constant(index, 2) for index in indices)]
     assert value(minimum(*twice), at) == min(worth)
     assert value(maximum(*twice), at) == max(worth) + 2
-    for found, operator in (
+    for extreme, operator in (
         (minimum(*twice), IndexOperator.MINIMUM),
         (maximum(*twice), IndexOperator.MAXIMUM),
     ):
-        merged = isinstance(found, IndexOperation) and found.operator is operator
-        pieces = found.operands if isinstance(found, IndexOperation) and merged else (found,)
+        merged = isinstance(extreme, IndexOperation) and extreme.operator is operator
+        pieces = extreme.operands if isinstance(extreme, IndexOperation) and merged else (extreme,)
         pairs = combinations(pieces, 2)
         assert all(constant_difference(*pair) is None for pair in pairs)

@@ -174,10 +174,10 @@ def test_elements_with_two_names_are_in_memory_for_both(before: str) -> None:
 
 def test_the_first_value_is_never_loaded() -> None:
     """Besides A and B: C, but not where it is set to zero right before."""
-    found = {}
+    loads = {}
     for name in ("zero", "scaled", "only part"):
         scop = parse_text(text(MOVING.get(name) or STAYING[name]))
         legal = LegalSchedule(scop, original_schedule(scop))
         program = lower(legal, parse_mapping("tile=off vector_bits=off unroll_jam=1"), SIZES)
-        found[name] = emit_llvm(program).count("load double")
-    assert found == {"zero": 2, "scaled": 3, "only part": 3}
+        loads[name] = emit_llvm(program).count("load double")
+    assert loads == {"zero": 2, "scaled": 3, "only part": 3}

@@ -123,11 +123,11 @@ def test_copies_run_what_the_loop_ran(bounds: str, count: int) -> None:
     jammed = jam_loops(node)
     assert jammed != node
     for n, m in SIZES:
-        plain, found = points(node, n, m), points(jammed, n, m)
-        assert sorted(found) == sorted(plain)
+        plain, copied = points(node, n, m), points(jammed, n, m)
+        assert sorted(copied) == sorted(plain)
         # What one iteration of the jammed loop does stays in its order.
         for i in range(n):
-            assert [p for p in found if p[0] == i] == [p for p in plain if p[0] == i]
+            assert [p for p in copied if p[0] == i] == [p for p in plain if p[0] == i]
 
 
 @pytest.mark.rotates
@@ -138,10 +138,10 @@ def test_lanes_run_what_the_loop_ran(bounds: str, bits: int, count: int) -> None
     node = nest(VectorLoop(bits, count), SEQUENTIAL_LOOP, low, high)
     lanes = vectorize(node, SQUARE, frozenset())
     for n, m in SIZES:
-        plain, found = points(node, n, m), points(lanes, n, m)
-        assert sorted(found) == sorted(plain)
+        plain, vectorized = points(node, n, m), points(lanes, n, m)
+        assert sorted(vectorized) == sorted(plain)
         for i in range(n):
-            assert [p for p in found if p[0] == i] == [p for p in plain if p[0] == i]
+            assert [p for p in vectorized if p[0] == i] == [p for p in plain if p[0] == i]
 
 
 @pytest.mark.rotates

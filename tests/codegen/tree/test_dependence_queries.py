@@ -25,8 +25,8 @@ NAMES = ("A", "B", "C", "D", "E", "elsewhere")
 def pairs_of(ends: list[tuple[str, str]]) -> list[DependencePairs]:
     nothing = isl.Set("{ [] }")
     return [
-        DependencePairs(Dependence(one, other, DependenceKind.FLOW, ("x",), ""), nothing, ())
-        for one, other in ends
+        DependencePairs(Dependence(source, other, DependenceKind.FLOW, ("x",), ""), nothing, ())
+        for source, other in ends
     ]
 
 
@@ -75,7 +75,7 @@ def test_answers_from_the_form_alone_are_those_of_the_pairs(name: str) -> None:
             is_carried = not dependence_pairs.carried_by(distance).is_empty
             assert around.carries_none(rows, statements) == (not is_carried)
             left = dependence_pairs.unordered_by(distance)
-            found = around.inside_loop(rows, statements).pairs
-            assert bool(found) == (not left.is_empty)
-            assert all(pair.points.is_equal(left.points) for pair in found)
+            inside = around.inside_loop(rows, statements).pairs
+            assert bool(inside) == (not left.is_empty)
+            assert all(pair.points.is_equal(left.points) for pair in inside)
     assert seen

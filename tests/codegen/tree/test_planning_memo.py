@@ -58,7 +58,7 @@ def test_a_memory_of_other_schedules_changes_no_tree(name: str) -> None:
     memory = PlanningMemo()
     schedules = [original_schedule(scop), isl_schedule(scop)]
     schedules += [
-        one for _ in range(8) if (one := edit_schedule(schedules[-1], scop, rng)) is not None
+        edited for _ in range(8) if (edited := edit_schedule(schedules[-1], scop, rng)) is not None
     ]
     schedules += [random_legal_schedule(scop, rng) for _ in range(3)]
     for schedule in schedules:
@@ -66,8 +66,8 @@ def test_a_memory_of_other_schedules_changes_no_tree(name: str) -> None:
         tree = build_tree(legal, memory)
         assert tree == build_tree(legal)
         for mapping in (DEFAULT_MAPPING, replace(DEFAULT_MAPPING, threads=2)):
-            found = plan_tree(tree, legal, mapping, Machine(), sizes, memory)
-            assert found == plan_tree(tree, legal, mapping, Machine(), sizes)
+            plan = plan_tree(tree, legal, mapping, Machine(), sizes, memory)
+            assert plan == plan_tree(tree, legal, mapping, Machine(), sizes)
 
 
 def test_a_question_is_answered_once() -> None:

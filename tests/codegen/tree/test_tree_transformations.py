@@ -116,10 +116,10 @@ def test_diamonds_where_the_other_diagonal_is_legal_as_well() -> None:
     names = ", ".join(parameter.name for parameter in scop.parameters)
     schedule = parse_schedule(f"[{names}] -> {{ {name}[t, x] -> [t, t + x] }}", scop)
     band = band_of(scop, schedule)
-    found = diamond_member(*band.members, band.statements, around(scop, schedule))
-    assert found is not None
+    diamond = diamond_member(*band.members, band.statements, around(scop, schedule))
+    assert diamond is not None
     # t and t + x: 2t - (t + x) = t - x goes forward too, and t - (t + x) = -x does not.
-    assert found.rows[0].iterators == (1, -1)
+    assert diamond.rows[0].iterators == (1, -1)
 
 
 def test_no_diamond_where_one_neighbour_waits_in_the_same_step() -> None:
@@ -169,8 +169,8 @@ def test_tile_sizes_of_a_product_follow_the_cache() -> None:
     # Few rows stay together where there are columns enough for threads, and what they read fits.
     machine = Machine(level_2=1 << 20)
     for rows, columns, whole in [(128, 8192, True), (128, 1024, False), (500, 8192, False)]:
-        found = whole_row_tiles(sizes, roles, (rows, columns, 4096), 8, machine, threads=2)
-        assert found == ((rows, *sizes[1:]) if whole else sizes)
+        tiles = whole_row_tiles(sizes, roles, (rows, columns, 4096), 8, machine, threads=2)
+        assert tiles == ((rows, *sizes[1:]) if whole else sizes)
     steep = [point_member((ScheduleRow((17, 10), (), 0),), True), *members[1:]]
     assert default_tile_sizes(steep, table, roles, 8, Machine(), rewarding=True) == (1, 1, 1)
 
@@ -343,9 +343,9 @@ def test_only_the_outermost_coincident_loop_is_shared_out() -> None:
     members = tuple(point_member((row,), coincident=True) for row in rows)
     tree = Band(("S0",), (), Band(("S0",), members, Leaf()))
     static = threads("threads=2 parallel=static")
-    found = static.parallelize_tree(tree, parallel=False)
-    assert isinstance(found, Band)
-    assert [m.annotation for m in found.members] == [ParallelLoop(is_dynamic=False), ALONE]
+    shared = static.parallelize_tree(tree, parallel=False)
+    assert isinstance(shared, Band)
+    assert [m.annotation for m in shared.members] == [ParallelLoop(is_dynamic=False), ALONE]
     assert static.parallelize_tree(tree.child, parallel=True) == tree.child
     waiting = (
         point_member((rows[0],), coincident=False),

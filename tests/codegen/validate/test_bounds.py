@@ -72,7 +72,7 @@ def copies(write: Index, read: Index, lanes: Lanes | None = None) -> Instance:
 
 
 def loop(lower: Index | int, upper: Index | int, body: Node, step: int = 1) -> Loop:
-    low, high = (IndexConstant(one) if isinstance(one, int) else one for one in (lower, upper))
+    low, high = (IndexConstant(end) if isinstance(end, int) else end for end in (lower, upper))
     return Loop("i", low, high, step, body)
 
 
@@ -306,14 +306,14 @@ def test_places_may_share_what_they_know(kernel: str, monkeypatch: pytest.Monkey
     mapping = parse_mapping("tile=4x2 unroll_jam=2")
     loops = lower(LegalSchedule(scop, isl_schedule(scop)), mapping)
     taken: list[int] = []
-    found = []
+    unproved = []
     together = BoundContext.with_names
     for inside in (together, lambda *given: replace(together(*given), greatest_memo={})):
         monkeypatch.setattr(BoundContext, "with_names", inside)
         effort = ProofBudget(steps_left=10**6, combinations_left=3000)
-        found.append(check_bounds._collect_unproved(loops, None, effort))
+        unproved.append(check_bounds._collect_unproved(loops, None, effort))
         taken.append(10**6 - effort.steps_left)
-    assert found[0] == found[1]
+    assert unproved[0] == unproved[1]
     assert taken[0] < taken[1]
 
 

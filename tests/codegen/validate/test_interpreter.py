@@ -72,7 +72,7 @@ def test_a_follower_finds_what_runs_where_counters_stand(
     def is_wanted(ran: InstanceExecution) -> bool:
         (name, _), _, counters = ran
         pairs = zip(at, counters, strict=False)
-        return name == "S" and all(value is None or value == found for value, found in pairs)
+        return name == "S" and all(value is None or value == counter for value, counter in pairs)
 
     run = make_follower(body, ["n"], "S")
     if run is None:

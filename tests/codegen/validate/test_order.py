@@ -112,7 +112,7 @@ def test_statements_in_the_wrong_order_are_refused(name: str, is_known: bool) ->
     scop = scop_of(name)
     sizes = {p.name: SIZES[p.name] for p in scop.parameters} if is_known else None
     legal = LegalSchedule(scop, original_schedule(scop))
-    found = []
+    refused = []
 
     def spy(body, counters, numbers, scop, sizes, sums) -> None:  # type: ignore[no-untyped-def]
         assert not sums
@@ -120,14 +120,14 @@ def test_statements_in_the_wrong_order_are_refused(name: str, is_known: bool) ->
         for wrong in rearranged(body):
             with pytest.raises(LimitError, match="in the wrong order"):
                 check_legal_order(wrong, counters, numbers, scop, sizes)
-            found.append(wrong)
+            refused.append(wrong)
         half = counters[0].intersect_domain(counters[0].domain().lexmin())
         with pytest.raises(LimitError, match="every instance once"):
             check_legal_order(body, [half, *counters[1:]], numbers, scop, sizes)
 
     with patch.object(loop_generation, "check_legal_order", spy):
         loop_generation.generate_loops(build_tree(legal), legal, sizes)
-    assert found
+    assert refused
 
 
 def sampled(name: str, body_of: Callable[[Node], Iterator[Node]]) -> int:

@@ -29,8 +29,8 @@ def test_corners_are_among_them_and_nothing_else(
     assert bool(values) == bool(corners)
     points = isl.Set(domain).fix_val(isl.dim_type.param, 0, isl.Val(20))
     for point in values:
-        one = points
+        fixed = points
         for place, value in enumerate(point):
-            one = one.fix_val(isl.dim_type.set, place, isl.Val(value))
-        assert not one.is_empty()
+            fixed = fixed.fix_val(isl.dim_type.set, place, isl.Val(value))
+        assert not fixed.is_empty()
     assert len(values) == len(set(values))

@@ -122,19 +122,19 @@ def test_chains_wait_unless_sums_may_be_taken_apart() -> None:
 
 
 def test_as_json_it_says_where_it_comes_from() -> None:
-    found = compute_limit(
+    limit = compute_limit(
         program_demand(load_program("mvt", parameters={"n": 50})), made_up(2)
     ).to_json()
-    assert found["seconds"] == max(
-        found["compute_seconds"], found["memory_seconds"], found["chain_seconds"]
+    assert limit["seconds"] == max(
+        limit["compute_seconds"], limit["memory_seconds"], limit["chain_seconds"]
     )
-    assert found["operations"] == [
+    assert limit["operations"] == [
         {"kind": kind, "type": "double", "number": 5000}
         for kind in ("additions", "multiplications")
     ]
-    assert (found["bytes_read"], found["bytes_written"]) == (8 * (2500 + 200), 8 * 100)
-    assert found["chain"][0] == {"step": "addition", "type": "double", "number": 49}
-    assert found["threads"] == 2
+    assert (limit["bytes_read"], limit["bytes_written"]) == (8 * (2500 + 200), 8 * 100)
+    assert limit["chain"][0] == {"step": "addition", "type": "double", "number": 49}
+    assert limit["threads"] == 2
 
 
 @pytest.mark.timing

@@ -58,8 +58,8 @@ def asked(scop: Scop, size: int) -> dict[str, int]:
     return {parameter.name: size + place % 3 for place, parameter in enumerate(scop.parameters)}
 
 
-def chain_of(found: Demand) -> float:
-    return max((sum(cost(wait) * n for wait, n in chain) for chain in found.chains), default=0.0)
+def chain_of(demand: Demand) -> float:
+    return max((sum(cost(wait) * n for wait, n in chain) for chain in demand.chains), default=0.0)
 
 
 def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:

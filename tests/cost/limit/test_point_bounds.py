@@ -9,7 +9,7 @@ from polygym.cost.limit.operation_counts import count_points_at_least
 
 
 @pytest.mark.parametrize(
-    ("text", "size", "found"),
+    ("text", "size", "least"),
     [
         ("[n] -> { [i, j] : 0 <= i < n and i - 20 <= j <= i + 20 and 0 <= j < n }", 2000, 81_580),
         ("[n] -> { [i, j] : 0 <= i < n and 0 <= 32j <= i }", 2000, 63_504),
@@ -17,6 +17,6 @@ from polygym.cost.limit.operation_counts import count_points_at_least
         ("[n] -> { [A[i] -> B[j]] : 0 <= i < n and 0 <= j < n and j <= 3i <= 9j }", 700, 326_434),
     ],
 )
-def test_bands_blocks_and_holes(text: str, size: int, found: int) -> None:
+def test_bands_blocks_and_holes(text: str, size: int, least: int) -> None:
     """At small sizes there are relatively more of them."""
-    assert count_points_at_least(isl.Set(text), {"n": size}) == found
+    assert count_points_at_least(isl.Set(text), {"n": size}) == least

@@ -213,7 +213,7 @@ def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> N
         card = BoostedTrees.load(file).card
         assert card.processor
         assert card.notes["validation"]["spearman"] >= 0.75
-        told = [Machine(**one["planned_for"]) for one in card.notes["machines"]]
+        told = [Machine(**entry["planned_for"]) for entry in card.notes["machines"]]
         assert {machine.vector_bits for machine in told} == {256, 512}
     program = load_program("gemm")
     legal = LegalSchedule(program.scop, isl_schedule(program.scop))
@@ -244,7 +244,7 @@ def test_machines_that_are_alike_share_a_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "words"),
     [
         ({"card": {}}, "no card"),
         ({"card": None}, "no card"),
@@ -253,12 +253,12 @@ def test_machines_that_are_alike_share_a_model() -> None:
         ({"names": ["a", "b"]}, f"found one of 2 of version {MODEL_VERSION}"),
     ],
 )
-def test_a_strange_model_is_refused(change: dict[str, object], found: str, tmp_path: Path) -> None:
+def test_a_strange_model_is_refused(change: dict[str, object], words: str, tmp_path: Path) -> None:
     path = tmp_path / "m.model"
     train_boosted_trees(samples(3, 4, 8), FEW).save(path)
     document = json.loads(gzip.decompress(path.read_bytes()))
     path.write_bytes(gzip.compress(json.dumps(document | change).encode()))
-    with pytest.raises(InputError, match=found):
+    with pytest.raises(InputError, match=words):
         BoostedTrees.load(path)
     for name, value in (("seconds", "x"), ("notes", None), ("rows", True)):
         card = document["card"] | {name: value}
@@ -301,11 +301,11 @@ def test_of_several_models_that_of_this_machine_is_taken(
         return file
 
     monkeypatch.setattr(shipped_models, "DATA_FOLDER", tmp_path)
-    found = shipped_models.model_path.__wrapped__
-    assert found() is None
+    lookup = shipped_models.model_path.__wrapped__
+    assert lookup() is None
     first = save("a", "another processor", 64)
-    assert found() == first
+    assert lookup() == first
     alike = save("b", "another processor", bits)
-    assert found() == alike
+    assert lookup() == alike
     own = save("c", here.processor, 64)
-    assert found() == own
+    assert lookup() == own

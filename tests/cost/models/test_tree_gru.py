@@ -81,7 +81,9 @@ def asked(model: TreeGRU, trees: list[LoopTree]) -> np.ndarray:
 
 def by_hand(network: TreeGRUNetwork, tree: LoopTree) -> float:
     """Return the score of one tree, one node after the other and its slots written down."""
-    value = {name: one.numpy().astype(np.float64) for name, one in network.state_dict().items()}
+    value = {
+        name: tensor.numpy().astype(np.float64) for name, tensor in network.state_dict().items()
+    }
 
     def sigmoid(at: np.ndarray) -> np.ndarray:
         return np.asarray(1 / (1 + np.exp(-at)))
@@ -124,15 +126,15 @@ def test_the_order_of_nodes_and_what_else_is_asked_say_nothing(seed: int) -> Non
     rng = np.random.default_rng(seed)
     trees = [random_tree(rng) for _ in range(6)]
     model = model_of(1)
-    found = asked(model, trees)[0]
+    scores = asked(model, trees)[0]
     other = asked(model, [turned(tree, rng) for tree in trees])[0]
-    np.testing.assert_allclose(found, other, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(scores, other, rtol=1e-4, atol=1e-5)
     order = rng.permutation(6)
     np.testing.assert_allclose(
-        asked(model, [trees[place] for place in order])[0], found[order], rtol=1e-4, atol=1e-5
+        asked(model, [trees[place] for place in order])[0], scores[order], rtol=1e-4, atol=1e-5
     )
     alone = [asked(model, [tree])[0, 0] for tree in trees]
-    np.testing.assert_allclose(found, alone, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(scores, alone, rtol=1e-4, atol=1e-5)
 
 
 def test_many_candidates_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +165,7 @@ def samples(seed: int, cases: int = 16, each: int = 16) -> TrainingSamples:
     """
     rng = np.random.default_rng(seed)
     trees, seconds, numbers = [], [], []
-    parents, levels = (np.array(one) for one in ([-1, 0, 0, 1, 2], [0, 1, 1, 2, 2]))
+    parents, levels = (np.array(values) for values in ([-1, 0, 0, 1, 2], [0, 1, 1, 2, 2]))
     for case in range(cases):
         own = 3 * rng.normal()
         for _ in range(each):
@@ -180,9 +182,9 @@ def samples(seed: int, cases: int = 16, each: int = 16) -> TrainingSamples:
 
 def share_of_pairs(model: TreeGRU, of: TrainingSamples) -> float:
     """Return how many pairs of a case that are a bit apart are in the right order."""
-    found, wanted = model.scores(of.features, of.loops)[0], of.scores
+    scores, wanted = model.scores(of.features, of.loops)[0], of.scores
     apart = (wanted[:, None] - wanted[None, :] > 0.5) & (of.cases[:, None] == of.cases[None, :])
-    right = found[:, None] > found[None, :]
+    right = scores[:, None] > scores[None, :]
     return float(right[apart].mean())
 
 

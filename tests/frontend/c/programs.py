@@ -36,12 +36,12 @@ class Program:
     def traced(self, name: str) -> str:
         """Return the text with a printf in front of every statement."""
 
-        def replace(found: re.Match[str]) -> str:
+        def replace(match: re.Match[str]) -> str:
             """Return one statement with its printf."""
-            iterators = [part.strip() for part in found[2].split(",") if part.strip()]
+            iterators = [part.strip() for part in match[2].split(",") if part.strip()]
             values = "".join(f", (long)({iterator})" for iterator in iterators)
             formats = " %ld" * len(iterators)
-            return f'{{ printf("{found[1]}{formats}\\n"{values}); {found[3]} }}'
+            return f'{{ printf("{match[1]}{formats}\\n"{values}); {match[3]} }}'
 
         return self._function(name, _STATEMENT.sub(replace, self.body))
 

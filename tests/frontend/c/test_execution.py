@@ -106,11 +106,11 @@ def test_statements_run_in_the_order_of_the_c_program(
     name: str, number: int, outputs: dict[tuple[str, int], list[str]]
 ) -> None:
     expected = [line for line in outputs[name, number] if not line.startswith("=")]
-    found = [
+    lines = [
         " ".join([statement, *map(str, instance)])
         for statement, instance in trace(scop_of(name), PROGRAMS[name].values[number])
     ]
-    assert found == expected
+    assert lines == expected
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)

@@ -31,12 +31,12 @@ def scop_of(region: str, *, before: str = "", after: str = "", outside: str = ""
     return verify(parse_text(text))
 
 
-def same_set(found: str, expected: str) -> bool:
-    return bool(isl.Set(found).is_equal(isl.Set(expected)))
+def same_set(actual: str, expected: str) -> bool:
+    return bool(isl.Set(actual).is_equal(isl.Set(expected)))
 
 
-def same_map(found: str, expected: str) -> bool:
-    return bool(isl.Map(found).is_equal(isl.Map(expected)))
+def same_map(actual: str, expected: str) -> bool:
+    return bool(isl.Map(actual).is_equal(isl.Map(expected)))
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def same_map(found: str, expected: str) -> bool:
 def test_domains(region: str, domain: str) -> None:
     scop = scop_of(region)
     context = isl.Set(scop.context)
-    found = isl.Set(scop.statements[0].domain).intersect_params(context)
+    instances = isl.Set(scop.statements[0].domain).intersect_params(context)
     expected = isl.Set(f"[n, m, k] -> {{ S0[i] : {domain} }}").intersect_params(context)
-    assert found.is_equal(expected)
+    assert instances.is_equal(expected)
 
 
 def test_c_division_truncates() -> None:
     scop = scop_of("for (int i = -9; i < 9; i++) if (i / 2 == k && i % 2 == m) x[0] = 0;")
     expected = {(i, int(i / 2), i - 2 * int(i / 2)) for i in range(-9, 9)}
-    found = set()
+    instances = set()
     domain = isl.Set(scop.statements[0].domain)
     for k in range(-6, 7):
         for m in range(-2, 3):
@@ -91,8 +91,8 @@ def test_c_division_truncates() -> None:
             part.foreach_point(points.append)
             for point in points:
                 i = point.get_coordinate_val(isl.dim_type.set, 0).to_python()
-                found.add((i, k, m))
-    assert found == expected
+                instances.add((i, k, m))
+    assert instances == expected
 
 
 def test_the_order_is_two_d_plus_one() -> None:
@@ -123,8 +123,8 @@ def test_periodic_subscripts() -> None:
     domain = isl.Set("[n] -> { S0[i] : 0 <= i < n }")
     expected = "[n] -> { S0[i] -> I[(i + 1) mod 5] : n = 5 and 0 <= i < n }"
     fixed = isl.Set("[n] -> { : n = 5 }")
-    found = isl.Map(right.relation).intersect_domain(domain).intersect_params(fixed)
-    assert found.is_equal(isl.Map(expected))
+    relation = isl.Map(right.relation).intersect_domain(domain).intersect_params(fixed)
+    assert relation.is_equal(isl.Map(expected))
     assert isl.Map(left.relation).is_single_valued()
 
 

@@ -17,8 +17,8 @@ from polygym.poly.scheduling.baselines import original_schedule
 REGION = "\n#pragma scop\nx[0] = {value};\n#pragma endscop\n"
 
 
-def same_set(found: str, expected: str) -> bool:
-    return bool(isl.Set(found).is_equal(isl.Set(expected)))
+def same_set(actual: str, expected: str) -> bool:
+    return bool(isl.Set(actual).is_equal(isl.Set(expected)))
 
 
 def function(name: str, *values: int) -> str:

@@ -21,9 +21,9 @@ def expected(model: Model, arrays: list[Any]) -> list[Any]:
     return evaluate([term for _, term in graph.outputs], {**values, **model.weights})
 
 
-def close(found: list[Any], wanted: list[Any]) -> None:
-    assert len(found) == len(wanted)
-    for one, other in zip(found, wanted, strict=True):
+def close(results: list[Any], wanted: list[Any]) -> None:
+    assert len(results) == len(wanted)
+    for one, other in zip(results, wanted, strict=True):
         np.testing.assert_allclose(
             np.asarray(one), other, rtol=1e-4, atol=1e-4 * float(np.abs(other).max(initial=0))
         )
@@ -48,8 +48,8 @@ def test_random_graphs_in_pytorch(seed: int) -> None:
     with np.errstate(all="ignore"):
         wanted = expected(model, arrays)
     with torch.inference_mode():
-        found = as_torch(model)(*map(torch.from_numpy, arrays))
-    assert len(found) == len(wanted)
-    for one, other in zip(found, wanted, strict=True):
+        results = as_torch(model)(*map(torch.from_numpy, arrays))
+    assert len(results) == len(wanted)
+    for one, other in zip(results, wanted, strict=True):
         scale = float(np.abs(other, where=np.isfinite(other), out=np.zeros_like(other)).max())
         np.testing.assert_allclose(one.numpy(), other, rtol=1e-3, atol=1e-4 * max(scale, 1e-3))

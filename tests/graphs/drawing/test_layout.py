@@ -88,7 +88,7 @@ def test_places_are_the_nearest_ones(
     wanted: list[int], distances: list[int], moves: list[int]
 ) -> None:
     distances = distances[: len(wanted) - 1]
-    found = closest_positions(wanted, distances)
+    positions = closest_positions(wanted, distances)
 
     def cost(ones: list[float]) -> float:
         return sum((one - other) ** 2 for one, other in zip(ones, wanted, strict=True))
@@ -97,11 +97,11 @@ def test_places_are_the_nearest_ones(
         gaps = zip(ones, ones[1:], distances, strict=False)
         return all(other - one >= distance - 1e-9 for one, other, distance in gaps)
 
-    assert fits(found)
+    assert fits(positions)
     # The problem is convex: what no move nearby mends is the best.
     for scale in (1e-3, 0.1, 1.0):
-        moved = [one + scale * move for one, move in zip(found, moves, strict=False)]
-        assert not fits(moved) or cost(moved) >= cost(found) - 1e-9
+        moved = [position + scale * move for position, move in zip(positions, moves, strict=False)]
+        assert not fits(moved) or cost(moved) >= cost(positions) - 1e-9
 
 
 def test_layers_are_right_above_what_takes_them() -> None:
@@ -114,7 +114,7 @@ def test_edges_that_cross_are_put_apart() -> None:
     grid = LayerGrid.of([(10.0, 10.0)] * 6, [(0, 5), (1, 4), (2, 3)])
     order_layers(grid)
     upper, lower = grid.rows
-    assert [{0: 5, 1: 4, 2: 3}[one] for one in upper] == lower
+    assert [{0: 5, 1: 4, 2: 3}[node] for node in upper] == lower
     xs = x_positions(grid)
     assert all(abs(xs[one] - xs[other]) < 1e-6 for one, other in ((0, 5), (1, 4), (2, 3)))
 
@@ -126,7 +126,7 @@ def test_long_edges_take_a_place_in_every_layer_that_they_pass() -> None:
 
 
 def test_what_is_too_long_goes_on_in_another_column_where_few_edges_run() -> None:
-    chain = [(one, one + 1) for one in range(39)]
+    chain = [(node, node + 1) for node in range(39)]
     layout = layered_layout([(50.0, 30.0)] * 40, chain, max_height=600.0)
     assert layout.height < 700
     assert len({x for x, _ in layout.middles}) == 4
@@ -139,7 +139,7 @@ def test_what_is_too_long_goes_on_in_another_column_where_few_edges_run() -> Non
     edges += [(a, b) for a in (13, 15, 17) for b in (a + 2, a + 3)]
     edges += [(a + 1, b) for a in (13, 15, 17) for b in (a + 2, a + 3)]
     parts = layered_layout([(50.0, 30.0)] * 21, edges, max_height=370.0)
-    tops = [one for one, (_, y) in enumerate(parts.middles) if y < parts.middles[0][1] + 1]
+    tops = [node for node, (_, y) in enumerate(parts.middles) if y < parts.middles[0][1] + 1]
     assert tops in ([0, 1, 12], [0, 1, 13, 14])
 
 

@@ -49,8 +49,8 @@ def test_damaged_records_are_refused(name: str) -> None:
         pass
     data = env.export()
     for place, (what, record) in enumerate(damaged(data)):
-        found = refusal(record, "x.json")
-        assert what in found, (place, found)
+        message = refusal(record, "x.json")
+        assert what in message, (place, message)
     for text in ("", "[]", "{}", '{"format": "polygym graph episode", "version": 99}', "[" * 9999):
         with pytest.raises(InputError, match=r"x\.json"):
             read_record(text, "x.json")
@@ -71,7 +71,7 @@ def damaged(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("expected the actions to lead to 'running'", {**data, "status": "running"}),
         ("x.json: expected the result", {**data, "result": graph_text(images())}),
         ("x.json: expected the rules of the record", {**data, "rules": rules}),
-        ("entry rules is missing", {key: one for key, one in data.items() if key != "rules"}),
+        ("entry rules is missing", {key: value for key, value in data.items() if key != "rules"}),
         ("entry more is unknown", {**data, "more": 1}),
         ("entry polygym: expected a version", {**data, "polygym": "hope"}),
         ("entry polygym: expected a text", {**data, "polygym": 3}),

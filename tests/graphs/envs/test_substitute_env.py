@@ -60,8 +60,8 @@ def test_candidates_are_all_that_rules_make(graph: Any) -> None:
         rng = np.random.default_rng(seed)
         while not env.episode.is_over:
             episode = env.episode
-            found = [(candidate.rule.name, candidate.root) for candidate in episode.candidates]
-            assert found == by_brute_force(env, episode.root)
+            candidates = [(candidate.rule.name, candidate.root) for candidate in episode.candidates]
+            assert candidates == by_brute_force(env, episode.root)
             for candidate in episode.candidates:
                 assert (candidate.cost, candidate.nodes) == episode.task.cost_cache.of_graph(
                     candidate.root
@@ -92,12 +92,12 @@ def test_of_too_many_those_are_offered_that_lead_to_the_cheapest() -> None:
     every, offered = whole.episode.candidates, part.episode.candidates
     assert len(every) > 4 == len(offered)
     assert info["left_out"] == len(every) - 4
-    assert [one.root for one in every if one.root in {x.root for x in offered}] == [
-        one.root for one in offered
-    ], "in their order"
-    dearest = max(one.cost for one in offered)
-    kept = {one.root for one in offered}
-    assert all(one.cost >= dearest for one in every if one.root not in kept)
+    assert [
+        candidate.root for candidate in every if candidate.root in {x.root for x in offered}
+    ] == [candidate.root for candidate in offered], "in their order"
+    dearest = max(candidate.cost for candidate in offered)
+    kept = {candidate.root for candidate in offered}
+    assert all(candidate.cost >= dearest for candidate in every if candidate.root not in kept)
 
 
 def test_rewards_add_up_to_the_gain() -> None:

@@ -28,11 +28,11 @@ def check(
     compiled = compile_model(model, threads=threads, fuse=fuse)
     given = random_inputs(model.graph) if inputs is None else inputs
     before = [array.copy() for array in given]
-    found = compiled(*given)
+    results = compiled(*given)
     names = [signature.name for signature in model.graph.signatures]
     values = {**model.weights, **dict(zip(names, given, strict=True))}
     expected = outputs_in_torch(model.graph, values)
-    for signature, other in zip(found if len(outputs) > 1 else [found], expected, strict=True):
+    for signature, other in zip(results if len(outputs) > 1 else [results], expected, strict=True):
         assert signature.dtype == other.dtype
         assert signature.shape == other.shape
         np.testing.assert_allclose(signature, other, rtol=1e-4, atol=2e-6)

@@ -145,6 +145,6 @@ def test_functions_are_accurate_everywhere(name: str) -> None:
     row = values.astype(np.float32)
     head = make_node(name, 1.0, graph_input("x", row.size)) if name == "elu" else None
     model = model_of(head or unary(name, graph_input("x", row.size)))
-    found = compile_model(model)(row)
+    result = compile_model(model)(row)
     (expected,) = outputs_in_torch(model.graph, {"x": row})
-    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=2e-6, atol=1e-6)

@@ -28,9 +28,9 @@ _SMALL, _EXTENT = st.integers(1, 3), st.integers(1, 9)
 _PADDING = st.sampled_from(["same", "valid", "1-0-0-1", "0-1-2-0"])
 
 
-def _assume_sensible(one: Term) -> None:
+def _assume_sensible(node: Term) -> None:
     try:
-        shape_of(one)
+        shape_of(node)
     except Inadmissible:
         assume(False)
 

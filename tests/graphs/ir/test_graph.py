@@ -100,9 +100,9 @@ def test_roots_pickles_and_copies_give_the_graph_again(seed: int, nodes: int) ->
 def test_a_root_of_other_results_is_another_graph() -> None:
     graph = Graph.of("g", relu(_X), tanh(_X))
     assert graph.root is term("noop", relu(_X), tanh(_X))
-    found = graph.with_root(term("noop", tanh(_X), _X))
-    assert found.outputs == (("y", tanh(_X)), ("y1", _X))
-    assert found != graph
+    changed = graph.with_root(term("noop", tanh(_X), _X))
+    assert changed.outputs == (("y", tanh(_X)), ("y1", _X))
+    assert changed != graph
     with pytest.raises(InputError, match="graph g: expected 2 results"):
         graph.with_root(relu(_X))
     with pytest.raises(InputError, match="graph g: expected a tensor for y"):
@@ -132,11 +132,11 @@ def test_pickles_are_read_in_another_process() -> None:
 
 
 def test_deep_graphs_with_many_results_take_no_recursion_and_little_time() -> None:
-    one = _X
+    node = _X
     results = []
     for step in range(3000):
-        one = relu(one) if step % 2 else tanh(one)
-        results.append(one)
+        node = relu(node) if step % 2 else tanh(node)
+        results.append(node)
     start = time.perf_counter()
     graph = Graph.of("deep", *results)
     assert pickle.loads(pickle.dumps(graph)) == graph

@@ -129,7 +129,7 @@ def test_windows(
         expected = functional.conv2d(
             functional.pad(_torch(x), pads), _torch(w), stride=stride, groups=groups
         )
-        found = evaluate_node("conv", (*stride, padding, "none", x, w))
+        result = evaluate_node("conv", (*stride, padding, "none", x, w))
     else:
         if max(top, bottom) >= kernel[0] or max(left, right) >= kernel[1]:
             return
@@ -142,8 +142,8 @@ def test_windows(
             expected = functional.avg_pool2d(padded, kernel, stride) / functional.avg_pool2d(
                 ones, kernel, stride
             )
-        found = evaluate_node(kind, (x, *kernel, *stride, padding, "none"))
-    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-9, atol=1e-12)
+        result = evaluate_node(kind, (x, *kernel, *stride, padding, "none"))
+    np.testing.assert_allclose(result, expected.numpy(), rtol=1e-9, atol=1e-12)
 
 
 def test_moving_elements() -> None:

@@ -68,12 +68,12 @@ def test_functions(function: str, arguments: tuple[Any, ...], expected: object) 
 
 
 @given(st.permutations(range(4)), st.permutations(range(4)))
-def test_permutations_compose_as_transposing_does(one: list[int], other: list[int]) -> None:
+def test_permutations_compose_as_transposing_does(first: list[int], other: list[int]) -> None:
     composed = compute_literal(
-        "compose", tuple(TextData(shape_text(tuple(order))) for order in (one, other))
+        "compose", tuple(TextData(shape_text(tuple(order))) for order in (first, other))
     )
     x = np.arange(120).reshape(2, 3, 4, 5)
-    expected = x.transpose(one).transpose(other)
+    expected = x.transpose(first).transpose(other)
     assert np.array_equal(x.transpose(parse_numbers(str(composed))), expected)
 
 

@@ -27,10 +27,10 @@ def test_what_is_printed_is_read_again(seed: int, nodes: int, names: list[str]) 
     graph = random_graph(seed, nodes, unique)
     for shapes in (False, True):
         text = graph_text(graph, shapes)
-        found = parse_graph(text)
-        assert found == graph
-        assert found.inputs == graph.inputs
-        assert graph_text(found, shapes) == text
+        again = parse_graph(text)
+        assert again == graph
+        assert again.inputs == graph.inputs
+        assert graph_text(again, shapes) == text
 
 
 @pytest.mark.parametrize("name", library.NAMES)

@@ -58,7 +58,7 @@ def test_sizes_of_the_paper(name: str) -> None:
     assert sum(signature.tensor.bytes for signature in graph.weights) / 1e6 == pytest.approx(
         megabytes, abs=0.1
     )
-    assert [str(graph.tensor(one)) for _, one in graph.outputs] == results
+    assert [str(graph.tensor(root)) for _, root in graph.outputs] == results
 
 
 @pytest.mark.parametrize("name", library.NAMES)
@@ -109,10 +109,10 @@ def test_results_neither_vanish_nor_explode(name: str, seed: int) -> None:
     for size in library.SIZES if is_quick else ("small",):
         model = library.model(name, size, seed)
         graph = model.graph
-        found = values_in_torch([one for _, one in graph.outputs], _values(model))
+        results = values_in_torch([root for _, root in graph.outputs], _values(model))
         for term in graph.nodes():
             if term.head not in ("weight", "split"):
-                deviation = float(found[term].std())
+                deviation = float(results[term].std())
                 # There is no scaling before BERT's attention is multiplied: 64 is what it has.
                 assert 0.01 < deviation < (100 if name == "bert" else 20), (term, deviation)
 

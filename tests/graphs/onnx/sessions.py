@@ -39,12 +39,12 @@ def evaluated(model: Model, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.n
 
 def assert_close(
     expected: Sequence[np.ndarray[Any, Any]],
-    found: Sequence[np.ndarray[Any, Any]],
+    results: Sequence[np.ndarray[Any, Any]],
     tolerance: float = 1e-4,
 ) -> None:
     """Compare results: shapes, and elements to a part of the largest."""
-    assert len(expected) == len(found)
-    for array, other in zip(expected, found, strict=True):
+    assert len(expected) == len(results)
+    for array, other in zip(expected, results, strict=True):
         assert array.shape == other.shape
         scale = max(1.0, float(np.abs(array).max(initial=0)))
         np.testing.assert_allclose(other, array, rtol=tolerance, atol=tolerance * scale)

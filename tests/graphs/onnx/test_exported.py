@@ -47,9 +47,9 @@ def test_models_compute_what_they_did(name: str, opset: int, tmp_path: Path) -> 
         path = export(prepared(model), example, tmp_path / "model.onnx", opset)
     except torch.onnx.errors.UnsupportedOperatorError:
         pytest.skip("the exporter has no operator for this opset")
-    found = assert_same(path, [example.numpy()])
+    imported = assert_same(path, [example.numpy()])
     expected = FOUND_AGAIN.get((name, 13 if opset == 14 else opset), {})
-    heads = Counter(str(term.head) for term in found.graph.nodes())
+    heads = Counter(str(term.head) for term in imported.graph.nodes())
     assert {head: heads[head] for head in expected} == expected
 
 
@@ -94,10 +94,10 @@ def test_half_precision_becomes_single(tmp_path: Path) -> None:
     example = torch.randn(3, 16)
     expected = model(example).detach().numpy()
     path = export(model.half(), example.half(), tmp_path / "model.onnx", 17)
-    found = read(path)
-    assert {signature.tensor.dtype for signature in found.graph.weights} == {"float32"}
-    assert found.graph.signatures[0].tensor.dtype == "float32"
-    assert_close([expected], evaluated(found, [example.numpy()]), 5e-3)
+    imported = read(path)
+    assert {signature.tensor.dtype for signature in imported.graph.weights} == {"float32"}
+    assert imported.graph.signatures[0].tensor.dtype == "float32"
+    assert_close([expected], evaluated(imported, [example.numpy()]), 5e-3)
 
 
 def test_double_precision_stays(tmp_path: Path) -> None:

@@ -23,21 +23,21 @@ from tests.graphs.torch_oracle import node_in_torch, values_in_torch
 _SMALL = st.lists(st.integers(1, 4), max_size=4).map(tuple)
 
 
-def _zeros(one: Term) -> np.ndarray:
+def _zeros(node: Term) -> np.ndarray:
     """Return zeros, of floating point for integers too: PyTorch has few functions of these."""
-    result = infer_all((one,))[one]
+    result = infer_all((node,))[node]
     assert isinstance(result, TensorType)
     return np.zeros(result.shape, result.dtype.replace("int", "float"))
 
 
-def _compare(found: object, data: Data) -> None:
+def _compare(result: object, data: Data) -> None:
     if isinstance(data, TensorPair):
-        first, second = found  # type: ignore[misc]
+        first, second = result  # type: ignore[misc]
         _compare(first, data.first)
         _compare(second, data.second)
     elif isinstance(data, TensorType):
-        assert isinstance(found, torch.Tensor)
-        assert tuple(found.shape) == data.shape
+        assert isinstance(result, torch.Tensor)
+        assert tuple(result.shape) == data.shape
 
 
 def test_shapes_are_those_of_pytorch_for_every_operator() -> None:
@@ -49,10 +49,10 @@ def test_shapes_are_those_of_pytorch_for_every_operator() -> None:
             for term in (*graph.terms(), *graph.inputs)
             if term.head in ("input", "weight")
         }
-        found = values_in_torch([one for _, one in graph.outputs], values)
+        results = values_in_torch([root for _, root in graph.outputs], values)
         for term in graph.nodes():
             seen[str(term.head)] += 1
-            _compare(found[term], graph.data(term))
+            _compare(results[term], graph.data(term))
     unseen = {name for name in OPERATORS if not seen[name]} - {"noop"}
     assert unseen == set()
     assert seen["concat2"] * seen["concat3"] > 0
@@ -132,9 +132,9 @@ def test_types_of_elements() -> None:
         (make_node("reshape", i, "1-2"), "int64"),
         (make_node("pad", 0, "1-1", i), "int64"),
     ):
-        found = infer_all((made,))[made]
-        assert isinstance(found, TensorType)
-        assert found.dtype == dtype
+        inferred = infer_all((made,))[made]
+        assert isinstance(inferred, TensorType)
+        assert inferred.dtype == dtype
 
 
 @settings(max_examples=250, deadline=None)
@@ -154,7 +154,7 @@ def test_convolutions_and_pools_are_those_of_pytorch(data: st.DataObject) -> Non
         name = data.draw(st.sampled_from(["poolmax", "poolavg"]))
         tensor_type = _inferred(name, x, *kernel, *stride, padding, "none")
         expected = _computed(name, torch.ones(image), *kernel, *stride, padding, "none")
-        pads = [int(one) for one in padding.split("-")] if "-" in padding else [0] * 4
+        pads = [int(part) for part in padding.split("-")] if "-" in padding else [0] * 4
         # A window could lie in the padding altogether: it has no largest element.
         is_too_wide = any(pad >= kernel[place % 2] for place, pad in enumerate(pads))
         expected = None if is_too_wide else expected
@@ -180,13 +180,13 @@ def test_what_stands_one_after_the_other_does_in_numpy(
 @settings(max_examples=200, deadline=None)
 @given(_SMALL, _SMALL, st.permutations(range(4)))
 def test_other_shapes_and_orders_are_those_of_numpy(
-    one: tuple[int, ...], other: tuple[int, ...], order: list[int]
+    shape: tuple[int, ...], other: tuple[int, ...], order: list[int]
 ) -> None:
-    x, word = graph_input("x", *one), "-".join(map(str, other)) or "scalar"
+    x, word = graph_input("x", *shape), "-".join(map(str, other)) or "scalar"
     for name, function in (
-        ("reshape", lambda: np.ones(one).reshape(other).shape),
-        ("expand", lambda: np.broadcast_to(np.ones(one), other).shape),
-        ("transpose", lambda: np.ones(one).transpose(order).shape),
+        ("reshape", lambda: np.ones(shape).reshape(other).shape),
+        ("expand", lambda: np.broadcast_to(np.ones(shape), other).shape),
+        ("transpose", lambda: np.ones(shape).transpose(order).shape),
     ):
         tensor_type = _inferred(name, x, "-".join(map(str, order)) if name == "transpose" else word)
         try:

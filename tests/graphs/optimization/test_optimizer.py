@@ -28,8 +28,8 @@ COSTS = RooflineCosts()
 NAMES = library.NAMES
 
 
-def equal_results(found: OptimizationResult) -> None:
-    before, after = found.before, found.after
+def equal_results(result: OptimizationResult) -> None:
+    before, after = result.before, result.after
     assert [name for name, _ in before.outputs] == [name for name, _ in after.outputs]
     assert before.inputs == after.inputs
     weights = random_weights(before, 1)
@@ -163,4 +163,4 @@ def test_the_same_twice() -> None:
 def test_progress_is_told() -> None:
     said: list[str] = []
     optimize_graph(library.graph("vgg19"), COSTS, progress=said.append)
-    assert any("nodes" in one for one in said)
+    assert any("nodes" in line for line in said)

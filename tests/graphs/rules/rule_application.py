@@ -24,7 +24,7 @@ def concrete(pattern: Term, binding: dict[str, Data]) -> tuple[Term, Any]:
         name = f"{str(pattern.head)[1:]}@{shape_text(data.shape)}:{data.dtype}"
         return make_node("input", name), TensorType(data.shape, data.dtype)
     made = [concrete(child, binding) for child in pattern.children]
-    children, datas = tuple(one for one, _ in made), tuple(data for _, data in made)
+    children, datas = tuple(node for node, _ in made), tuple(data for _, data in made)
     if children and str(pattern.head).startswith("="):
         value = compute_literal(str(pattern.head)[1:], datas)
         return term(value), infer_node(value, ())

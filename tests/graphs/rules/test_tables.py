@@ -60,7 +60,9 @@ def test_what_is_known_holds() -> None:
         assert isinstance(verify_rule(rule, 6), VerifiedRule), rule.name
 
 
-@pytest.mark.parametrize("rule", [one for one in _KINDS if one.is_multiple], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "rule", [kind for kind in _KINDS if kind.is_multiple], ids=lambda r: r.name
+)
 def test_products_that_share_an_argument_become_one(rule: Rule) -> None:
     """Each is a half of a whole, where there was none before."""
     if "relus" in rule.name or "sandwich" in rule.name:
@@ -79,9 +81,9 @@ def test_products_that_share_an_argument_become_one(rule: Rule) -> None:
 
 def test_the_standard_set_is_enough_and_small() -> None:
     """Some rules with two sources, most with one, each name once."""
-    found = rules.standard_rules()
-    assert len({rule.name for rule in found}) == len(found)
-    assert 3 <= sum(rule.is_multiple for rule in found) <= 15
+    standard = rules.standard_rules()
+    assert len({rule.name for rule in standard}) == len(standard)
+    assert 3 <= sum(rule.is_multiple for rule in standard) <= 15
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -75,13 +75,13 @@ def test_coefficients_come_back_exactly(values: list[int]) -> None:
 
 
 @given(st.integers(-(2**62), 2**62), st.integers(-(2**62), 2**62))
-def test_larger_ones_are_close_in_order_and_within_the_box(one: int, other: int) -> None:
+def test_larger_ones_are_close_in_order_and_within_the_box(number: int, other: int) -> None:
     box = observation_arrays(4, 6)["rows"]
-    first, second = encode_numbers(np.array(sorted((one, other))))
+    first, second = encode_numbers(np.array(sorted((number, other))))
     assert box.low <= first <= second <= box.high
-    if abs(one) <= LARGEST_NUMBER:
-        back = int(decode_numbers(encode_numbers(np.array([one])))[0])
-        assert abs(back - one) <= max(0.5, 2e-6 * abs(one))
+    if abs(number) <= LARGEST_NUMBER:
+        back = int(decode_numbers(encode_numbers(np.array([number])))[0])
+        assert abs(back - number) <= max(0.5, 2e-6 * abs(number))
 
 
 def test_small_ones_are_themselves_and_the_largest_meets_the_bound() -> None:
@@ -217,12 +217,15 @@ def test_a_point_so_far_is_the_sum_that_is_shown() -> None:
     task = Task(kernel_scop("jacobi-1d"))
     generator = np.random.default_rng(0)
     episode = play_episode(
-        task.start(), policy_named("earliest"), generator, lambda one: one.phase is Phase.EXPLORE
+        task.start(),
+        policy_named("earliest"),
+        generator,
+        lambda state: state.phase is Phase.EXPLORE,
     )
     known = episode.dimensions[0].generators
     assert len(known.vertices) == 1
     episode = play_episode(
-        episode, policy_named("uniform"), generator, lambda one: len(one.actions) % 7 == 6
+        episode, policy_named("uniform"), generator, lambda state: len(state.actions) % 7 == 6
     )
     exact = combine_partial(known, episode.exploration.coefficients)
     assert exact is not None

@@ -106,10 +106,10 @@ def test_integers_of_numpy_are_integers() -> None:
 
 
 def test_sizes_as_text_and_as_mapping_are_the_same() -> None:
-    found = []
+    programs = []
     for parameters in ({"n": 30}, "n=30", " n = 30 ", "n=0x1e", {"n": "30"}, {"n": 30.0}):
         env = ScheduleEnv("mvt", reward="static", parameters=parameters)  # type: ignore[arg-type]
         env.reset()
-        found.append(env.export()["program"])
-    assert found[0]["parameters"] == {"n": 30}
-    assert all(one == found[0] for one in found)
+        programs.append(env.export()["program"])
+    assert programs[0]["parameters"] == {"n": 30}
+    assert all(program == programs[0] for program in programs)

@@ -119,7 +119,7 @@ def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
         for value in GARBAGE:
             if path[-1] in FREE and isinstance(value, str):
                 continue
-            if any(value is one or value == one for one in FITTING.get(path[-1], ())):
+            if any(value is fitting or value == fitting for fitting in FITTING.get(path[-1], ())):
                 continue
             if path[:2] == ("outcome", "parameters") or path == ("arguments", "seed"):
                 continue  # other sizes; a seed of any length

@@ -26,7 +26,7 @@ def width(picture: chart_style.Picture) -> int:
 
 
 @pytest.mark.parametrize(
-    "found",
+    "distributions",
     [
         [],
         [SpeedupDistribution("mvt", (), {})],
@@ -35,8 +35,8 @@ def width(picture: chart_style.Picture) -> int:
         [SpeedupDistribution("mvt", (1e-9, 1e9, *([0.5] * 20)), {"isl": 2.0, "polly": 1.0})],
     ],
 )
-def test_every_distribution_has_a_picture(found: list[SpeedupDistribution]) -> None:
-    assert width(distribution_picture(found, "mini")) == 700
+def test_every_distribution_has_a_picture(distributions: list[SpeedupDistribution]) -> None:
+    assert width(distribution_picture(distributions, "mini")) == 700
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_the_same_sweep_has_the_same_picture() -> None:
 
 
 def test_a_violin_is_widest_where_most_are() -> None:
-    found = density([0.0] * 20 + [1.0] * 5, [-1.0, 0.0, 0.5, 1.0])
-    assert max(found) == found[1] <= 1
-    assert found[3] > found[0]
+    densities = density([0.0] * 20 + [1.0] * 5, [-1.0, 0.0, 0.5, 1.0])
+    assert max(densities) == densities[1] <= 1
+    assert densities[3] > densities[0]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.5, 2), (0.001, 3), (1e-9, 1e9), (0.9, 1.1)])

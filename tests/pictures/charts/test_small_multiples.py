@@ -26,8 +26,8 @@ def elements(text: str, tag: str) -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(text).iter(f"{NAMESPACE}{tag}"))
 
 
-def numbers(found: list[ElementTree.Element], name: str) -> list[float]:
-    return [float(element.get(name, "nan")) for element in found]
+def numbers(nodes: list[ElementTree.Element], name: str) -> list[float]:
+    return [float(element.get(name, "nan")) for element in nodes]
 
 
 def picture(*panels: MultiplesPanel) -> str:
@@ -68,9 +68,9 @@ def test_nothing_has_no_mark_in_upright_panels_alone() -> None:
 def test_all_letters_are_escaped_and_inside() -> None:
     text = picture(UPRIGHT, UPRIGHT, LYING, UPRIGHT)
     width, height = map(float, ElementTree.fromstring(text).get("viewBox", "").split()[2:])
-    found = elements(text, "text")
-    assert {"A <title>", "a & b", "a bound < i", "3+", "a note"} <= {one.text for one in found}
-    for element in found:
+    labels = elements(text, "text")
+    assert {"A <title>", "a & b", "a bound < i", "3+", "a note"} <= {label.text for label in labels}
+    for element in labels:
         assert element.text
         size = 0.6 * float(element.get("font-size", 0)) * len(element.text)
         before = {"start": 0.0, "middle": 0.5, "end": 1.0}[element.get("text-anchor", "start")]
@@ -81,10 +81,10 @@ def test_all_letters_are_escaped_and_inside() -> None:
 
 def test_panels_do_not_lie_on_each_other() -> None:
     """Two rows: two upright panels, and a lying one that has no room beside them."""
-    found = elements(picture(UPRIGHT, UPRIGHT, LYING), "text")
+    labels = elements(picture(UPRIGHT, UPRIGHT, LYING), "text")
     places = {
         (element.get("x"), element.get("y"))
-        for element in found
+        for element in labels
         if element.get("font-size") == "13"
     }
     assert len({x for x, _ in places}) == 2

@@ -88,6 +88,6 @@ def test_large_values_are_compressed() -> None:
 
 @given(st.lists(st.integers(), unique=True, min_size=1), st.integers(1, 12))
 def test_thinned_values_are_some_of_them(values: list[int], most: int) -> None:
-    found = evenly_chosen(sorted(values), most)
-    assert 1 <= len(found) <= most
-    assert set(found) <= set(values)
+    chosen = evenly_chosen(sorted(values), most)
+    assert 1 <= len(chosen) <= most
+    assert set(chosen) <= set(values)

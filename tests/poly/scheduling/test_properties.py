@@ -57,9 +57,9 @@ def deciding_dimensions(
             first_difference(
                 time_vector(schedule, source, values), time_vector(schedule, sink, values)
             )
-            for source, sink in found
+            for source, sink in couples
         }
-        for found in enumerated_pairs(scop, sizes)
+        for couples in enumerated_pairs(scop, sizes)
     ]
 
 
@@ -184,10 +184,12 @@ def lines(
     scop: Scop, schedule: Schedule, statement: str, values: dict[str, int]
 ) -> Iterator[list[tuple[int, ...]]]:
     """Return the runs of the innermost loop, each the list of its instances in order."""
-    found: dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+    runs: dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     source = original_schedule(scop)
     every = [instance for instance in instances(scop, values) if instance[0] == statement]
-    times = [time_vector(schedule, one, values) + time_vector(source, one, values) for one in every]
+    times = [
+        time_vector(schedule, event, values) + time_vector(source, event, values) for event in every
+    ]
     # The loops are those dimensions whose value the outer ones do not determine.
     loops = [
         k
@@ -197,8 +199,8 @@ def lines(
     if not loops:
         return
     for (_, point), time in zip(every, times, strict=True):
-        found.setdefault(time[: loops[-1]], []).append((time, point))
-    for run in found.values():
+        runs.setdefault(time[: loops[-1]], []).append((time, point))
+    for run in runs.values():
         yield [point for _, point in sorted(run)]
 
 

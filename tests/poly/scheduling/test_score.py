@@ -82,13 +82,13 @@ def test_scores_are_repeatable(name: str) -> None:
 
 def test_gemm_wants_j_innermost_and_i_outermost() -> None:
     scop = kernel_scop("gemm")
-    found = {
+    scores = {
         "".join(order): score(
             scop, f"{{ S0[i, j] -> [0, i, j]; S1[i, k, j] -> [1, {', '.join(order)}] }}"
         )
         for order in permutations("ikj")
     }
-    best = sorted(found, key=found.__getitem__, reverse=True)
+    best = sorted(scores, key=scores.__getitem__, reverse=True)
     assert best[:2] == ["ikj", "kij"]
     assert set(best[-2:]) == {"kji", "jki"}
 

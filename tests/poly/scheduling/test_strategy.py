@@ -175,8 +175,8 @@ def test_fusion() -> None:
     first = {
         fusion: isl_schedule(scop, IslOptions(fusion)).statements[0].rows[0] for fusion in Fusion
     }
-    assert [one for one in Fusion if not first[one].is_constant] == [Fusion.MAXIMUM]
-    assert len({isl_schedule(scop, IslOptions(one)) for one in Fusion}) == 3
+    assert [choice for choice in Fusion if not first[choice].is_constant] == [Fusion.MAXIMUM]
+    assert len({isl_schedule(scop, IslOptions(choice)) for choice in Fusion}) == 3
 
 
 def texts(scop: Scop, strategy: str) -> list[str]:

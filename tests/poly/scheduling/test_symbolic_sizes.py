@@ -58,9 +58,9 @@ def test_at_its_values_the_program_is_the_same(name: str) -> None:
     values = {size.name: size.value for size in made.sizes}
     assert context_holds(made.scop.context, values)
     for before, after in zip(scop.statements, made.scop.statements, strict=True):
-        found = fix_parameters(isl.Set(after.domain), values)
-        known = isl.Set(before.domain).align_params(found.get_space())
-        assert found.is_equal(fix_parameters(known, values))
+        domain = fix_parameters(isl.Set(after.domain), values)
+        known = isl.Set(before.domain).align_params(domain.get_space())
+        assert domain.is_equal(fix_parameters(known, values))
         assert (before.body, before.write) == (after.body, after.write)
 
 
@@ -109,7 +109,7 @@ def test_a_stencil_with_numbers_for_sizes_is_scheduled(size: str, steps: str) ->
 
 
 @pytest.mark.parametrize(
-    ("region", "found"),
+    ("region", "expected"),
     [
         ("for (int i = 0; i < 40; i++) x[i] = 1;", True),
         ("for (int i = 0; i < n; i++) if (i >= 9) x[i] = 1;", True),
@@ -118,8 +118,8 @@ def test_a_stencil_with_numbers_for_sizes_is_scheduled(size: str, steps: str) ->
         ("for (int i = 1; i < n; i++) x[i] = 1; for (int u = 0; u < 3; u++) x[u] = 2;", False),
     ],
 )
-def test_numbers_that_are_sizes(region: str, found: bool) -> None:
+def test_numbers_that_are_sizes(region: str, expected: bool) -> None:
     scop = parse_text(
         f"void f(int n, double x[n + 40]) {{\n#pragma scop\n{region}\n#pragma endscop\n}}"
     )
-    assert has_constant_sizes(scop) == found
+    assert has_constant_sizes(scop) == expected

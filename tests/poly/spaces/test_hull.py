@@ -46,15 +46,15 @@ def corners(of: set[Vector]) -> set[Vector]:
     return {*chain(ordered), *chain(ordered[::-1])}
 
 
-def vertices_of(found: GeneratorSet) -> set[Vector]:
-    assert all(vertex.is_integer for vertex in found.vertices)
-    return {vertex.numerators for vertex in found.vertices}
+def vertices_of(generators: GeneratorSet) -> set[Vector]:
+    assert all(vertex.is_integer for vertex in generators.vertices)
+    return {vertex.numerators for vertex in generators.vertices}
 
 
-def contains(found: GeneratorSet, width: int, point: Vector) -> bool:
+def contains(generators: GeneratorSet, width: int, point: Vector) -> bool:
     values = [
         (constraint, dot(constraint.coefficients, point) + constraint.constant)
-        for constraint in constraints_of(found, width)
+        for constraint in constraints_of(generators, width)
     ]
     return all(
         value == 0 if linear_constraint.is_equality else value >= 0

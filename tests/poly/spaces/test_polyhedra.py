@@ -82,30 +82,30 @@ def demanded(known: RowPolyhedra, left: frozenset[int], carried: frozenset[int])
 
     conditions = farkas_conditions(known.scop)
     for index in left:
-        one = conditions[index]
-        for values, weight in zip(one.vertices, one.weights, strict=True):
+        condition = conditions[index]
+        for values, weight in zip(condition.vertices, condition.weights, strict=True):
             system.insert(form(values, -weight if index in carried else 0) >= 0)
-        for values in one.rays:
+        for values in condition.rays:
             system.insert(form(values) >= 0)
-        for values in one.lines:
+        for values in condition.lines:
             system.insert(form(values) == 0)
     polyhedron = library.C_Polyhedron(known.layout.width, "universe")
     polyhedron.add_constraints(system)
     return polyhedron
 
 
-def spanned(found: DimensionGenerators, width: int) -> Any:
+def spanned(generators: DimensionGenerators, width: int) -> Any:
     """Return the polyhedron that the generators span."""
     library = ppl_module()
     system = library.Generator_System()
-    for vertex in found.vertices:
+    for vertex in generators.vertices:
         system.insert(
             library.point(library.Linear_Expression(list(vertex.numerators), 0), vertex.denominator)
         )
-    for ray in found.rays:
+    for ray in generators.rays:
         system.insert(library.ray(library.Linear_Expression(list(ray), 0)))
     polyhedron = library.C_Polyhedron(width, "empty")
-    if found.vertices:
+    if generators.vertices:
         polyhedron.add_generators(system)
     return polyhedron
 
@@ -156,14 +156,14 @@ def test_a_sample_satisfies_every_condition(name: str, limits: SpaceLimits) -> N
         some = known.generators(left, carried)
         assert some.vertices
         for index in left:
-            one = conditions[index]
+            condition = conditions[index]
             for ray in some.rays:
-                assert one.satisfied_weakly_by(ray)
+                assert condition.satisfied_weakly_by(ray)
             for vertex in some.vertices:
-                assert one.satisfied_weakly_by(vertex.numerators)
+                assert condition.satisfied_weakly_by(vertex.numerators)
                 assert index not in carried or all(
                     dot(form, vertex.numerators) >= weight * vertex.denominator
-                    for form, weight in zip(one.vertices, one.weights, strict=True)
+                    for form, weight in zip(condition.vertices, condition.weights, strict=True)
                 )
         left -= carried
 

@@ -66,7 +66,7 @@ def test_no_handler_and_no_stack_is_changed(imports: str) -> None:
 
 
 def test_handlers_of_the_user_stay_in_force(imports: str) -> None:
-    found = output_of(
+    output = output_of(
         "seen = []\n"
         "kept = (signal.SIGINT, signal.SIGALRM, signal.SIGUSR1, signal.SIGHUP, signal.SIGABRT)\n"
         "for number in kept:\n"
@@ -76,7 +76,7 @@ def test_handlers_of_the_user_stay_in_force(imports: str) -> None:
         + "for number in (*kept, signal.SIGQUIT):\n    signal.raise_signal(number)\n"
         "print(*seen)\n"
     )
-    assert found.split() == ["SIGINT", "SIGALRM", "SIGUSR1", "SIGHUP", "SIGABRT"]
+    assert output.split() == ["SIGINT", "SIGALRM", "SIGUSR1", "SIGHUP", "SIGABRT"]
 
 
 def test_the_crash_report_of_the_user_stays_in_force() -> None:
@@ -87,11 +87,11 @@ def test_the_crash_report_of_the_user_stays_in_force() -> None:
 
 
 def test_control_c_is_a_keyboard_interrupt(imports: str) -> None:
-    found = output_of(
+    output = output_of(
         imports + "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    signal.pause()\n"
         "except KeyboardInterrupt:\n    print('interrupted')\nuse()\n"
     )
-    assert found == "interrupted\n"
+    assert output == "interrupted\n"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_signals_end_the_process_without_reports(death: str, status: int) -> Non
 
 
 def test_other_threads_set_handlers_during_the_import() -> None:
-    found = output_of(
+    output = output_of(
         "import polygym.poly.spaces.generators as module\n"
         "real, asked, done = signal.signal, threading.Event(), threading.Event()\n"
         "original = module._preserve_signal_handlers\n"
@@ -130,7 +130,7 @@ def test_other_threads_set_handlers_during_the_import() -> None:
         "assert signal.signal is real\n"
         "signal.raise_signal(signal.SIGUSR1)\n"
     )
-    assert found == "heard\n"
+    assert output == "heard\n"
 
 
 def test_many_threads_at_once() -> None:
@@ -141,20 +141,20 @@ def test_many_threads_at_once() -> None:
 
 
 def test_a_fork_inherits_the_library(imports: str) -> None:
-    found = output_of(
+    output = output_of(
         imports + "child = os.fork()\n"
         "if not child:\n    use()\n    signal.raise_signal(signal.SIGTERM)\n"
         "_, status = os.waitpid(child, 0)\nprint(os.waitstatus_to_exitcode(status))\n"
     )
-    assert found == "-15\n"
+    assert output == "-15\n"
 
 
 def test_a_fork_imports_for_itself() -> None:
-    found = output_of(
+    output = output_of(
         "child = os.fork()\nif not child:\n    use()\n    os._exit(7)\n"
         "_, status = os.waitpid(child, 0)\nuse()\nprint(os.waitstatus_to_exitcode(status))\n"
     )
-    assert found == "7\n"
+    assert output == "7\n"
 
 
 def test_floating_point_rounds_to_nearest(imports: str) -> None:

@@ -73,7 +73,7 @@ def test_every_seed_is_a_program(seed: int) -> None:
         assert context_holds(scop.context, {p.name: size for p in scop.parameters}), text
 
 
-FAMILIES = {one.__name__: one for one, _ in (*scalars.FAMILIES, *buffers.FAMILIES)}
+FAMILIES = {family.__name__: family for family, _ in (*scalars.FAMILIES, *buffers.FAMILIES)}
 
 
 @pytest.mark.rotates

@@ -29,11 +29,11 @@ absorbs: (h ?x c) => c
 """
 
 
-def _text(one: Term) -> str:
-    if not one.children:
-        head = str(one.head)
+def _text(node: Term) -> str:
+    if not node.children:
+        head = str(node.head)
         return f"any-{head[1:]}" if head.startswith("?") else f"({head})"
-    return f"({one.head} {' '.join(map(_text, one.children))})"
+    return f"({node.head} {' '.join(map(_text, node.children))})"
 
 
 class Other:
@@ -43,21 +43,23 @@ class Other:
         self.graph = bindings.EGraph()
         heads = sorted(
             {
-                (str(one.head), len(one.children))
-                for one in postorder(
+                (str(node.head), len(node.children))
+                for node in postorder(
                     [root, *(part for rule in rules for part in (*rule.sources, *rule.targets))]
                 )
-                if not str(one.head).startswith("?")
+                if not str(node.head).startswith("?")
             }
         )
         variants = " ".join(f"({head}{' M' * arity})" for head, arity in heads)
         lines = [f"(datatype M {variants})", "(ruleset single)", "(ruleset multiple)"]
         for rule in rules:
             pairs = list(zip(rule.sources, rule.targets, strict=True))
-            body = " ".join(f"(= root{at} {_text(one)})" for at, (one, _) in enumerate(pairs))
+            body = " ".join(f"(= root{at} {_text(source)})" for at, (source, _) in enumerate(pairs))
             if rule.is_multiple:
                 body += " (!= root0 root1)"
-            head = " ".join(f"(union root{at} {_text(one)})" for at, (_, one) in enumerate(pairs))
+            head = " ".join(
+                f"(union root{at} {_text(target)})" for at, (_, target) in enumerate(pairs)
+            )
             group = "multiple" if rule.is_multiple else "single"
             lines.append(f"(rule ({body}) ({head}) :ruleset {group})")
         self.run("\n".join(lines))
@@ -72,7 +74,7 @@ class Other:
 
     def counts(self) -> tuple[int, int]:
         data = json.loads(self.graph.serialize([]).to_json())
-        nodes = [one for one in data["nodes"].values() if not one["op"].startswith("$")]
+        nodes = [entry for entry in data["nodes"].values() if not entry["op"].startswith("$")]
         return len(nodes), len({node["eclass"] for node in nodes})
 
 

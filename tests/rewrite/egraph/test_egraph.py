@@ -18,10 +18,10 @@ PAIRS = st.lists(st.tuples(terms(), terms()), max_size=5)
 
 def classes_of(graph: EGraph, every: set[Term]) -> set[frozenset[Term]]:
     result: dict[int | None, set[Term]] = {}
-    for one in every:
-        result.setdefault(graph.lookup(one), set()).add(one)
+    for node in every:
+        result.setdefault(graph.lookup(node), set()).add(node)
     assert None not in result
-    return {frozenset(one) for one in result.values()}
+    return {frozenset(members) for members in result.values()}
 
 
 def check(graph: EGraph) -> None:
@@ -53,7 +53,7 @@ def test_unions_are_closed_under_congruence(
         if place < often:
             graph.rebuild()
     graph.rebuild()
-    every = set(postorder([*roots, *(one for pair in equal for one in pair)]))
+    every = set(postorder([*roots, *(side for pair in equal for side in pair)]))
     assert classes_of(graph, every) == congruence_classes(roots, equal)
     check(graph)
 

@@ -47,9 +47,9 @@ def test_all_matches_are_found_and_each_once(
     graph = graph_of(roots, equal)
     for node in data.draw(st.lists(st.sampled_from(list(graph.nodes())), max_size=2)):
         graph.blacklist_node(node)
-    found = found_by(graph, pattern)
-    assert len(set(found)) == len(found)
-    assert set(found) == tried(graph, pattern)
+    matches = found_by(graph, pattern)
+    assert len(set(matches)) == len(matches)
+    assert set(matches) == tried(graph, pattern)
 
 
 @given(st.lists(terms(depth=6), min_size=1, max_size=4), PAIRS, PAIRS, PATTERNS)
@@ -105,14 +105,14 @@ def test_a_join_is_what_the_product_has(
 @given(ROWS)
 def test_of_symmetric_pairs_one_order_is_enough(rows: list[tuple[int, int, int]]) -> None:
     [rule] = parse_rules("r: (g ?x ?v) & (g ?x ?w) => (p ?v ?w) & (q ?v ?w)")
-    found = list(rule_join(rule).rows([rows, rows]))
+    matches = list(rule_join(rule).rows([rows, rows]))
     both = {
         (a, b, x, v, w)
         for (a, x, v), (b, y, w) in itertools.product(rows, rows)
         if x == y and a != b
     }
-    assert len(found) * 2 == len(both)
-    assert set(found) | {(b, a, x, w, v) for a, b, x, v, w in found} == both
+    assert len(matches) * 2 == len(both)
+    assert set(matches) | {(b, a, x, w, v) for a, b, x, v, w in matches} == both
 
 
 def test_what_can_change_places() -> None:

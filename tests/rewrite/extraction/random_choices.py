@@ -22,7 +22,7 @@ def random_choices(seed: int, is_cyclic: bool) -> ExtractionChoices:
         nodes = []
         for place in range(rng.choice([1, 1, 2, 2, 3])):
             first = 0 if is_cyclic and place else name + 1
-            others = [one for one in range(first, count) if one != name]
+            others = [other for other in range(first, count) if other != name]
             needs = rng.sample(others, min(len(others), rng.choice([0, 1, 1, 2, 2, 3])))
             nodes.append(len(costs))
             costs.append(rng.choice(COSTS))
@@ -46,7 +46,7 @@ def is_acyclic(choices: ExtractionChoices, chosen: Mapping[int, int]) -> bool:
     """Take away classes that need nothing which is left, until none is."""
     left = set(choices.reached(chosen))
     while left:
-        free = {one for one in left if not left & set(choices.children[chosen[one]])}
+        free = {name for name in left if not left & set(choices.children[chosen[name]])}
         if not free:
             return False
         left -= free

@@ -40,15 +40,17 @@ def random_graph(seed: int, unions: int) -> tuple[EGraph, int, dict[str, float]]
     return graph, names[-1], {head: rng.choice(PRICES) for head in heads}
 
 
-def check(graph: EGraph, root: int, found: Extraction, prices: dict[str, float]) -> None:
-    assert graph.lookup(found.term) == graph.find(root)
-    parts = list(postorder([found.term]))
-    assert found.cost == pytest.approx(sum(prices[str(part.head)] for part in parts), abs=1e-12)
-    assert [graph.head_of(node) for node in found.nodes].count(found.term.head) >= 1
-    assert sorted(str(graph.head_of(node)) for node in found.nodes) == sorted(
+def check(graph: EGraph, root: int, extraction: Extraction, prices: dict[str, float]) -> None:
+    assert graph.lookup(extraction.term) == graph.find(root)
+    parts = list(postorder([extraction.term]))
+    assert extraction.cost == pytest.approx(
+        sum(prices[str(part.head)] for part in parts), abs=1e-12
+    )
+    assert [graph.head_of(node) for node in extraction.nodes].count(extraction.term.head) >= 1
+    assert sorted(str(graph.head_of(node)) for node in extraction.nodes) == sorted(
         str(part.head) for part in parts
     )
-    assert 0 <= found.lower_bound <= found.cost
+    assert 0 <= extraction.lower_bound <= extraction.cost
 
 
 @settings(max_examples=120, deadline=None)
@@ -167,7 +169,7 @@ def test_products_that_share_an_input_become_one() -> None:
     assert {extraction.status for extraction in extractions} == {ExtractionStatus.OPTIMAL}
     assert len({round(extraction.cost, 6) for extraction in extractions}) == 1
     assert extractions[0].cost < first.cost
-    heads = [one.head for one in postorder([extractions[0].term])]
+    heads = [node.head for node in postorder([extractions[0].term])]
     assert heads.count("concat") >= 2
 
 
@@ -185,7 +187,7 @@ def test_on_a_graph_with_cycles_the_cuts_are_as_good_as_the_filter() -> None:
 
 def test_many_times_in_one_process() -> None:
     graph, root, prices = random_graph(11, 4)
-    found = {
+    choices = {
         extract_optimally(graph, root, lambda head, *_: prices[str(head)]).nodes for _ in range(30)
     }
-    assert len(found) == 1
+    assert len(choices) == 1

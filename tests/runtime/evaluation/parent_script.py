@@ -28,7 +28,7 @@ def main() -> None:
 def report() -> None:
     """Print the ids of this process's children and of their children."""
     children = children_of(os.getpid())
-    print(*children, *(child for one in children for child in children_of(one)), flush=True)
+    print(*children, *(child for process in children for child in children_of(process)), flush=True)
 
 
 if __name__ == "__main__":

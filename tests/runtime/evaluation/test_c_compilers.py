@@ -191,8 +191,8 @@ def test_versions_are_found_newest_first(tmp_path, monkeypatch):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = c_compilers._on_the_path("clang")
-    assert [path.rpartition("/")[2] for path in found] == ["clang-19", "clang-18", "clang-9"]
+    paths = c_compilers._on_the_path("clang")
+    assert [path.rpartition("/")[2] for path in paths] == ["clang-19", "clang-18", "clang-9"]
 
 
 SHARED = """

@@ -149,8 +149,8 @@ def seconds_of(process: int) -> float:
 def test_killed_twice_in_the_middle_of_a_request(compiler):
     """The repeated request is killed as well, and that is a failure like any other."""
     with killed_while_it_works(compiler, 2) as seen:
-        found = compiler.compile_schedule(cholesky(), endless(), seconds=20.0)
-    assert found == CompileFailure("Crash", "twice, the compile server ended: SIGKILL")
+        failure = compiler.compile_schedule(cholesky(), endless(), seconds=20.0)
+    assert failure == CompileFailure("Crash", "twice, the compile server ended: SIGKILL")
     assert is_gone(seen)
     assert works(compiler)
 
@@ -158,8 +158,8 @@ def test_killed_twice_in_the_middle_of_a_request(compiler):
 def test_killed_once_in_the_middle_of_a_request(compiler):
     """The request is repeated, and ends as it would have."""
     with killed_while_it_works(compiler, 1) as seen:
-        found = compiler.compile_schedule(cholesky(), endless(), seconds=3.0)
-    assert found.error_type == "Timeout"
+        failure = compiler.compile_schedule(cholesky(), endless(), seconds=3.0)
+    assert failure.error_type == "Timeout"
     assert is_gone(seen)
     assert works(compiler)
 
@@ -193,9 +193,9 @@ def test_memory_is_limited(compiler):
     deriche = load_program("deriche", dataset=Dataset.MINI)
     for program, megabytes in ((cholesky(), -50), (cholesky(), -10), (deriche, -10)):
         limit = address_space(generator) + megabytes * 2**20
-        found = compiler.compile_schedule(program, plain(program), seconds=60.0, memory=limit)
+        failure = compiler.compile_schedule(program, plain(program), seconds=60.0, memory=limit)
         says = f"generating code took more than {limit / 2**20:,.0f} MiB of memory"
-        assert found == CompileFailure("MemoryError", says)
+        assert failure == CompileFailure("MemoryError", says)
         assert compiler.process_id is None
         assert works(compiler)
         _, generator = family_of(compiler)
@@ -210,10 +210,10 @@ def test_defect_in_the_process_is_a_failure_with_its_traceback(compiler):
     """A request that it does not know stands for all that it does not expect."""
     assert works(compiler)
     family = family_of(compiler)
-    found = compiler._ask({"task": "sing"}, gemm(), 5.0)
-    assert found.error_type == "InternalError"
-    assert found.reason.startswith("the compile server failed: Traceback")
-    assert found.reason.endswith("KeyError: 'sing'")
+    failure = compiler._ask({"task": "sing"}, gemm(), 5.0)
+    assert failure.error_type == "InternalError"
+    assert failure.reason.startswith("the compile server failed: Traceback")
+    assert failure.reason.endswith("KeyError: 'sing'")
     assert is_gone(family)
     assert works(compiler)
 
@@ -262,13 +262,13 @@ def test_it_outlives_the_thread_that_started_it(compiler):
 
 
 def test_threads_take_turns(compiler):
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(works(compiler))) for _ in range(6)]
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(works(compiler))) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [True] * 6
+    assert answers == [True] * 6
     assert len(family_of(compiler)) == 2
 
 

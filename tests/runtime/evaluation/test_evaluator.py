@@ -30,14 +30,14 @@ _LOOP_FOREVER = "  br label %again\nagain:\n  call i32 @getppid()\n  br label %a
 
 
 def test_good_schedule(evaluator):
-    found = evaluator.evaluate(interchanged())
-    assert found.status is OutcomeStatus.OK
-    assert found.is_ok
-    assert found.schedule == interchanged()
-    assert found.seconds == min(found.samples) > 0
-    assert found.baseline_seconds == min(found.baseline_samples) > 0
-    assert found.speedup == found.baseline_seconds / found.seconds
-    assert (found.error_type, found.error_details) == ("", "")
+    evaluation = evaluator.evaluate(interchanged())
+    assert evaluation.status is OutcomeStatus.OK
+    assert evaluation.is_ok
+    assert evaluation.schedule == interchanged()
+    assert evaluation.seconds == min(evaluation.samples) > 0
+    assert evaluation.baseline_seconds == min(evaluation.baseline_samples) > 0
+    assert evaluation.speedup == evaluation.baseline_seconds / evaluation.seconds
+    assert (evaluation.error_type, evaluation.error_details) == ("", "")
     assert evaluator.baseline_seconds > 0
 
 
@@ -82,28 +82,30 @@ def test_mapping_under_which_there_is_code(evaluator):
 def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
     monkeypatch.setattr(measurement_rule, "_CLEARLY_SLOWER", 1e-9)  # so everything is
     monkeypatch.setattr(measurement_rule, "_LONG_RUN", 1e-9)
-    found = evaluator.evaluate_interleaved([plain(), interchanged()], 5)
-    assert [(one.is_ok, len(one.samples)) for one in found] == [(True, 1)] * 2
-    assert len(found[0].baseline_samples) == 5
+    evaluations = evaluator.evaluate_interleaved([plain(), interchanged()], 5)
+    assert [(evaluation.is_ok, len(evaluation.samples)) for evaluation in evaluations] == [
+        (True, 1)
+    ] * 2
+    assert len(evaluations[0].baseline_samples) == 5
 
 
 def test_one_that_is_slower_than_the_best_is_left_at_a_look(own_evaluator, monkeypatch):
     """Beside a best so far it is that which counts, not the original order."""
     monkeypatch.setattr(Session, "measure_together", None)
     monkeypatch.setattr(measurement_rule, "_CLEARLY_SLOWER", 0.5)
-    found = own_evaluator.evaluate(interchanged(), best_so_far=1e-12)
-    assert found.is_ok
-    assert len(found.samples) == SCREENING.maximum
-    assert found.speedup == found.baseline_seconds / found.seconds
+    evaluation = own_evaluator.evaluate(interchanged(), best_so_far=1e-12)
+    assert evaluation.is_ok
+    assert len(evaluation.samples) == SCREENING.maximum
+    assert evaluation.speedup == evaluation.baseline_seconds / evaluation.seconds
 
 
 def test_beside_the_best_a_long_original_does_not_run_in_turn(own_evaluator, monkeypatch):
     monkeypatch.setattr(Session, "measure_together", None)
     monkeypatch.setattr(measurement_rule, "_LONG_RUN", 0.0)
     monkeypatch.setattr(measurement_rule, "_CLEARLY_SLOWER", 1e9)
-    found = own_evaluator.evaluate(interchanged(), best_so_far=float("inf"))
-    assert found.is_ok
-    assert found.speedup == found.baseline_seconds / found.seconds
+    evaluation = own_evaluator.evaluate(interchanged(), best_so_far=float("inf"))
+    assert evaluation.is_ok
+    assert evaluation.speedup == evaluation.baseline_seconds / evaluation.seconds
 
 
 def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
@@ -123,11 +125,11 @@ def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
 
 
 def test_several_at_once(evaluator):
-    found = evaluator.evaluate_interleaved([plain(), interchanged()], 4)
-    assert [one.schedule for one in found] == [plain(), interchanged()]
-    assert all(one.is_ok and len(one.samples) == 4 for one in found)
-    assert found[0].baseline_samples == found[1].baseline_samples
-    assert len(found[0].baseline_samples) == 4
+    evaluations = evaluator.evaluate_interleaved([plain(), interchanged()], 4)
+    assert [evaluation.schedule for evaluation in evaluations] == [plain(), interchanged()]
+    assert all(evaluation.is_ok and len(evaluation.samples) == 4 for evaluation in evaluations)
+    assert evaluations[0].baseline_samples == evaluations[1].baseline_samples
+    assert len(evaluations[0].baseline_samples) == 4
     assert evaluator.evaluate_interleaved([], 2) == ()
 
 

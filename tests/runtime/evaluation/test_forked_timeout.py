@@ -112,16 +112,16 @@ def test_an_exception_of_a_handler_ends_the_copy_too() -> None:
 
 
 def test_several_threads() -> None:
-    found: list[int] = []
+    results: list[int] = []
     threads = [
-        threading.Thread(target=lambda one=one: found.append(done(lambda: one)))  # type: ignore[misc]
-        for one in range(4)
+        threading.Thread(target=lambda number=number: results.append(done(lambda: number)))  # type: ignore[misc]
+        for number in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == [0, 1, 2, 3]
+    assert sorted(results) == [0, 1, 2, 3]
 
 
 def test_the_copy_ends_with_its_process(tmp_path: Path) -> None:

@@ -115,19 +115,19 @@ def test_fork_while_a_thread_is_evaluating(own_evaluator):
 
 
 def test_threads_share_an_evaluator(own_evaluator):
-    found = []
+    evaluations = []
 
     def evaluate(shift: int) -> None:
-        found.append(own_evaluator.evaluate(interchanged(shift % 3)))
+        evaluations.append(own_evaluator.evaluate(interchanged(shift % 3)))
 
     threads = [threading.Thread(target=evaluate, args=(shift,)) for shift in range(9)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 9
-    assert all(one.is_ok for one in found)
-    assert len({id(one) for one in found}) == 3
+    assert len(evaluations) == 9
+    assert all(evaluation.is_ok for evaluation in evaluations)
+    assert len({id(evaluation) for evaluation in evaluations}) == 3
 
 
 def test_threads_with_more_problems_than_stay_open(monkeypatch):
@@ -203,7 +203,9 @@ def test_many_evaluations_leave_nothing_behind(own_evaluator):
     assert after[:4] == before[:4]
     # A runner that waits or not makes a difference of two or three; a leak, of forty.
     assert all(now <= old + 4 for now, old in zip(after[4:], before[4:], strict=True))
-    grown = [resident_bytes(one) - old for one, old in zip(before[:4], resident, strict=True)]
+    grown = [
+        resident_bytes(process) - old for process, old in zip(before[:4], resident, strict=True)
+    ]
     assert max(grown[:3]) < 4 * 2**20
     assert grown[3] < 40 * 2**19
     own_evaluator._compiler.close()

@@ -89,7 +89,7 @@ def test_of_several_the_slow_and_long_are_left_out(
 
 
 def test_a_comparison_takes_some_hundredths_of_a_second() -> None:
-    assert [comparison_rounds(one) for one in (0.0, 0.004, 0.006, 5.0)] == [15, 8, 5, 3]
+    assert [comparison_rounds(seconds) for seconds in (0.0, 0.004, 0.006, 5.0)] == [15, 8, 5, 3]
     assert rounds_within(1.0, 0.3, 1, 99) == 4, "not less than was asked for"
 
 

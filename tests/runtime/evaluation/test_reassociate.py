@@ -59,7 +59,7 @@ def test_the_bits_differ_and_are_accepted_only_then(dot: str) -> None:
         together = evaluator.evaluate_interleaved(
             [(schedule, DEFAULT_MAPPING), (schedule, Mapping(reassociate=True))], 3
         )
-        assert [one.status for one in together] == [OutcomeStatus.OK, OutcomeStatus.OK]
+        assert [measured.status for measured in together] == [OutcomeStatus.OK, OutcomeStatus.OK]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_long_sums_in_single_precision_have_a_wider_tolerance(
         "  for (int i = 0; i < n; i++)\n    *s += a[i] * b[i];\n#pragma endscop\n}\n"
     )
     command = ["run", str(path), "-p", "n=1000000", "--json"]
-    found = []
+    sums = []
     for more in ([], ["--reassociate"]):
         assert dispatch.run([*command, *more]) == 0
-        found.append(json.loads(capsys.readouterr().out)["arrays"][0]["sum"])
+        sums.append(json.loads(capsys.readouterr().out)["arrays"][0]["sum"])
     # What is described is what that order left.
-    assert 1e-5 < abs(found[0] / found[1] - 1) < 1e-2
+    assert 1e-5 < abs(sums[0] / sums[1] - 1) < 1e-2

@@ -29,7 +29,9 @@ FAILED = [
 ]
 
 
-@pytest.mark.parametrize("evaluation", [GOOD, *FAILED], ids=lambda one: one.status.name)
+@pytest.mark.parametrize(
+    "evaluation", [GOOD, *FAILED], ids=lambda evaluation: evaluation.status.name
+)
 def test_json_and_back(evaluation):
     text = json.dumps(evaluation.to_json())
     assert Evaluation.from_json(json.loads(text), gemm().scop) == evaluation

@@ -195,7 +195,9 @@ def test_loops_run_and_take_the_time_that_they_say() -> None:
         # A chain of 1 + x·1 counts its steps.
         (value,) = memoryview(session.contents(0)).cast("d")[:1]
         assert value == 1 + chain.operations
-        assert all(isinstance(one, Ok) for one in session.measure_together(programs, 1, options))
+        assert all(
+            isinstance(measured, Ok) for measured in session.measure_together(programs, 1, options)
+        )
 
 
 def test_a_loop_that_does_not_run_is_a_limit() -> None:

@@ -91,8 +91,8 @@ def test_what_is_held_is_moved_once_and_inherited():
     assert target.overrun(0) is target.overrun(1) is None
     for address, placement in zip(target.addresses, place_buffers(sizes), strict=True):
         assert address % PAGE == placement.start % PAGE, "staggered as if all were in one set"
-    for one in (first, second, held):
-        one.close()
+    for memory in (first, second, held):
+        memory.close()
 
 
 @pytest.mark.parametrize("size", [40 * 2**20 + 8, 12 * 2**20])
@@ -139,18 +139,18 @@ def test_a_run_takes_what_is_said() -> None:
     fill = CompiledProgram(objects.iota(), (0,), (elements,))
     problem = Problem((read, written), fill, CompiledProgram(objects.doubled(), (1,), (100,)))
     assert problem.memory == problem.size + buffer_memory.CHUNK
-    found, over = [0], Event()
+    amounts, over = [0], Event()
     others = set(children_of(os.getpid()))
     with Worker() as worker:
         worker.open(objects.problem())
         new = set(children_of(os.getpid())) - others
-        (supervisor,) = (one for one in new if is_supervisor(one))
+        (supervisor,) = (process for process in new if is_supervisor(process))
 
         def watch() -> None:
             while not over.is_set():
-                for one in (supervisor, *children_of(supervisor)):
+                for process in (supervisor, *children_of(supervisor)):
                     with suppress(OSError, KeyError):  # a runner that has ended
-                        found.append(own_bytes(one))
+                        amounts.append(own_bytes(process))
 
         watcher = Thread(target=watch)
         watcher.start()
@@ -159,7 +159,7 @@ def test_a_run_takes_what_is_said() -> None:
         finally:
             over.set()
             watcher.join()
-    assert problem.size <= max(found) < problem.memory + 64 * 2**20
+    assert problem.size <= max(amounts) < problem.memory + 64 * 2**20
 
 
 def test_a_kernel_that_keeps_shared_pages_costs_memory_alone(

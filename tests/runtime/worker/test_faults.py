@@ -82,7 +82,7 @@ def test_does_not_compile(session, code, message):
 
 
 @pytest.mark.parametrize(
-    ("code", "index", "expected", "found"),
+    ("code", "index", "expected", "computed"),
     [
         (objects.wrong_at_the_end(), 99, "198.0", "-1.0"),
         (objects.scaled(3.0), 1, "2.0", "3.0"),
@@ -91,11 +91,11 @@ def test_does_not_compile(session, code, message):
         (objects.writes_at(100 * 8), 100, "no write outside the array", "a write"),
     ],
 )
-def test_wrong_output(session, code, index, expected, found):
+def test_wrong_output(session, code, index, expected, computed):
     outcome = session.measure(objects.program(code))
     assert isinstance(outcome, WrongOutput)
     assert (outcome.array, outcome.index) == ("A", index)
-    assert (outcome.expected, outcome.found) == (expected, found)
+    assert (outcome.expected, outcome.found) == (expected, computed)
     assert outcome.samples
 
 
@@ -198,8 +198,8 @@ def test_problem_beyond_any_memory(worker):
 def test_original_that_fails(worker, original, outcome):
     with pytest.raises(ProblemError, match="original program") as caught:
         worker.open(objects.problem(original=original))
-    found = caught.value.outcome
-    assert found == outcome or (isinstance(outcome, type) and isinstance(found, outcome))
+    failure = caught.value.outcome
+    assert failure == outcome or (isinstance(outcome, type) and isinstance(failure, outcome))
 
 
 def test_original_that_takes_too_long():

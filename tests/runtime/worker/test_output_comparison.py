@@ -18,8 +18,8 @@ NUMPY = {scalar_type: dtype_of(scalar_type) for scalar_type in ScalarType} | {
 }
 
 
-def compare(scalar, expected, found, tolerance=None):
-    e, f = np.array(expected, NUMPY[scalar]), np.array(found, NUMPY[scalar])
+def compare(scalar, expected, computed, tolerance=None):
+    e, f = np.array(expected, NUMPY[scalar]), np.array(computed, NUMPY[scalar])
     buffer = Buffer("A", scalar, len(e))
     return first_difference(buffer, e.ctypes.data, f.ctypes.data, tolerance)
 
@@ -30,8 +30,8 @@ def compare(scalar, expected, found, tolerance=None):
 def test_first_different_element_is_found(scalar, data):
     expected = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=40))
     changed = data.draw(st.sets(st.integers(0, len(expected) - 1)))
-    found = [value + 4 * (index in changed) for index, value in enumerate(expected)]
-    difference = compare(scalar, expected, found)
+    computed = [value + 4 * (index in changed) for index, value in enumerate(expected)]
+    difference = compare(scalar, expected, computed)
     if not changed:
         assert difference is None
     else:
@@ -59,25 +59,25 @@ values = st.floats(-100, 100, allow_subnormal=False) | st.sampled_from(
 @settings(max_examples=200, deadline=None)
 def test_tolerance_agrees_with_a_plain_loop(pairs):
     expected = [value for value, _ in pairs]
-    found = [value + error for value, error in pairs]
+    computed = [value + error for value, error in pairs]
     finite = [abs(value) for value in expected if math.isfinite(value)]
     mean = math.fsum(finite) / len(finite) if finite else 0.0
     wrong = []
-    for index, (e, f) in enumerate(zip(expected, found, strict=True)):
+    for index, (e, f) in enumerate(zip(expected, computed, strict=True)):
         same = f == e or (math.isnan(e) and math.isnan(f))
         near = math.isfinite(e) and abs(f - e) <= 1e-6 * max(abs(e), mean)
         if not (same or near):
             wrong.append(index)
-    difference = compare(ScalarType.DOUBLE, expected, found, 1e-6)
+    difference = compare(ScalarType.DOUBLE, expected, computed, 1e-6)
     assert (difference.index if difference else None) == (wrong[0] if wrong else None)
 
 
 @pytest.mark.parametrize(
-    ("found", "index"),
+    ("computed", "index"),
     [([1e8, 1e8, 0.0], None), ([1e8, 1e8 + 2e4, 1.0], 1), ([1e8, math.nan, 1.0], 1)],
 )
-def test_example_of_the_docstring(found, index):
-    difference = compare(ScalarType.FLOAT, [1e8, 1e8, 1.0], found, 1e-6)
+def test_example_of_the_docstring(computed, index):
+    difference = compare(ScalarType.FLOAT, [1e8, 1e8, 1.0], computed, 1e-6)
     assert (difference.index if difference else None) == index
 
 

@@ -147,9 +147,9 @@ def test_what_nobody_may_write_can_only_be_read(worker):
 
 
 def test_figures_of_what_was_left(session):
-    found = session.array_statistics(0, (100,), "all elements")
-    assert (found["values"], found["sum"], found["middle"]) == (100, 9900.0, 100.0)
-    assert found["last"] == [194.0, 196.0, 198.0]
+    figures = session.array_statistics(0, (100,), "all elements")
+    assert (figures["values"], figures["sum"], figures["middle"]) == (100, 9900.0, 100.0)
+    assert figures["last"] == [194.0, 196.0, 198.0]
     assert session.array_statistics(0, (10, 10), "j <= i")["values"] == 55
     session.measure(objects.program(objects.doubled()))
     with pytest.raises(InputError, match="keep_contents"):

@@ -40,24 +40,24 @@ def in_two_threads() -> bytes:
     first=st.integers(0, 300),
 )
 def test_cores_are_dealt_out_evenly(cores: list[int], threads: int, first: int) -> None:
-    found = assign_cores(cores, threads, first)
-    assert len(found) == threads
-    used = [core for part in found for core in part]
+    parts = assign_cores(cores, threads, first)
+    assert len(parts) == threads
+    used = [core for part in parts for core in part]
     most = -(-max(threads, len(cores)) // min(threads, len(cores)))
     if threads <= len(cores):
         assert sorted(used) == cores  # each has one owner
-        assert max(map(len, found)) <= most
+        assert max(map(len, parts)) <= most
     else:
-        assert {len(part) for part in found} == {1}
+        assert {len(part) for part in parts} == {1}
         assert max(used.count(core) for core in cores) <= most
     if first in cores:
-        assert first in found[0]
+        assert first in parts[0]
 
 
 def allowed(process: int) -> list[set[int]]:
     """Return where each thread of a process may be."""
     try:
-        return [os.sched_getaffinity(int(one)) for one in os.listdir(f"/proc/{process}/task")]
+        return [os.sched_getaffinity(int(thread)) for thread in os.listdir(f"/proc/{process}/task")]
     except (OSError, ValueError):
         return []
 
@@ -68,7 +68,7 @@ def run_and_watch() -> bool:
     def are_apart() -> bool:
         assert worker.process_id is not None
         for runner in children_of(worker.process_id):
-            if len(found := allowed(runner)) == 2 and not found[0] & found[1]:
+            if len(places := allowed(runner)) == 2 and not places[0] & places[1]:
                 return True
         return False
 

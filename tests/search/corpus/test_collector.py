@@ -76,8 +76,8 @@ def test_it_goes_on_in_the_middle_of_a_visit(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
-    def stop(found: CollectionProgress) -> None:
-        if found.rows == 3:
+    def stop(progress: CollectionProgress) -> None:
+        if progress.rows == 3:
             raise KeyboardInterrupt
 
     with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
@@ -253,8 +253,8 @@ def test_test_kernels_are_never_drawn() -> None:
 def test_sizes_give_the_work_that_is_wanted(name: str) -> None:
     for seed in range(4):
         program = sample_sizes(name, np.random.default_rng(seed))
-        found = operation_count(program, dict(program.parameters))
-        assert MIN_OPERATIONS / 30 < found < 4 * MAX_OPERATIONS
+        operations = operation_count(program, dict(program.parameters))
+        assert MIN_OPERATIONS / 30 < operations < 4 * MAX_OPERATIONS
 
 
 def test_a_visit_is_the_same_every_time() -> None:

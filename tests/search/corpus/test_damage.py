@@ -67,11 +67,13 @@ def fill(path: Path) -> None:
             for place in (0, 1):
                 asked = CaseVisit(case, place, 7, 2, machine.key, 1000.0 + place, 0.5, text)
                 visit = corpus.begin(asked)
-                for one in range(6):
-                    said = f"schedule {place} {one}"
+                for index in range(6):
+                    said = f"schedule {place} {index}"
                     corpus.add(
                         visit,
-                        CorpusRow(said, "default", f"done {one}", OutcomeStatus.OK, 0.5, 1.0, "x"),
+                        CorpusRow(
+                            said, "default", f"done {index}", OutcomeStatus.OK, 0.5, 1.0, "x"
+                        ),
                     )
                 corpus.finish(visit, 0.25)
             corpus.add_clock(machine.key, 1.0 + number, 0.01)
@@ -172,8 +174,10 @@ def test_a_corpus_of_another_version_is_refused_with_advice(
     path = filled(tmp_path / "c.sqlite")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE corpus SET version = ?", (version,))
-    found = rf"expected a corpus of version 4, found version '?{version}'?; collect into a new file"
-    with pytest.raises(InputError, match=found):
+    message = (
+        rf"expected a corpus of version 4, found version '?{version}'?; collect into a new file"
+    )
+    with pytest.raises(InputError, match=message):
         open_corpus(path)
 
 
@@ -183,7 +187,7 @@ PAGE = 4096
 @pytest.mark.parametrize("how", ["zeros", "random", "flips"])
 def test_every_damaged_page_is_found_and_refused(tmp_path: Path, how: str) -> None:
     rng = np.random.default_rng(0)
-    found = 0
+    count = 0
     for page in range(1, len(written()) // PAGE):
         content = bytearray(written())
         begin = page * PAGE
@@ -201,7 +205,7 @@ def test_every_damaged_page_is_found_and_refused(tmp_path: Path, how: str) -> No
         path.write_bytes(content)
         if not file_problems(path):
             continue  # nothing was there
-        found += 1
+        count += 1
         for name, read in READERS.items():
             folder = tmp_path / f"{page} {name}"
             folder.mkdir()
@@ -210,7 +214,7 @@ def test_every_damaged_page_is_found_and_refused(tmp_path: Path, how: str) -> No
                 open_corpus(path) as corpus,
             ):
                 read(corpus, folder)
-    assert found > len(written()) // PAGE // 2
+    assert count > len(written()) // PAGE // 2
 
 
 def test_a_file_that_was_cut_off_is_damaged(tmp_path: Path) -> None:

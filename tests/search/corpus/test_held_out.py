@@ -221,7 +221,7 @@ WITH_SCALARS: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize(
     ("kernel", "loops"),
-    [(a, one) for every in (SAME, WITH_SCALARS) for a, those in every.items() for one in those],
+    [(a, order) for every in (SAME, WITH_SCALARS) for a, those in every.items() for order in those],
 )
 def test_kernels_in_other_orders_are_held_out(tmp_path: Path, kernel: str, loops: str) -> None:
     assert equivalent_kernels("mine.c", program(tmp_path, loops)) == (kernel,)

@@ -46,8 +46,8 @@ def test_visits_come_in_threes_of_one_program_at_the_same_sizes() -> None:
     assert [program.case.storage for program in programs] == 2 * ["keep", EXPANDED, PRIVATE]
     assert not any(chosen_program.is_empty for chosen_program in programs)
     for three in (programs[:3], programs[3:]):
-        assert len({one.case.parameters for one in three}) == 1
-        assert all(one.program.as_written == three[0].program.scop for one in three)
+        assert len({variant.case.parameters for variant in three}) == 1
+        assert all(variant.program.as_written == three[0].program.scop for variant in three)
     assert programs[0].case.parameters != programs[3].case.parameters
 
 
@@ -112,11 +112,11 @@ def test_from_end_to_end(tmp_path: Path) -> None:
         key = next(iter(corpus.machines()))
         assert corpus.finished(key, 2, asked.visit_seed) == {0, 1, 2}
         kept, _ = without_tests(case_rows(corpus, fewest=1))
-    assert [one.visit.case.storage for one in kept] == ["keep", EXPANDED, PRIVATE]
+    assert [group.visit.case.storage for group in kept] == ["keep", EXPANDED, PRIVATE]
     assert [number for number, _ in by_variant(kept)] == [0, 0, 0]
     samples = training_samples(kept)
     assert set(samples.samples.cases) == {0}
-    assert len(samples.samples) == sum(len(one.rows) for one in kept)
+    assert len(samples.samples) == sum(len(group.rows) for group in kept)
     assert len(np.unique(samples.samples.features, axis=0)) > 3
 
 
@@ -160,9 +160,9 @@ def test_times_of_variants_are_in_proportion_to_the_original_s(tmp_path: Path) -
             now, then = (0.010, 0.010) if case is written else (0.008, 0.012)
             for candidate in range(5):
                 corpus.add(place, row(candidate, now, then))
-        found = by_variant(case_rows(corpus))
-    assert [number for number, _ in found] == [0, 0, 2, 3, 4, 5, 6]
-    first, second, *rest = [rows.rows[0].seconds for _, rows in found]
+        variants = by_variant(case_rows(corpus))
+    assert [number for number, _ in variants] == [0, 0, 2, 3, 4, 5, 6]
+    first, second, *rest = [rows.rows[0].seconds for _, rows in variants]
     assert first == 0.010
     assert second == pytest.approx(0.008 / 1.2)
     assert rest == [0.008] * 5
@@ -176,7 +176,7 @@ def test_features_are_of_the_arrays_that_code_has(tmp_path: Path) -> None:
 
     def new_bytes(scop: Scop) -> int:
         new = [array for array in scop.arrays if array.storage_class is StorageClass.SCRATCH]
-        return sum(array_bytes(one, {"m": 40, "n": 50}) for one in new)
+        return sum(array_bytes(scratch, {"m": 40, "n": 50}) for scratch in new)
 
     assert new_bytes(program.scop) == 8 * 40 * 50
     assert new_bytes(legal.scop) == 8 * 50

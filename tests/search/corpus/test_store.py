@@ -42,10 +42,10 @@ def row(number: int, baseline: float = 1.0) -> CorpusRow:
 def filled(path: Path, machine: MachineFingerprint, numbers: range, place: int = 0) -> Path:
     with open_corpus(path, begin=True) as corpus:
         corpus.add_machine(machine, Machine())
-        found = corpus.begin(visit(place, machine))
+        begun_visit = corpus.begin(visit(place, machine))
         for number in numbers:
-            corpus.add(found, row(number))
-        corpus.finish(found, 0.1)
+            corpus.add(begun_visit, row(number))
+        corpus.finish(begun_visit, 0.1)
         corpus.add_clock(machine.key, 1.0, 0.01)
     return path
 
@@ -76,7 +76,7 @@ def test_machines_never_mix(tmp_path: Path) -> None:
         assert merge_corpora(corpus, other) == 6
         assert merge_corpora(corpus, other) == 0
         assert [stored_row.row for stored_row in corpus.all(HERE.key)] == [row(n) for n in range(4)]
-        assert [found.row for found in corpus.all(THERE.key)] == [row(n) for n in range(6)]
+        assert [entry.row for entry in corpus.all(THERE.key)] == [row(n) for n in range(6)]
         statistics = corpus_statistics(corpus)
         assert (statistics.rows, statistics.programs, statistics.cases) == (10, 1, 1)
         assert {
@@ -189,7 +189,7 @@ def test_damage_is_said_with_the_file_wherever_it_is_read(
         corpus.connection.execute(damage)
         assert len(corpus.check()) == 1
         other = open_corpus(tmp_path / "other.sqlite", begin=True)
-        for read in (corpus_statistics, case_rows, lambda one: merge_corpora(other, one)):
+        for read in (corpus_statistics, case_rows, lambda source: merge_corpora(other, source)):
             said = rf"c\.sqlite: expected a whole corpus, found {table}: "
             with pytest.raises(InputError, match=said):
                 read(corpus)
@@ -203,7 +203,7 @@ def test_a_page_that_is_gone_is_said_wherever_it_is_read(tmp_path: Path) -> None
     path.write_bytes(content)
     with open_corpus(path) as corpus:
         assert corpus.check()
-        for read in (lambda one: list(one.all()), corpus_statistics):
+        for read in (lambda store: list(store.all()), corpus_statistics):
             with pytest.raises(InputError, match=r"found SQLite: .*restore a copy of the file"):
                 read(corpus)
 
@@ -223,14 +223,15 @@ def test_times_of_two_visits_are_those_of_the_first(tmp_path: Path) -> None:
     with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         corpus.add_machine(HERE, Machine())
         for place, slow in enumerate((1.0, 2.0)):
-            found = corpus.begin(visit(place))
+            begun_visit = corpus.begin(visit(place))
             for number in range(6):
                 corpus_row = row(10 * place + number)
                 corpus.add(
-                    found, replace(corpus_row, seconds=slow * (number + 1), baseline_seconds=slow)
+                    begun_visit,
+                    replace(corpus_row, seconds=slow * (number + 1), baseline_seconds=slow),
                 )
         (group,) = case_rows(corpus)
-    assert [one.seconds for one in group.rows] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 2
+    assert [entry.seconds for entry in group.rows] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 2
 
 
 def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
@@ -291,9 +292,9 @@ def test_every_machine_says_for_what_loops_are_planned_there(tmp_path: Path) -> 
         merge_corpora(corpus, other)
         assert corpus.planned_for() == {HERE.key: wide, THERE.key: narrow}
         for key, machine in corpus.planned_for().items():
-            found = training_samples(case_rows(corpus, key)).samples.features[0]
+            features = training_samples(case_rows(corpus, key)).samples.features[0]
             own = features_of(program, legal, "threads=2 tile=8", machine).vector
-            assert found == pytest.approx(own, rel=1e-6)
+            assert features == pytest.approx(own, rel=1e-6)
         lanes = [
             training_samples(case_rows(corpus, key)).samples.features[0][
                 FEATURE_NAMES.index("lanes_main")

@@ -37,7 +37,7 @@ class Dice:
         self.costs = rng.integers(0, 50, count).astype(float)
 
     def successors(self, state: int) -> Sequence[int]:
-        return tuple(int(one) for one in self.edges[state])
+        return tuple(int(successor) for successor in self.edges[state])
 
     def cost(self, state: int) -> float:
         return float(self.costs[state])
@@ -52,5 +52,5 @@ class Dice:
         """Return what can be reached, by brute force."""
         result = {start}
         for _ in range(steps):
-            result |= {other for one in result for other in self.successors(one)}
+            result |= {other for state in result for other in self.successors(state)}
         return result

@@ -21,7 +21,7 @@ STRAIGHT = Graph({"a": "bc", "b": "d", "c": "", "d": ""}, {"a": 4, "b": 5, "c": 
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_what_sees_everything_finds_the_best(seed: int, horizon: int) -> None:
     system = Dice(seed)
-    best = min(system.cost(one) for one in system.within(0, horizon))
+    best = min(system.cost(state) for state in system.within(0, horizon))
     for name in ("astar", "greedy", "breadth"):
         result = search(name, system, 0, PlanningLimits(horizon, 1000))
         assert result.is_complete
@@ -34,8 +34,8 @@ def test_the_way_is_a_way(seed: int, horizon: int, name: str) -> None:
     result = search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
     assert result.states[0] == 0
     assert len(result.steps) == len(result.states) - 1 <= horizon
-    for step, one, other in zip(result.steps, result.states[:-1], result.states[1:], strict=True):
-        assert system.successors(one)[step] == other
+    for step, state, other in zip(result.steps, result.states[:-1], result.states[1:], strict=True):
+        assert system.successors(state)[step] == other
     assert result.cost == system.cost(result.best) <= result.initial_cost == system.cost(0)
     assert result.states_seen <= 30
     assert result == search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
@@ -62,7 +62,7 @@ def test_targets_are_what_could_have_been_reached(seed: int, horizon: int) -> No
     assert targets.shape == (len(seen.states), horizon + 1)
     for row, state in zip(targets, seen.states, strict=True):
         for left, target in enumerate(row):
-            best = min(system.cost(one) for one in system.within(state, left))
+            best = min(system.cost(reached) for reached in system.within(state, left))
             assert target == system.cost(state) - best
 
 

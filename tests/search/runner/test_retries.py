@@ -67,7 +67,7 @@ class Busy:
             (schedule, DEFAULT_MAPPING) if isinstance(schedule, Schedule) else schedule
             for schedule in schedules
         ]
-        self.rounds.append(tuple(one for one, _ in choices))
+        self.rounds.append(tuple(chosen for chosen, _ in choices))
         return tuple(self.evaluate(*choice, fresh=True) for choice in choices)
 
 

@@ -36,15 +36,15 @@ def test_the_choice_is_near_the_best_of_all_sets(
     entries = {place: entry for place, (_, entry) in enumerate(things)}
 
     def value(chosen: Sequence[int]) -> float:
-        new = {pair for one in chosen for pair in enumerate(entries[one])}
-        return sum(scores[one] for one in chosen) + alpha * len(new)
+        new = {pair for index in chosen for pair in enumerate(entries[index])}
+        return sum(scores[index] for index in chosen) + alpha * len(new)
 
     count = min(count, len(things))
-    found = select_diverse(scores, entries, count, alpha)
-    assert len(set(found)) == count
+    selected = select_diverse(scores, entries, count, alpha)
+    assert len(set(selected)) == count
     best = max(value(chosen) for chosen in combinations(scores, count))
     low = count * min(0.0, *scores.values())
-    assert value(found) - low >= (1 - 1 / np.e) * (best - low) - 1e-9
+    assert value(selected) - low >= (1 - 1 / np.e) * (best - low) - 1e-9
 
 
 def test_chains_climb_and_go_on_where_they_ended() -> None:
@@ -59,9 +59,9 @@ def test_chains_climb_and_go_on_where_they_ended() -> None:
 
     rng = np.random.default_rng(0)
 
-    def neighbour(one: Candidate) -> Candidate:
-        assert one.mapping.tile
-        return at(max(1, one.mapping.tile[0] + int(rng.integers(-20, 21))))
+    def neighbour(parent: Candidate) -> Candidate:
+        assert parent.mapping.tile
+        return at(max(1, parent.mapping.tile[0] + int(rng.integers(-20, 21))))
 
     chains = AnnealingChains([at(size) for size in (10, 50, 550, 599)], rng)
     first = max(score(chains.current))
@@ -76,8 +76,8 @@ def test_chains_stop_when_nobody_wants_the_rest() -> None:
     left = iter([False, False, True])
     made = iter(range(100, 200))
 
-    def neighbour(one: Candidate) -> Candidate:
-        return replace(one, mapping=replace(START, tile=(next(made),)))
+    def neighbour(parent: Candidate) -> Candidate:
+        return replace(parent, mapping=replace(START, tile=(next(made),)))
 
     def score(candidates: Sequence[Candidate]) -> np.ndarray:
         return np.zeros(len(candidates))

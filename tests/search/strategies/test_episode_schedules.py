@@ -105,10 +105,12 @@ def test_what_is_played_is_measured_and_gone_on_with() -> None:
         for candidate in tried[-1]:
             search.tell(candidate, 4.0 if isinstance(candidate.source, EpisodeSchedule) else 1.0)
             assert is_legal(SCOP, known[candidate.source])
-    played = [one for part in tried for one in part if isinstance(one.source, EpisodeSchedule)]
-    assert len({one.source for one in played}) >= 3
-    assert len({one.mapping for one in played}) >= 5
-    assert played[0].mapping in {one.mapping for one in tried[0]}
+    played = [
+        trial for part in tried for trial in part if isinstance(trial.source, EpisodeSchedule)
+    ]
+    assert len({trial.source for trial in played}) >= 3
+    assert len({trial.mapping for trial in played}) >= 5
+    assert played[0].mapping in {trial.mapping for trial in tried[0]}
     # What was played and not taken is not kept, and may be played again.
     assert isinstance(search, ModelAnnealing)
     assert set(search._looked_at._candidates) <= set(search._looked_at.sources)

@@ -50,7 +50,7 @@ def test_every_pair_is_tried_once_and_the_best_is_approached(start: Mapping) -> 
     assert pairs[: len(SCHEDULES)] == [(schedule, start) for schedule in SCHEDULES]
     assert {mapping.threads for _, mapping in pairs} == {start.threads}
     assert max(evaluation.speedup for evaluation in evaluations) > 6
-    assert [one.mapping for one in tuned(300, start)] == [mapping for _, mapping in pairs]
+    assert [trial.mapping for trial in tuned(300, start)] == [mapping for _, mapping in pairs]
 
 
 def test_what_is_known_is_not_tried_again() -> None:
@@ -59,7 +59,7 @@ def test_what_is_known_is_not_tried_again() -> None:
     }
     more = list(climb(SCHEDULES, DEFAULT_MAPPING, 0, range(40, 60), timed, known))
     assert len(more) == 20
-    assert not set(known) & {(one.schedule, one.mapping) for one in more}
+    assert not set(known) & {(trial.schedule, trial.mapping) for trial in more}
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
     assert mean("annealing") > rng + 0.5
     assert mean("filter") > rng + 0.3
     first = [candidate for candidate, _ in searched("annealing", 1, 32)]
-    assert first == [one for one, _ in searched("annealing", 1, 32)]
+    assert first == [trial for trial, _ in searched("annealing", 1, 32)]
     assert len(set(first)) == len(first)
     assert first[0] == Candidate(ISL, START)
 
@@ -107,7 +107,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     monkeypatch.setattr(model_options, "matches_machine", lambda *_: True)
     with_it = [candidate for candidate, _ in searched("annealing", 3, 16, each=8)]
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
-    without = [one for one, _ in searched("annealing", 3, 16, each=8)]
+    without = [trial for trial, _ in searched("annealing", 3, 16, each=8)]
     assert len(set(with_it)) == len(with_it) == 16
     assert with_it[0] == without[0] == Candidate(ISL, START)  # what it is to begin with
     assert with_it[1:8] != without[1:8]
@@ -137,12 +137,12 @@ def test_doubt_may_be_taken_into_account(
     led_by, gains = ModelOptions(acquisition=acquisition), []
     for seed in (2, 3):
         tried = searched("annealing", seed, 64, led_by=led_by)
-        assert len({one for one, _ in tried}) == 64
+        assert len({trial for trial, _ in tried}) == 64
         first, last = ([speedup for _, speedup in part] for part in (tried[:16], tried[32:]))
         gains.append(np.mean(last) - np.mean(first))
         assert gains[-1] > 0.25
         certain = {candidate for candidate, _ in searched("annealing", seed, 64)}
-        assert len(certain & {one for one, _ in tried[32:]}) < 24
+        assert len(certain & {trial for trial, _ in tried[32:]}) < 24
     assert np.mean(gains) > 0.75
 
 
@@ -194,7 +194,7 @@ def test_a_network_leads_as_well(tmp_path: Path) -> None:
     options = TreeGRUOptions(shape=TreeGRUShape(8, 8, 2), epochs=2)
     train_tree_gru(TrainingSamples(vectors, times, cases, loops), options).save(path)
     tried = searched("annealing", 0, 24, 8, ModelOptions(ModelChoice(str(path))))
-    assert len({one for one, _ in tried}) == 24
+    assert len({trial for trial, _ in tried}) == 24
     assert tried == searched("annealing", 0, 24, 8, ModelOptions(ModelChoice(str(path))))
 
 
@@ -207,7 +207,7 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
     def first(is_of_here: bool) -> list[Candidate]:
         monkeypatch.setattr(model_options, "matches_machine", lambda *_: is_of_here)
         # But for what it is to begin with. Half of eleven come by dice: one seed says too little.
-        return [one for seed in range(4) for one, _ in searched("annealing", seed, 12, 12)[1:]]
+        return [trial for seed in range(4) for trial, _ in searched("annealing", seed, 12, 12)[1:]]
 
     here, there = first(True), first(False)
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
@@ -256,16 +256,16 @@ def test_edits_are_legal_and_new(name: str) -> None:
     scop = load_program(name).scop
     schedule = isl_schedule(scop)
     rng = np.random.default_rng(0)
-    found = set()
+    edited = set()
     for _ in range(12):
         other = edit_schedule(schedule, scop, rng)
         if other is not None:
             assert other != schedule
             assert is_legal(scop, other)
             assert parse_schedule(str(other), scop) == other
-            found.add(other)
+            edited.add(other)
             schedule = other
-    assert len(found) >= 4
+    assert len(edited) >= 4
 
 
 def test_an_edit_is_a_schedule_of_the_search_with_a_name() -> None:
@@ -290,7 +290,7 @@ def test_what_was_seen_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyP
     tried = [Candidate(ISL, START)]
     while len(tried) < 60:
         tried.append(Candidate(ISL, mutate_mapping(tried[-1].mapping, rng)))
-    first = [looked_at.features([one])[0] for one in tried]
+    first = [looked_at.features([trial])[0] for trial in tried]
     assert len(looked_at._looks) <= 21
     for candidate, look in zip(tried, first, strict=True):
         (again,) = looked_at.features([candidate])
@@ -317,5 +317,5 @@ def test_two_mappings_may_be_the_same_code() -> None:
     looked_at = FeatureCache(scop, SIZES, known)
     texts = ("tile=32", "tile=32 wavefront=off", "tile=32 diamond=off", "tile=16")
     ones = [Candidate(ISL, replace(parse_mapping(text), threads=2)) for text in texts]
-    one, no_wave, no_diamond, other = (look.code for look in looked_at.features(ones) if look)
-    assert one == no_wave == no_diamond != other
+    plain, no_wave, no_diamond, other = (look.code for look in looked_at.features(ones) if look)
+    assert plain == no_wave == no_diamond != other

@@ -62,9 +62,9 @@ def test_orders_are_among_what_is_drawn() -> None:
     assert {len(order) for order in orders} == {0, 1, 2}
     assert 200 < orders.count(()) < 360
     assert {loop for order in orders for loop in order} == {1, 2, 3}
-    found = {mutate_mapping(parse_mapping("order=2"), rng).order for _ in range(400)}
-    assert {(), (1,), (2,), (3,)} <= found
-    assert any(len(one) == 2 for one in found)
+    variants = {mutate_mapping(parse_mapping("order=2"), rng).order for _ in range(400)}
+    assert {(), (1,), (2,), (3,)} <= variants
+    assert any(len(variant) == 2 for variant in variants)
 
 
 def test_tiles_leave_small_rests() -> None:

@@ -71,16 +71,18 @@ def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None
     search = by_policy("bias_coeff_0", known)
     tried = search.ask(20)
     assert tried[0] == Candidate(IslOptions(), START)
-    assert len({known[one.source] for one in tried}) == len(tried) == 20
+    assert len({known[trial.source] for trial in tried}) == len(tried) == 20
     assert all(is_legal(load_scop("mvt"), schedule) for schedule in known.values())
     for place, candidate in enumerate(tried):
         search.tell(candidate, 1.0 + place)
     more = search.ask(30)
     assert not set(more) & set(tried)
-    changed = [one for one in more if one.mapping != START]
-    assert {one.source for one in changed} <= {one.source for one in tried[-4:]}
+    changed = [trial for trial in more if trial.mapping != START]
+    assert {trial.source for trial in changed} <= {trial.source for trial in tried[-4:]}
     assert 5 < len(changed) < 25
-    assert next(str(one.source) for one in more if one.mapping == START).startswith("bias_coeff_0#")
+    assert next(str(trial.source) for trial in more if trial.mapping == START).startswith(
+        "bias_coeff_0#"
+    )
     again: dict[ScheduleSource, Schedule] = {}
     assert by_policy("bias_coeff_0", again).ask(20) == tried
 

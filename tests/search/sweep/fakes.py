@@ -50,12 +50,12 @@ def fill(
                     status = OutcomeStatus.TIMEOUT if rng.random() < 0.1 else OutcomeStatus.OK
                     status = OutcomeStatus.WRONG_OUTPUT if index < wrong else status
                     status = OutcomeStatus.CRASH if index >= episodes - crashed else status
-                    found = timing(speedup, status)
+                    result = timing(speedup, status)
                     text = f"{kernel} {policy} {index}"
                     number = store.add_measured(
-                        EpisodeRow(kernel, policy, index, None), text, found
+                        EpisodeRow(kernel, policy, index, None), text, result
                     )
-                    numbers.append((found.speedup or 0.0, number))
+                    numbers.append((result.speedup or 0.0, number))
             for moment in range(3):
                 samples = (1.0 + 0.01 * moment,)
                 store.add_baseline(
@@ -73,9 +73,9 @@ def _compare(
     rng: np.random.Generator,
 ) -> None:
     for name in references:
-        found = timing(level * float(rng.lognormal(-0.3, 0.5)))
+        reference = timing(level * float(rng.lognormal(-0.3, 0.5)))
         for dataset in {str(SETTING.search_dataset), str(SETTING.dataset)}:
-            store.set_reference(ReferenceTiming(kernel, dataset, name, found))
+            store.set_reference(ReferenceTiming(kernel, dataset, name, reference))
     store.set_confirmations(
         [
             Confirmation(number, kernel, str(SETTING.dataset), timing(speedup * 0.9))

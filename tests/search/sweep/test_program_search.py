@@ -32,16 +32,16 @@ class Disturbed(Evaluator):
     known: dict[Schedule, Evaluation]
     lasting: bool = False
 
-    def _cut_off(self, found: Evaluation) -> Evaluation:
-        self.runs[found.schedule] = self.runs.get(found.schedule, 0) + 1
-        if self.runs[found.schedule] > 1 and not self.lasting:
-            return found
+    def _cut_off(self, evaluation: Evaluation) -> Evaluation:
+        self.runs[evaluation.schedule] = self.runs.get(evaluation.schedule, 0) + 1
+        if self.runs[evaluation.schedule] > 1 and not self.lasting:
+            return evaluation
         return Evaluation(
-            found.schedule,
+            evaluation.schedule,
             OutcomeStatus.TIMEOUT,
             error_type="Timeout",
             error_details="pretended",
-            mapping=found.mapping,
+            mapping=evaluation.mapping,
         )
 
     def evaluate(self, schedule: Schedule, *given: Any, **options: Any) -> Evaluation:
@@ -104,7 +104,7 @@ def test_seeds_references_and_the_best_are_tried_again(
             (ISL, OutcomeStatus.OK)
         }
         best = reader.confirmations(store.connection, "mvt")
-        assert [one.timing.status for one in best] == [OutcomeStatus.OK] * 2
+        assert [confirmed.timing.status for confirmed in best] == [OutcomeStatus.OK] * 2
 
 
 def test_the_same_is_found_whether_code_waits_or_is_made_ahead(
@@ -114,7 +114,7 @@ def test_the_same_is_found_whether_code_waits_or_is_made_ahead(
     setting = SweepSetting(
         seed=5, search_dataset=Dataset.MINI, dataset=Dataset.MINI, initial_schedules=SEEDS
     )
-    request, found = SearchRequest(("bias_coeff_0",), 9, None), []
+    request, runs = SearchRequest(("bias_coeff_0",), 9, None), []
     for beside in ((), (0,)):
         (tmp_path / str(len(beside))).mkdir()
         with create_or_open(tmp_path / str(len(beside)), setting) as store:
@@ -125,14 +125,14 @@ def test_the_same_is_found_whether_code_waits_or_is_made_ahead(
             schedules = {
                 outcome.number: outcome.schedule for outcome in reader.outcomes(store.connection)
             }
-            found.append(
+            runs.append(
                 [
                     (episode_row.index, episode_row.reason or schedules[episode_row.outcome])
                     for episode_row in reader.episodes(store.connection, "mvt")
                 ]
             )
-    assert found[0] == found[1]
-    assert len(found[0]) == 9
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 9
 
 
 @pytest.mark.parametrize("seeds", [(), SEEDS])
@@ -191,5 +191,5 @@ def test_what_else_the_machine_did_is_kept_for_both_sizes(
         monkeypatch.setattr(module, "pin_to_cores", lambda _: None)
     with swept(tmp_path, (), 1):
         loads = reader.read_sweep(tmp_path).background_loads
-        found = [(row.kernel, row.others) for row in loads]
-    assert found == ([] if kept is None else [("mvt", kept)] * 2)
+        pairs = [(row.kernel, row.others) for row in loads]
+    assert pairs == ([] if kept is None else [("mvt", kept)] * 2)

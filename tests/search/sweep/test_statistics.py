@@ -37,12 +37,12 @@ def by_hand(folder: Path) -> SweepContents:
     with create_or_open(folder, SETTING) as store:
         store.add_kernels(("a", "b", "c"))
         store.set_error("c", "does not open")
-        one = store.add_measured(EpisodeRow("a", "p", 0, None), "a0", timing(0.5))
+        measured = store.add_measured(EpisodeRow("a", "p", 0, None), "a0", timing(0.5))
         store.add_measured(EpisodeRow("a", "p", 1, None), "a1", timing(8.0))
         store.add_measured(
             EpisodeRow("a", "p", 2, None), "a2", timing(0, OutcomeStatus.WRONG_OUTPUT)
         )
-        store.add_episode(EpisodeRow("a", "p", 3, one))
+        store.add_episode(EpisodeRow("a", "p", 3, measured))
         store.add_measured(EpisodeRow("b", "p", 0, None), "b0", timing(0, OutcomeStatus.TIMEOUT))
         number = store.add_measured(EpisodeRow("b", "p", 1, None), "b1", timing(2.0))
         store.add_episode(EpisodeRow("b", "p", 2, None, "no schedule"))

@@ -73,11 +73,11 @@ def run(statement: TcStatement, definition: TcDefinition, state: State) -> None:
         borrowed = from_the_next(statement, definition, state)
         ranges = infer(statement, [value, *witnesses], names, state, definition, borrowed)
     boxes = [range(*ranges[name]) for name in loops]
-    found: dict[tuple[int, ...], list[Any]] = {}
+    operands: dict[tuple[int, ...], list[Any]] = {}
     for point in itertools.product(*boxes):
         names = dict(zip(loops, point, strict=True))
         place = tuple(names[name] for name in left)
-        found.setdefault(place, []).append(evaluate(value, names, state))
+        operands.setdefault(place, []).append(evaluate(value, names, state))
     name = statement.tensor
     if name not in state.tensors:
         shape = declared_shape(definition, name, state) or tuple(ranges[n][1] for n in left)
@@ -92,10 +92,10 @@ def run(statement: TcStatement, definition: TcDefinition, state: State) -> None:
     if statement.initializes:
         for place in itertools.product(*(range(*ranges[n]) for n in left)):
             target[place] = neutral(statement.assign, target.dtype)
-    for place, values in found.items():
-        for one in values:
+    for place, values in operands.items():
+        for operand in values:
             before = target[place].item()
-            target[place] = converted(combined(statement.assign, before, one), target.dtype)
+            target[place] = converted(combined(statement.assign, before, operand), target.dtype)
 
 
 def from_the_next(

@@ -62,7 +62,7 @@ def infer(
                 good[used[0]] = good.get(used[0], values) & values
                 end = max(allowed(used[0], subscript, length, [], ranges, state), default=-1)
                 read = allowed(used[0], subscript, length, guards, ranges, state, reading=True)
-                if 0 <= end and not any(one > end for one in read):
+                if 0 <= end and not any(place > end for place in read):
                     ends[used[0]] = min(end, ends.get(used[0], end))
         for name, values in good.items():
             if LARGEST - 1 in first_values(values):
@@ -82,8 +82,8 @@ def infer(
 def first_values(values: set[int]) -> set[int]:
     """Return the values from the lowest one on, up to the first that is missing."""
     result = set()
-    while values and (one := min(values) + len(result)) in values:
-        result.add(one)
+    while values and (number := min(values) + len(result)) in values:
+        result.add(number)
     return result
 
 

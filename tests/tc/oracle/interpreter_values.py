@@ -47,11 +47,15 @@ def widened(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float64) if dtype.kind == "f" else dtype
 
 
-def promoted(one: Kind) -> Kind:
+def promoted(operand: Kind) -> Kind:
     """Return the type in which C computes with a type."""
-    if one == TRUTH:
+    if operand == TRUTH:
         return _INT
-    return _INT if isinstance(one, np.dtype) and one.kind in "biu" and one.itemsize < 4 else one
+    return (
+        _INT
+        if isinstance(operand, np.dtype) and operand.kind in "biu" and operand.itemsize < 4
+        else operand
+    )
 
 
 def unified(one: Kind, other: Kind) -> Kind:

@@ -62,14 +62,14 @@ def test_random_terms_are_what_the_interpreter_computes(seed: int) -> None:
         kind = KINDS[int(rng.integers(len(KINDS)))]
         body = random_term(kind, (), rng, 5)
         program = TermProgram("it", tuple(free_variables(body).items()), kind, body)
-        values = {name: random_value(one, rng) for name, one in program.parameters}
+        values = {name: random_value(type_, rng) for name, type_ in program.parameters}
         wanted = evaluate(program, values)
         try:
-            found = to_interpreter_value(compile(program, options=QUICK)(**values), kind)
+            computed = to_interpreter_value(compile(program, options=QUICK)(**values), kind)
         except (InputError, OutOfRangeError) as why:
             refused += isinstance(wanted, EvaluationFailure) or "leaves dimension" in str(why)
             continue
-        assert is_close(found, wanted, 1e-9), str(program)
+        assert is_close(computed, wanted, 1e-9), str(program)
         done += 1
     assert done + refused == 16
     assert done >= 12
@@ -83,7 +83,7 @@ def test_random_terms_are_what_the_interpreter_computes(seed: int) -> None:
         for term_program in programs(name)
         if term_program.name not in ("rev$matrix_multiply", "rev$expensivepool", "rev$expensive")
     ],
-    ids=lambda one: one.name,
+    ids=lambda program: program.name,
 )
 def test_the_papers_programs_are_what_the_interpreter_computes(program: TermProgram) -> None:
     rng = np.random.default_rng(3)

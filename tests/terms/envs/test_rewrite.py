@@ -123,25 +123,25 @@ def rows_of(root: Any) -> list[list[int]]:
     terms: list[Any] = []
     names: list[Any] = []
 
-    def visit(one: Any, parent: int, at: int, scope: tuple[int, ...]) -> None:
+    def visit(node: Any, parent: int, at: int, scope: tuple[int, ...]) -> None:
         here = len(rows)
-        head = str(one.head)
-        kind = head.partition(":")[0] if one.children else "constant"
+        head = str(node.head)
+        kind = head.partition(":")[0] if node.children else "constant"
         name = 0
-        if not one.children and isinstance(one.head, str):
+        if not node.children and isinstance(node.head, str):
             kind = "bound" if head.startswith("%") else "variable"
             if kind == "variable":
-                if one not in names:
-                    names.append(one)
-                name = names.index(one) + 1
-        index = index_of(one)
-        terms.append(one)
+                if node not in names:
+                    names.append(node)
+                name = names.index(node) + 1
+        index = index_of(node)
+        terms.append(node)
         rows.append(
-            [KINDS.index(kind) + 1, parent, at, terms.index(one), scope[-1 - index]
+            [KINDS.index(kind) + 1, parent, at, terms.index(node), scope[-1 - index]
              if index >= 0 else -1, name]
         )  # fmt: skip
-        for place, child in enumerate(one.children):
-            visit(child, here, place, (*scope, here) if binds(one, place) else scope)
+        for place, child in enumerate(node.children):
+            visit(child, here, place, (*scope, here) if binds(node, place) else scope)
 
     visit(root, -1, 0, ())
     return rows

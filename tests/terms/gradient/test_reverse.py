@@ -39,33 +39,33 @@ def moved(value: Any, number: int, step: float) -> Any:
     """Return a value of which the number at a place, counted from the left, is another."""
     count = -1
 
-    def walk(one: Any) -> Any:
+    def walk(part: Any) -> Any:
         nonlocal count
-        if isinstance(one, list | tuple):
-            return type(one)(map(walk, one))
+        if isinstance(part, list | tuple):
+            return type(part)(map(walk, part))
         count += 1
-        return one + step if count == number else one
+        return part + step if count == number else part
 
     return walk(value)
 
 
 def adjoint_like(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, list | tuple):
-        return type(value)(adjoint_like(one, rng) for one in value)
+        return type(value)(adjoint_like(part, rng) for part in value)
     return float(rng.integers(1, 9)) / 4.0 if isinstance(value, float) else 0
 
 
 def weighted(value: Any, weights: Any) -> float:
     pairs = zip(numbers_in(value), numbers_in(weights), strict=True)
-    return math.fsum(one * other for one, other in pairs if isinstance(one, float))
+    return math.fsum(number * other for number, other in pairs if isinstance(number, float))
 
 
 def differences(
     program: TermProgram, values: dict[str, Any], name: str, d: Any
 ) -> Iterator[float | None]:
     """Yield the derivative by every number of a parameter; None where there is none."""
-    for number, one in enumerate(numbers_in(values[name])):
-        if not isinstance(one, float):
+    for number, value in enumerate(numbers_in(values[name])):
+        if not isinstance(value, float):
             yield 0.0
             continue
         ends = [
@@ -87,10 +87,10 @@ def compare(program: TermProgram, values: dict[str, Any], rng: np.random.Generat
     reverse = gradient(program)
     check_bound(reverse.body)
     d = adjoint_like(result, rng)
-    found = evaluate(reverse, {**values, reverse.parameters[-1][0]: d})
-    assert not isinstance(found, EvaluationFailure), str(found)
+    computed = evaluate(reverse, {**values, reverse.parameters[-1][0]: d})
+    assert not isinstance(computed, EvaluationFailure), str(computed)
     names = [name for name, kind in program.parameters if has_floats(kind)]
-    parts = (found,) if len(names) == 1 else found
+    parts = (computed,) if len(names) == 1 else computed
     for name, part in zip(names, parts, strict=True):
         wanted = list(differences(program, values, name, d))
         assert len(wanted) == len(list(numbers_in(part)))
@@ -109,10 +109,10 @@ def test_gradients_of_random_programs_are_what_differences_say(seed: int) -> Non
         kind = KINDS[int(rng.integers(len(KINDS)))]
         body = random_term(kind, (), rng, 5)
         parameters = tuple(free_variables(body).items())
-        floats = [one for _, one in parameters if has_floats(one)]
+        floats = [type_ for _, type_ in parameters if has_floats(type_)]
         if not floats or not all(map(is_additive, floats)):
             continue
-        values = {name: random_value(one, rng) for name, one in parameters}
+        values = {name: random_value(type_, rng) for name, type_ in parameters}
         done += compare(TermProgram("it", parameters, kind, body), values, rng)
     assert done >= 15
 
@@ -208,8 +208,8 @@ def test_what_has_no_gradient_is_refused(text: str, message: str) -> None:
 def test_what_is_differentiated_twice() -> None:
     program = parse_program("(def f Float ((x : Float)) (mul x (mul x x)))")
     second = gradient(gradient(program))
-    found = evaluate(second, {"x": 3.0, "d$r": 1.0, "d$r_": 1.0})
-    assert found == (18.0, 27.0)
+    computed = evaluate(second, {"x": 3.0, "d$r": 1.0, "d$r_": 1.0})
+    assert computed == (18.0, 27.0)
 
 
 def test_gradients_are_compiled() -> None:
@@ -247,8 +247,8 @@ def test_the_papers_gradient_of_a_convolution_is_that_which_is_made() -> None:
     image = rng.random((3, 5)).tolist()
     d = rng.random((2, 5)).tolist()
     wanted = evaluate(paper, {"var0": (kernels, image, d)})
-    found = evaluate(made, {"kernels": kernels, "image": image, "d$r": d})
-    assert is_close(found, wanted)
+    computed = evaluate(made, {"kernels": kernels, "image": image, "d$r": d})
+    assert is_close(computed, wanted)
 
 
 @pytest.mark.parametrize("name", ["conv1d", "rectifier", "dense", "squared_error", "loss"])
@@ -259,7 +259,7 @@ def test_layers_of_a_network(name: str) -> None:
     sizes = {"k": 2, "l": 2, "kn": 2, "n": 3, "o": 2}
     rng = np.random.default_rng(7)
     values = {
-        one: (0.1 + rng.random([sizes[size] for size in sizes_in(kind)])).tolist()
-        for one, kind in program.parameters
+        parameter: (0.1 + rng.random([sizes[size] for size in sizes_in(kind)])).tolist()
+        for parameter, kind in program.parameters
     }
     assert compare(program, values, rng)

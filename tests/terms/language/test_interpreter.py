@@ -47,14 +47,14 @@ def test_linear_algebra(name: str, values: dict[str, Any], wanted: Any) -> None:
 
 
 def test_a_general_product_of_matrices() -> None:
-    found = evaluate(programs("gemm")[0], {"var0": (2.0, A, M, -0.5, N)})
-    np.testing.assert_allclose(np.array(found), 2.0 * A @ M - 0.5 * N, rtol=1e-12)
+    product = evaluate(programs("gemm")[0], {"var0": (2.0, A, M, -0.5, N)})
+    np.testing.assert_allclose(np.array(product), 2.0 * A @ M - 0.5 * N, rtol=1e-12)
 
 
 def test_the_gradient_of_a_convolution() -> None:
     kernels, image = DICE.standard_normal((2, 3, 4)), DICE.standard_normal((3, 6))
     given = DICE.standard_normal((2, 6))
-    found = evaluate(programs("convolution")[0], {"var0": (kernels, image, given)})
+    gradients = evaluate(programs("convolution")[0], {"var0": (kernels, image, given)})
     of_kernels, of_image = np.zeros_like(kernels), np.zeros_like(image)
     for ki in range(2):
         for ni in range(6):
@@ -64,8 +64,8 @@ def test_the_gradient_of_a_convolution() -> None:
                     if 0 <= at < 6:
                         of_kernels[ki, li, kni] += image[li, at] * given[ki, ni]
                         of_image[li, at] += kernels[ki, li, kni] * given[ki, ni]
-    np.testing.assert_allclose(np.array(found[0]), of_kernels, rtol=1e-12)
-    np.testing.assert_allclose(np.array(found[1]), of_image, rtol=1e-12)
+    np.testing.assert_allclose(np.array(gradients[0]), of_kernels, rtol=1e-12)
+    np.testing.assert_allclose(np.array(gradients[1]), of_image, rtol=1e-12)
 
 
 def test_arithmetic_is_that_of_python() -> None:
@@ -100,9 +100,9 @@ def test_arithmetic_is_that_of_python() -> None:
     ],
 )
 def test_values(text: str, wanted: Any) -> None:
-    found = computed(text)
-    assert found == wanted
-    assert type(found) is type(wanted)
+    value = computed(text)
+    assert value == wanted
+    assert type(value) is type(wanted)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("program", ALL, ids=lambda one: f"{one.name}-{term_facts(one.body).nodes}")
+@pytest.mark.parametrize(
+    "program", ALL, ids=lambda program: f"{program.name}-{term_facts(program.body).nodes}"
+)
 def test_what_is_written_is_read_as_the_same(program: object) -> None:
     from polygym.terms.language.program import TermProgram
 

@@ -31,8 +31,8 @@ KINDS = (FLOAT, INTEGER, VectorType(FLOAT), TupleType((FLOAT, FLOAT)))
 def test_what_moves_under_a_binder_is_not_captured() -> None:
     # (lam a (let (b a) (lam c (b + c)))) with the let opened: (lam a (lam c (a + c)))
     inner = lam(FLOAT, term("add", bound(1, FLOAT), bound(0, FLOAT)))
-    found = open_binder(inner, bound(0, FLOAT))
-    assert found is lam(FLOAT, term("add", bound(1, FLOAT), bound(0, FLOAT)))
+    opened = open_binder(inner, bound(0, FLOAT))
+    assert opened is lam(FLOAT, term("add", bound(1, FLOAT), bound(0, FLOAT)))
     # (let (b x) (lam c (b + c))): nothing of x moves
     assert open_binder(inner, X) is lam(FLOAT, term("add", X, bound(0, FLOAT)))
 
@@ -76,12 +76,12 @@ def test_a_let_is_its_body_with_the_value_in(seed: int) -> None:
     names = free_variables(whole) | free_variables(inlined)
     values = {name: random_value(type_, rng) for name, type_ in names.items()}
     try:
-        expected, found = (evaluate_term(one, values, 20_000) for one in (whole, inlined))
+        expected, computed = (evaluate_term(form, values, 20_000) for form in (whole, inlined))
     except LimitError:
         return
-    assert is_regular(expected) == is_regular(found)
+    assert is_regular(expected) == is_regular(computed)
     if is_regular(expected):
-        assert is_close(expected, found)
+        assert is_close(expected, computed)
 
 
 INT_TWO = term(2)

@@ -70,10 +70,10 @@ def edges_of(root: Term) -> tuple[list[str], list[tuple[int, int, int]]]:
     nodes: list[Term] = []
     edges: list[tuple[int, int, int]] = []
 
-    def walk(one: Term) -> int:
+    def walk(subterm: Term) -> int:
         here = len(nodes)
-        nodes.append(one)
-        for at, child in enumerate(one.children):
+        nodes.append(subterm)
+        for at, child in enumerate(subterm.children):
             place, there = min(at, 3), walk(child)
             edges.extend([(place, here, there), (4 + place, there, here)])
         return here
@@ -324,9 +324,9 @@ def test_both_expect_what_one_of_them_does() -> None:
     """On training expressions, whoever knows more of a state."""
     states = [program.body for program in expressions("train")]
     parts = [value_function_named(name)(states, 10) for name in ("learned", "counted")]
-    found = value_function_named("both")(states, 10)
-    np.testing.assert_array_equal(found, np.maximum(*parts))
-    assert all((found > part).any() for part in parts)
+    estimates = value_function_named("both")(states, 10)
+    np.testing.assert_array_equal(estimates, np.maximum(*parts))
+    assert all((estimates > part).any() for part in parts)
 
 
 def test_limits() -> None:

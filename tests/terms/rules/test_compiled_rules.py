@@ -48,14 +48,14 @@ def test_what_is_offered_is_what_there_is(nodes: list[Term]) -> None:
     for at in rng.permutation(len(large))[:60].tolist():
         root = large[at]
         own, *links = rewriter.applicable_rules(root)
-        found = []
+        expected = []
         for step in rewriter.steps(root):
             is_link = isinstance(step.rule, BindRule | LiftRule)
             if len(step.position) == is_link:
                 more = term_facts(rewriter.after(root, step)).nodes - term_facts(root).nodes
-                found.append((step.position, rewriter.numbers[step.rule.name], more))
+                expected.append((step.position, rewriter.numbers[step.rule.name], more))
                 kinds.add(type(step.rule))
-        offered = [((), *one) for one in own]
-        offered += [((at,), *one) for at, group in enumerate(links) for one in group]
-        assert sorted(offered) == sorted(found)
+        offered = [((), *offer) for offer in own]
+        offered += [((at,), *offer) for at, group in enumerate(links) for offer in group]
+        assert sorted(offered) == sorted(expected)
     assert kinds == {PatternRule, BindRule, LiftRule}

@@ -80,7 +80,7 @@ def after(rule: str, source: str) -> str | None:
     if ":" in rule:
         [term_rule] = parse_rules(rule)
     else:
-        term_rule = next(one for one in rules_named("all") if one.name == rule)
+        term_rule = next(candidate for candidate in rules_named("all") if candidate.name == rule)
     assert isinstance(term_rule, PatternRule)
     made = apply_rule(term_rule, parse_program(source).body)
     return None if made is None else text_of(made)

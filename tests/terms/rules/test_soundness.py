@@ -188,9 +188,9 @@ def test_whatever_is_rewritten_computes_the_same(seed: int) -> None:
         if not is_regular(expected):
             continue
         try:
-            found = evaluate_term(term, values, 40_000)
+            computed = evaluate_term(term, values, 40_000)
         except LimitError:
             continue
-        if step.rule.name in HOISTING and not is_regular(found):
+        if step.rule.name in HOISTING and not is_regular(computed):
             continue
-        assert is_close(expected, found, 1e-6)
+        assert is_close(expected, computed, 1e-6)

@@ -61,9 +61,9 @@ def command(
         if not as_json:
             _print_times(model, documents[-1]["entries"])
     is_fine = all(
-        not one["problem"]
+        not entry["problem"]
         for document in documents
-        for name, one in document["entries"].items()
+        for name, entry in document["entries"].items()
         if name == "polygym"
     )
     return console.CommandResult(0 if is_fine else 1, documents if as_json else None)

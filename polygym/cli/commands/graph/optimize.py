@@ -176,15 +176,15 @@ def _confirmed(
     shapes: Mapping[str, Sequence[int]],
     seed: int,
     threads: int,
-    found: OptimizationResult,
+    result: OptimizationResult,
 ) -> tuple[OptimizationResult, dict[str, Any]]:
     """Run both graphs end to end; what is wrong, or slower beyond noise, is not kept."""
     from polygym.graphs.benchmark import BenchmarkEntry, ModelBenchmark, run_benchmark
     from polygym.graphs.ir.text import graph_text
 
-    if not found.is_changed:
-        return found, {"problem": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
-    entries = (BenchmarkEntry("before"), BenchmarkEntry("after", graph=graph_text(found.after)))
+    if not result.is_changed:
+        return result, {"problem": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
+    entries = (BenchmarkEntry("before"), BenchmarkEntry("after", graph=graph_text(result.after)))
     done = run_benchmark(ModelBenchmark(source.target, entries, threads, seed, shapes))
     before, after = done["before"], done["after"]
     problem = before.problem or after.problem
@@ -193,13 +193,13 @@ def _confirmed(
     document: dict[str, Any] = {"problem": problem, "error": after.error, "kept": True}
     if problem:
         document["kept"] = False
-        return replace(found, after=found.before), document
+        return replace(result, after=result.before), document
     document |= _ratio(before, after)
     if document["speedup_high"] < 1.0:
         document["kept"] = False
         document["note"] = "slower end to end than the graph that came in, which is kept"
-        return replace(found, after=found.before), document
-    return found, document
+        return replace(result, after=result.before), document
+    return result, document
 
 
 def _ratio(before: BenchmarkResult, after: BenchmarkResult) -> dict[str, Any]:
@@ -219,17 +219,17 @@ def _ratio(before: BenchmarkResult, after: BenchmarkResult) -> dict[str, Any]:
 
 
 def _write(
-    out: Path, source: ModelSource, found: OptimizationResult, report: dict[str, Any]
+    out: Path, source: ModelSource, result: OptimizationResult, report: dict[str, Any]
 ) -> None:
     from polygym.graphs.drawing.svg import comparison_svg
     from polygym.graphs.ir.graph import Model
     from polygym.graphs.saved_model import save
 
-    save(out, Model(found.after, source.model.weights), report)
-    write_atomically(out / "graphs.svg", comparison_svg(found.before, found.after).encode())
+    save(out, Model(result.after, source.model.weights), report)
+    write_atomically(out / "graphs.svg", comparison_svg(result.before, result.after).encode())
 
 
-def _print(found: OptimizationResult, report: dict[str, Any], out: Path | None) -> None:
+def _print(result: OptimizationResult, report: dict[str, Any], out: Path | None) -> None:
     unit = report["unit"]
     console.heading(
         f"{report['model']}: {report['initial_cost']:.1f} {unit} → {report['cost']:.1f} {unit} "

@@ -49,14 +49,14 @@ def command(
     if not files:
         result = rules.standard_rules()
     if as_json:
-        return CommandResult(document=[{"name": one.name, "rule": str(one)} for one in result])
+        return CommandResult(document=[{"name": item.name, "rule": str(item)} for item in result])
     if files:
         write_text(f"{len(result)} rules, all of which hold", fg="green")
         return CommandResult()
-    several = sum(one.is_multiple for one in result)
+    several = sum(item.is_multiple for item in result)
     heading(f"{len(result)} rules, {several} of several results")
-    for one in result:
-        click.echo(str(one))
+    for item in result:
+        click.echo(str(item))
     return CommandResult()
 
 

@@ -70,7 +70,7 @@ def command(
         f"{model}: {console.format_seconds(total)} in {len(steps)} steps, {threads} threads"
     )
     rows = operators if by == "operator" else steps
-    _print(sorted(rows, key=lambda one: -one.seconds)[:top], total)
+    _print(sorted(rows, key=lambda row: -row.seconds)[:top], total)
     if peaks is None:
         console.write_text(
             f"  the limits are not known: polygym machine --threads {threads} measures them"
@@ -78,17 +78,17 @@ def command(
     return console.CommandResult()
 
 
-def _entry(one: StepProfile, total: float) -> dict[str, Any]:
+def _entry(profile: StepProfile, total: float) -> dict[str, Any]:
     return {
-        "step": one.label,
-        "count": one.count,
-        "seconds": one.seconds,
-        "share": one.seconds / total if total else 0.0,
-        "operations": one.operations,
-        "gflops": one.rate / 1e9,
-        "bytes": one.bytes,
-        "limit_seconds": one.limit,
-        "share_of_limit": one.of_limit,
+        "step": profile.label,
+        "count": profile.count,
+        "seconds": profile.seconds,
+        "share": profile.seconds / total if total else 0.0,
+        "operations": profile.operations,
+        "gflops": profile.rate / 1e9,
+        "bytes": profile.bytes,
+        "limit_seconds": profile.limit,
+        "share_of_limit": profile.of_limit,
     }
 
 

@@ -55,25 +55,25 @@ def command(
     return console.CommandResult(document=documents if as_json else None)
 
 
-def _tell(one: TunedKernel) -> None:
+def _tell(kernel: TunedKernel) -> None:
     console.write_text(
-        f"{one.step.label} {' '.join(one.step.reads)}: "
-        f"{console.format_seconds(one.default_seconds)} as usual, "
-        f"{console.format_seconds(one.best_seconds)} as {one.variant}",
+        f"{kernel.step.label} {' '.join(kernel.step.reads)}: "
+        f"{console.format_seconds(kernel.default_seconds)} as usual, "
+        f"{console.format_seconds(kernel.best_seconds)} as {kernel.variant}",
         err=True,
     )
 
 
 def _document(
-    model: str, threads: int, found: Sequence[TunedKernel], choices: Sequence[TunedFusion]
+    model: str, threads: int, kernels: Sequence[TunedKernel], choices: Sequence[TunedFusion]
 ) -> dict[str, Any]:
     return {
         "model": model,
         "threads": threads,
         "usual_seconds": sum(
-            tuned_kernel.count * tuned_kernel.default_seconds for tuned_kernel in found
+            tuned_kernel.count * tuned_kernel.default_seconds for tuned_kernel in kernels
         ),
-        "seconds": sum(one.count * one.best_seconds for one in found),
+        "seconds": sum(tuned.count * tuned.best_seconds for tuned in kernels),
         "kernels": [
             {
                 "step": kernel.step.label,
@@ -83,7 +83,7 @@ def _document(
                 "seconds": kernel.best_seconds,
                 "form": kernel.variant,
             }
-            for kernel in found
+            for kernel in kernels
         ],
         "choices": [
             {
@@ -99,29 +99,29 @@ def _document(
     }
 
 
-def _print(model: str, found: Sequence[TunedKernel]) -> None:
+def _print(model: str, kernels: Sequence[TunedKernel]) -> None:
     """Print the kernels of which another form is faster, those that gain the most first."""
-    usual = sum(kernel.count * kernel.default_seconds for kernel in found)
-    best = sum(tuned_kernel.count * tuned_kernel.best_seconds for tuned_kernel in found)
+    usual = sum(kernel.count * kernel.default_seconds for kernel in kernels)
+    best = sum(tuned_kernel.count * tuned_kernel.best_seconds for tuned_kernel in kernels)
     console.heading(
         f"{model}: products and convolutions {console.format_seconds(usual)} as usual, "
         f"{console.format_seconds(best)} tuned"
     )
     gaining = sorted(
-        (one for one in found if one.best_seconds < one.default_seconds),
-        key=lambda one: one.count * (one.best_seconds - one.default_seconds),
+        (tuned for tuned in kernels if tuned.best_seconds < tuned.default_seconds),
+        key=lambda tuned: tuned.count * (tuned.best_seconds - tuned.default_seconds),
     )
     console.print_table(
         ("STEP", "TIMES", "DEFAULT", "BEST", "FORM"),
         [
             (
-                f"{one.step.label} {' '.join(one.step.reads)}",
-                str(one.count),
-                console.format_seconds(one.default_seconds),
-                console.format_seconds(one.best_seconds),
-                one.variant,
+                f"{tuned.step.label} {' '.join(tuned.step.reads)}",
+                str(tuned.count),
+                console.format_seconds(tuned.default_seconds),
+                console.format_seconds(tuned.best_seconds),
+                tuned.variant,
             )
-            for one in gaining
+            for tuned in gaining
         ],
         "lrrrl",
     )
@@ -139,13 +139,13 @@ def _print_choices(choices: Sequence[TunedFusion]) -> None:
             ("STEP", "ONE KERNEL", "TWO", "EXPECTED"),
             [
                 (
-                    one.label,
-                    console.format_seconds(one.times.fused),
-                    f"{console.format_seconds(one.times.unfused_head)} + "
-                    f"{console.format_seconds(one.times.unfused_tail)}",
-                    "one" if one.expected else "two",
+                    choice.label,
+                    console.format_seconds(choice.times.fused),
+                    f"{console.format_seconds(choice.times.unfused_head)} + "
+                    f"{console.format_seconds(choice.times.unfused_tail)}",
+                    "one" if choice.expected else "two",
                 )
-                for one in surprising
+                for choice in surprising
             ],
             "lrrl",
         )

@@ -115,12 +115,12 @@ class TracedValue:
         self, limit: TracedValue | float, then: TracedValue | float, otherwise: TracedValue | float
     ) -> TracedValue:
         """Return ``then`` if this is smaller than a limit, ``otherwise`` if not, or with a NaN."""
-        numbers = (self.constant(one).number for one in (limit, then, otherwise))
+        numbers = (self.constant(operand).number for operand in (limit, then, otherwise))
         return self.operations.append(SelectOperation(self.number, *numbers))
 
     def call(self, function: MathFunction, *others: TracedValue | float) -> TracedValue:
         """Return a function of this and of further arguments."""
-        arguments = (self, *(self.constant(one) for one in others))
+        arguments = (self, *(self.constant(other) for other in others))
         return self.operations.append(
             CallOperation(function, tuple(argument.number for argument in arguments))
         )

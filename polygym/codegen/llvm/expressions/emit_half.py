@@ -61,8 +61,8 @@ def round_to_half(builder: ir.IRBuilder, value: Any, target: ScalarType) -> Any:
     bits = builder.bitcast(value, value_type(I32, lanes))
     sign = builder.and_(bits, _integer_like(bits, _SIGN))
     rest = builder.xor(bits, sign)
-    found = (_bfloat_bits if target is ScalarType.BFLOAT else _half_bits)(builder, rest, lanes)
-    whole = builder.or_(found, builder.lshr(sign, _integer_like(bits, 16)))
+    rounded = (_bfloat_bits if target is ScalarType.BFLOAT else _half_bits)(builder, rest, lanes)
+    whole = builder.or_(rounded, builder.lshr(sign, _integer_like(bits, 16)))
     return builder.trunc(whole, value_type(I16, lanes))
 
 

@@ -93,7 +93,7 @@ def _carried_elements(
         for instance in instances
     ]
     pairs = tuple(zip(instances, written, strict=True))
-    anywhere = {cell[0] for one, cell in pairs if _is_conditional(emitter, one)}
+    anywhere = {cell[0] for writer, cell in pairs if _is_conditional(emitter, writer)}
     for instance, cell in pairs:
         if (instance.statement, WRITE_ACCESS) in emitter.program.unproved_accesses or cell[
             0

@@ -234,12 +234,12 @@ def _capture(emitter: Emitter, environment: Environment) -> _Captured:
     written = {statement.write.array for statement in program.scop.statements}
     own = {array.name for array in program.scop.arrays if array.storage_class in STACK_STORAGE}
     arrays = tuple(name for name in emitter.storage if name not in own)
-    found = {name: program.scop.array(name) for name in arrays}
-    scalars = frozenset(name for name in arrays if not found[name].rank and name not in written)
+    by_name = {name: program.scop.array(name) for name in arrays}
+    scalars = frozenset(name for name in arrays if not by_name[name].rank and name not in written)
     counters = tuple(name for name in environment if name not in emitter.parameters)
     values = []
     for name in arrays:
-        pointer, kind = emitter.storage[name], LLVM_TYPE[found[name].type]
+        pointer, kind = emitter.storage[name], LLVM_TYPE[by_name[name].type]
         values.append(emitter.builder.load(pointer, typ=kind) if name in scalars else pointer)
     if program.sizes is None:  # known ones are constants, in every function the same
         values += [value for name in arrays for value in emitter.extents[name]]

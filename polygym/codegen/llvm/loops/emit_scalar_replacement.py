@@ -291,10 +291,10 @@ def _replaceable_cells(
     A cell is left alone if something else that is written there might be the same element, written
     down in another way.
     """
-    found = _replaceable_instances(loop)
-    if found is None:
+    replaceable = _replaceable_instances(loop)
+    if replaceable is None:
         return
-    counters, instances = found
+    counters, instances = replaceable
     written = dict.fromkeys(_cell(emitter, instance) for instance in instances)
     unproved = emitter.program.unproved_accesses
     checked = [own for own in instances if (own.statement, WRITE_ACCESS) in unproved]

@@ -147,9 +147,9 @@ def _point_work(
     """Return what a point does; None where rows cannot run in lanes."""
     tiles: set[tuple[str, str, bool]] = set()
     waits = operations = divisions = accesses = 0
-    found = [context.scop.statement(name) for name in statements]
-    written = {statement.write.array for statement in found}
-    for place, statement in enumerate(found):
+    scop_statements = [context.scop.statement(name) for name in statements]
+    written = {statement.write.array for statement in scop_statements}
+    for place, statement in enumerate(scop_statements):
         rows = [member.rows[place] for member in members]
         moved = [
             displacements(statement, loop_context.rows[statement.name], rows, position)
@@ -157,7 +157,7 @@ def _point_work(
         ]
         if None in moved:
             return None
-        across, onwards = (dict(one or ()) for one in moved)
+        across, onwards = (dict(moves or ()) for moves in moved)
         if not onwards:
             continue  # it runs once in a row
         if not across:

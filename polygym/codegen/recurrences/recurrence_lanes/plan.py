@@ -127,14 +127,14 @@ def group_rows(rows: Sequence[NearRow], tile_format: TileFormat) -> tuple[tuple[
     # Of the first k rows: what is turned, the most rows in a run squared and added, and the runs.
     best: list[tuple[int, int, tuple[tuple[NearRow, ...], ...]]] = [(0, 0, ())]
     for end in range(1, len(ordered) + 1):
-        found = []
+        options = []
         for start in range(end):
             run = tuple(ordered[start:end])
             turned = tile_format.transposed_elements(run)
             if turned is not None:
                 before = best[start]
-                found.append((before[0] + turned, before[1] + len(run) ** 2, (*before[2], run)))
-        best.append(min(found, key=lambda one: one[:2]))
+                options.append((before[0] + turned, before[1] + len(run) ** 2, (*before[2], run)))
+        best.append(min(options, key=lambda option: option[:2]))
     return best[-1][2]
 
 
@@ -267,14 +267,14 @@ def _plan(
 ) -> RowPlan | None:
     places: dict[ShiftedRow, list[_RowAccess]] = {}
     shifts: dict[str, set[ShiftedRow | None]] = {}
-    found: list[tuple[_RowAccess, ShiftedRow | None]] = []
+    located: list[tuple[_RowAccess, ShiftedRow | None]] = []
     for touch in _accesses(instances, scop):
         where = _shifted_row(touch, rows.variable, along.variable)
-        found.append((touch, where))
+        located.append((touch, where))
         shifts.setdefault(touch.array, set()).add(where)
         if where is not None:
             places.setdefault(where, []).append(touch)
-    written = {touch.array for touch, _ in found if touch.writes}
+    written = {touch.array for touch, _ in located if touch.writes}
     if not places or any(len(shifts[name]) > 1 for name in written):
         return None
     assert isinstance(rows.annotation, LaneRows)
@@ -287,7 +287,7 @@ def _plan(
         for shift in shifts
     }
     by_instance: list[list[TileReference | None]] = [[] for _ in instances]
-    for touch, where in found:
+    for touch, where in located:
         by_instance[touch.instance_number].append(None if where is None else where_in[where])
     reads = tuple(tuple(accesses[1:]) for accesses in by_instance)
     writes = tuple(accesses[0] for accesses in by_instance)

@@ -114,7 +114,7 @@ def _remove_statements(node: Node, dead: Collection[str]) -> Node | None:
             return None if statement in dead else node
         case Block(children):
             kept = [_remove_statements(child, dead) for child in children]
-            nodes = tuple(one for one in kept if one is not None)
+            nodes = tuple(part for part in kept if part is not None)
             if len(nodes) == len(children):
                 return Block(nodes)
             return Block(nodes) if len(nodes) > 1 else next(iter(nodes), None)

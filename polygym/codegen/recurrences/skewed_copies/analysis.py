@@ -107,8 +107,8 @@ def is_profitable(region: Node, scop: Scop, copied: int) -> bool:
         length = max_trip_count(loop)
         if count is None or length is None:
             return False
-        one, vector = _cycles(scop, only_instances(loop.body) or ())
-        alone += count * length * one
+        scalar, vector = _cycles(scop, only_instances(loop.body) or ())
+        alone += count * length * scalar
         lanes += count * -(-length // _lane_count(scop, loop)) * vector
     return alone > TUNING.min_diagonal_gain * (lanes + TUNING.skewed_copy_cycles * copied)
 

@@ -61,7 +61,7 @@ class Skew:
     @property
     def dimension(self) -> int:
         """The dimension that runs along rows of the copy."""
-        return next(place for place, one in enumerate(self.stride) if abs(one) == 1)
+        return next(place for place, step in enumerate(self.stride) if abs(step) == 1)
 
     def skewed_subscripts(self, subscripts: Sequence[ir.Index]) -> tuple[ir.Index, ...]:
         """Return the subscripts of an element in a copy of the whole array."""
@@ -168,7 +168,7 @@ def plan_copies(region: SkewRegion) -> tuple[SkewedCopy, ...] | None:
     except isl.Error:
         return None
     copied = sum(
-        prod(copy.lengths) * sum(one is not None for one in (copy.read, copy.written))
+        prod(copy.lengths) * sum(relation is not None for relation in (copy.read, copy.written))
         for copy in result
     )
     return tuple(result) if is_profitable(region.node, region.program.scop, copied) else None
@@ -269,15 +269,15 @@ def _plan_copy(region: SkewRegion, skew: Skew) -> SkewedCopy | None:
         replace(touch, subscripts=skew.skewed_subscripts(touch.subscripts))
         for touch in (*reading, *writing)
     ]
-    together = _union([one for one in (read, written) if one is not None])
+    together = _union([relation for relation in (read, written) if relation is not None])
     together = together.apply_range(isl.Map(skew.text)).coalesce()
     first, lengths = [], []
     for dimension in range(array.rank):
-        found = footprint.origin_and_length(program, moved, together, dimension, depth)
-        if found is None:
+        span = footprint.origin_and_length(program, moved, together, dimension, depth)
+        if span is None:
             return None
-        first.append(found[0])
-        lengths.append(found[1])
+        first.append(span[0])
+        lengths.append(span[1])
     return SkewedCopy(skew, tuple(first), tuple(lengths), read, written)
 
 
@@ -293,9 +293,9 @@ def _footprint(
     groups: dict[Hashable, tuple[footprint.LoopAccess, dict[tuple[int, ...], None]]] = {}
     for touch in footprint.accesses_of(program, array.name, writes=writes):
         sums = [linear_sums.to_linear_sum(subscript) for subscript in touch.subscripts]
-        terms = tuple(frozenset(found.items()) for found, _ in sums)
+        terms = tuple(frozenset(parts.items()) for parts, _ in sums)
         base = replace(
-            touch, subscripts=tuple(linear_sums.from_linear_sum((found, 0)) for found, _ in sums)
+            touch, subscripts=tuple(linear_sums.from_linear_sum((parts, 0)) for parts, _ in sums)
         )
         key = (touch.path.loop_numbers, touch.path.conditions, terms)
         groups.setdefault(key, (base, {}))[1][tuple(number for _, number in sums)] = None

@@ -116,7 +116,7 @@ class _SkewedCopies:
             return None
         if None in made:
             return None
-        declared_copies = [one for one in made if one is not None]
+        declared_copies = [declared for declared in made if declared is not None]
         for declared_copy in declared_copies:
             self.room -= declared_copy.copy.size
             self.arrays.append(declared_copy.array)

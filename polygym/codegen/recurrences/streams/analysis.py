@@ -52,9 +52,9 @@ def row_streaming_roles(
         return roles
     if jammed is not None and shares_vectors(table[jammed][name], table[vector][name]):
         return roles
-    found = context.trip_counts(statements, members, loop_context)
-    touched = prod(found) * context.scop.widest_element(statements)
-    is_short = found[vector] <= TUNING.max_vectors * context.lanes(statements)
+    counts = context.trip_counts(statements, members, loop_context)
+    touched = prod(counts) * context.scop.widest_element(statements)
+    is_short = counts[vector] <= TUNING.max_vectors * context.lanes(statements)
     if touched <= context.machine.level_2 or is_short:
         return roles
     return LoopRoles(vector, None, held)

@@ -65,7 +65,7 @@ def innermost_positions(order: Many[int], numbers_of_members: Many[int]) -> tupl
     >>> innermost_positions((3, 5, 1), (1, 2, 3)), innermost_positions((), (1, 2))
     ((2, 0), ())
     """
-    return tuple(numbers_of_members.index(one) for one in order if one in numbers_of_members)
+    return tuple(numbers_of_members.index(loop) for loop in order if loop in numbers_of_members)
 
 
 def moved_innermost(places: Iterable[int], last: Many[int]) -> tuple[int, ...]:

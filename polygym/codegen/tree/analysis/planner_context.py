@@ -85,13 +85,13 @@ class PlannerContext:
         asked = self.mapping.order
         return innermost_positions(asked, self._loop_numbers(statements, members)) if asked else ()
 
-    def has_requested_order(self, found: Sequence[BandMember], band: Band, name: str) -> bool:
+    def has_requested_order(self, members: Sequence[BandMember], band: Band, name: str) -> bool:
         """Whether those loops around a statement that come from a band run as is asked for."""
         if not self.mapping.order:
             return True
         own = self._loop_numbers(band.statements, band.members)
-        order = [number for number in self._loop_numbers((name,), found) if number in own]
-        asked = [one for one in self.mapping.order if one in order]
+        order = [number for number in self._loop_numbers((name,), members) if number in own]
+        asked = [loop_number for loop_number in self.mapping.order if loop_number in order]
         return order[len(order) - len(asked) :] == asked
 
     def in_requested_order(

@@ -97,8 +97,8 @@ def _row_trip_count(
     at = _corners(statement.domain, sizes)
     if at == ():
         return 0
-    if at is not None and (found := value_range(row.iterators, at)) is not None:
-        least, greatest = found
+    if at is not None and (bounds := value_range(row.iterators, at)) is not None:
+        least, greatest = bounds
         return greatest - least + 1
     points = at_sizes(isl.Set(statement.domain), dict(sizes))
     text = row_at_sizes(row, parameters, dict(sizes)).text(statement.iterators, parameters)

@@ -107,15 +107,15 @@ class ReductionShape:
         copies = default_sizes.reduction_block(
             rows, columns, width, machine, shared=shared, most=most, spare=spare, load=load
         )
-        one = self.terms * default_sizes.block_cycles(
+        cycles = self.terms * default_sizes.block_cycles(
             copies, rows, columns, width, shared=shared, load=load
         )
-        one += default_sizes.store_cycles(rows, columns, width, scattered=scattered)
+        cycles += default_sizes.store_cycles(rows, columns, width, scattered=scattered)
         copying = sum(
             self.terms * TUNING.copy_cycles / self._reuse_count(read)
             for read in self.access_strides[vector].transposed_reads
         )
-        choice = VectorChoice(vector, jammed, copies, one / max(1, rows * columns) + copying)
+        choice = VectorChoice(vector, jammed, copies, cycles / max(1, rows * columns) + copying)
         far = self._reloaded_bytes(choice, width, machine.level_2 // 2) / max(1, prod(self.lengths))
         return replace(choice, cycles=choice.cycles + far / TUNING.memory_bytes_per_cycle)
 

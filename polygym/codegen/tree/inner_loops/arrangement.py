@@ -261,10 +261,10 @@ def _diagonal_arrangement(band: Band, loop_context: LoopContext) -> Arrangement:
     return Arrangement(places[:-2], places[-2:], (group,), is_diagonal=True)
 
 
-def _with_scalar_replacement(found: Arrangement, context: PlannerContext) -> Arrangement:
+def _with_scalar_replacement(arrangement: Arrangement, context: PlannerContext) -> Arrangement:
     """Find out what the groups hold in registers: not before an arrangement is of interest."""
-    groups = tuple(with_scalar_replacement(group, context) for group in found.groups)
-    return replace(found, groups=groups)
+    groups = tuple(with_scalar_replacement(group, context) for group in arrangement.groups)
+    return replace(arrangement, groups=groups)
 
 
 def _group_band(group: StatementGroup, child: Tree, context: PlannerContext) -> Band:

@@ -132,7 +132,7 @@ def _plan_nested_reduction(
     busy = frozenset(place for choice in chosen for place in choice.annotations)
     reach = context.trip_counts(band.statements, split.free, loop_context)
     near = tuple(
-        min((one.tile_sizes[place] for one in chosen if place in one.tile_sizes), default=1)
+        min((pick.tile_sizes[place] for pick in chosen if place in pick.tile_sizes), default=1)
         for place in range(len(split.free))
     )
     tree = _shared_tree(split, chosen, sorted(busy), _inner_ranks(split, context))

@@ -32,7 +32,7 @@ def permutable_groups(
         numbered = loop_numbers(band.statements, band.members, loops)
         for place in range(len(band.statements)):
             both = zip(numbered, band.members, strict=True)
-            group = {one for one, member in both if any(member.rows[place].iterators)}
+            group = {number for number, member in both if any(member.rows[place].iterators)}
             result[frozenset(group) - {0}] = None
     return tuple(
         tuple(sorted(group))

@@ -151,7 +151,7 @@ class ReductionParallelizer:
         self, band: Band, member: BandMember, around: LoopContext
     ) -> _ReducedArrays:
         """Return the arrays of which threads need copies; nothing if those are not enough."""
-        found: dict[str, None] = {}
+        arrays: dict[str, None] = {}
         for pair in around.pairs:
             alone, names = replace(around, pairs=(pair,), memo=NO_MEMO), band.statements
             if all(
@@ -162,8 +162,8 @@ class ReductionParallelizer:
             (array, *others) = pair.dependence.arrays
             if others:
                 return ()
-            found[array] = None
-        operators = tuple((array, self._operator(band, array)) for array in found)
+            arrays[array] = None
+        operators = tuple((array, self._operator(band, array)) for array in arrays)
         kept = tuple((array, operator) for array, operator in operators if operator is not None)
         return kept if len(kept) == len(operators) else ()
 

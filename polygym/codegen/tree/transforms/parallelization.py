@@ -88,11 +88,11 @@ class Parallelizer:
         for place, member in enumerate(members):
             if not member.coincident or member.annotation != ALONE:
                 continue
-            found = self._length(statements, member)
-            if found is None or found >= self.mapping.threads:
+            length = self._length(statements, member)
+            if length is None or length >= self.mapping.threads:
                 return place
-            if found > most:
-                longest, most = place, found
+            if length > most:
+                longest, most = place, length
         return longest
 
     def _length(self, statements: tuple[str, ...], member: BandMember) -> int | None:

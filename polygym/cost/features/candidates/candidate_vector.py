@@ -296,11 +296,11 @@ def candidate_features(
     return error
 
 
-def _features_or_error(one: _PlannedCandidate | PolygymError) -> CandidateFeatures | PolygymError:
-    if isinstance(one, PolygymError):
-        return one
-    assert one.features is not None
-    return one.features
+def _features_or_error(plan: _PlannedCandidate | PolygymError) -> CandidateFeatures | PolygymError:
+    if isinstance(plan, PolygymError):
+        return plan
+    assert plan.features is not None
+    return plan.features
 
 
 def _combine_statements(columns: Floats, relations: Floats) -> Floats:

@@ -173,20 +173,20 @@ def _loop_numbers(
             assert_never(tree)
 
 
-def _statement_order(one: StatementLeaf) -> tuple[float, ...]:
+def _statement_order(leaf: StatementLeaf) -> tuple[float, ...]:
     """Return by what statements are ordered: their cycles, then all else that is known of them.
 
     Sums over arrays differ in their last bits with the arrays' order, which is to say nothing.
     """
-    known = one.nest_columns.round(9)
-    rows = _loop_rows(one.footprint).round(9)
+    known = leaf.nest_columns.round(9)
+    rows = _loop_rows(leaf.footprint).round(9)
     return (float(known[_CYCLES]), *known.tolist(), *rows.ravel().tolist())
 
 
-def _leaf_row(one: StatementLeaf) -> Floats:
+def _leaf_row(leaf: StatementLeaf) -> Floats:
     row = np.zeros(len(NODE_COLUMNS))
     row[_FIRST_LEAF_COLUMN] = 1.0
-    row[_FIRST_LEAF_COLUMN + 1 :] = one.nest_columns
+    row[_FIRST_LEAF_COLUMN + 1 :] = leaf.nest_columns
     return row
 
 

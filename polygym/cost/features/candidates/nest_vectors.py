@@ -99,7 +99,7 @@ class _VectorBlocks:
         vector, parallel = np.full(count, -1), np.full(count, -1)
         bits, vectors = np.zeros(count), np.ones(count)
         jam, held = np.zeros((count, width)), np.zeros(count, dtype=np.bool_)
-        for one, nest in enumerate(nests):
+        for row, nest in enumerate(nests):
             for place, annotation in enumerate(nest.annotations):
                 match annotation:
                     case (
@@ -107,14 +107,14 @@ class _VectorBlocks:
                         | loop_annotation.LaneRows(copies=copies)
                         | loop_annotation.DiagonalLoop(copies=copies)
                     ):
-                        jam[one, place] = copies
-                        turned[one] |= not isinstance(annotation, loop_annotation.UnrollAndJam)
+                        jam[row, place] = copies
+                        turned[row] |= not isinstance(annotation, loop_annotation.UnrollAndJam)
                     case loop_annotation.VectorLoop(wide, number):
-                        vector[one], bits[one], vectors[one] = place, wide, number
+                        vector[row], bits[row], vectors[row] = place, wide, number
                     case loop_annotation.ScalarReplacement(statements):
-                        held[one] |= nest.work.name in statements
-                    case loop_annotation.ParallelLoop() if parallel[one] < 0:
-                        parallel[one] = place
+                        held[row] |= nest.work.name in statements
+                    case loop_annotation.ParallelLoop() if parallel[row] < 0:
+                        parallel[row] = place
                     case _:
                         pass
         return _VectorBlocks(vector, bits, vectors, jam, held, turned, parallel)
@@ -299,21 +299,21 @@ def _vector_lanes(statements: StatementArrays, blocks: _VectorBlocks) -> Floats:
     return np.asarray(np.where(blocks.vector < 0, 1.0, np.maximum(1.0, blocks.bits / (8 * widest))))
 
 
-def _jam_factors(found: StackedLoops, blocks: _VectorBlocks) -> Floats:
+def _jam_factors(loops: StackedLoops, blocks: _VectorBlocks) -> Floats:
     """Return how many iterations of jammed loops run together, no more than there are."""
-    copies = np.where(blocks.jam > 0, np.minimum(blocks.jam, found.lengths), 1.0)
+    copies = np.where(blocks.jam > 0, np.minimum(blocks.jam, loops.lengths), 1.0)
     return np.asarray(copies.prod(axis=1))
 
 
-def _lane_utilization(found: StackedLoops, blocks: _VectorBlocks, lanes: Floats) -> Floats:
+def _lane_utilization(loops: StackedLoops, blocks: _VectorBlocks, lanes: Floats) -> Floats:
     """Return how many lanes have something to do, on average: the last vector may be short."""
-    length = found.lengths[np.arange(len(lanes)), blocks.vector]
+    length = loops.lengths[np.arange(len(lanes)), blocks.vector]
     return np.asarray(np.where(blocks.vector < 0, lanes, length / np.ceil(length / lanes)))
 
 
 def _accesses_per_operation(
     statements: StatementArrays,
-    found: StackedLoops,
+    loops: StackedLoops,
     blocks: _VectorBlocks,
     lanes: Floats,
     jams: Floats,
@@ -326,9 +326,9 @@ def _accesses_per_operation(
     references = statements.references
     owners = references.owners
     has_vector = (blocks.vector >= 0)[owners]
-    along = np.abs(found.strides[np.arange(len(owners)), blocks.vector[owners]])
+    along = np.abs(loops.strides[np.arange(len(owners)), blocks.vector[owners]])
     along = np.where(has_vector, along, 0.0)
-    across = ((found.strides != 0.0) & (blocks.jam > 0)[owners]).any(axis=1)
+    across = ((loops.strides != 0.0) & (blocks.jam > 0)[owners]).any(axis=1)
     times = np.where(across, jams[owners], 1.0) * np.where(along > 0, blocks.vectors[owners], 1.0)
     held = blocks.is_promoted[owners] & references.writes
     reads = np.where(held, 0.0, references.reads) * times
@@ -352,7 +352,7 @@ def _copied_per_operation(statements: StatementArrays, copies: PackedReferences)
 
 
 def _chain_cycles(
-    statements: StatementArrays, found: StackedLoops, blocks: _VectorBlocks, jams: Floats
+    statements: StatementArrays, loops: StackedLoops, blocks: _VectorBlocks, jams: Floats
 ) -> Floats:
     """Return for how many cycles there is to wait for each operation, as in a sum.
 
@@ -360,22 +360,22 @@ def _chain_cycles(
     operations wait four cycles, in two copies six do.
     """
     references = statements.references
-    last = np.maximum(found.counts - 1, 0)[references.owners]
-    still = references.writes & (found.strides[np.arange(len(last)), last] == 0.0)
+    last = np.maximum(loops.counts - 1, 0)[references.owners]
+    still = references.writes & (loops.strides[np.arange(len(last)), last] == 0.0)
     waits = blocks.is_promoted | np.logical_or.reduceat(still, references.starts)
-    waits &= statements.is_reduction & (found.counts > 0)
+    waits &= statements.is_reduction & (loops.counts > 0)
     operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
     return np.asarray(np.where(waits, column_names.ADD_LATENCY / operations, 0.0))
 
 
 def _thread_shares(
-    statements: StatementArrays, found: StackedLoops, blocks: _VectorBlocks, threads: Floats
+    statements: StatementArrays, loops: StackedLoops, blocks: _VectorBlocks, threads: Floats
 ) -> _ThreadShares:
     """Share nests out by their outermost parallel loops."""
     every, place = np.arange(len(threads)), blocks.parallel
     is_shared = (place >= 0) & (threads > 1)
-    length = found.lengths[every, place]
-    outer = found.lengths.cumprod(axis=1)[every, place] / length
+    length = loops.lengths[every, place]
+    outer = loops.lengths.cumprod(axis=1)[every, place] / length
     starts = np.where(is_shared, outer, 0.0)
     busy = np.where(is_shared, np.minimum(threads, length), 1.0)
     uneven = np.ceil(length / busy) * busy / length
@@ -388,10 +388,10 @@ def _thread_shares(
     )
 
 
-def _unit_strides(references: StackedReferences, found: StackedLoops) -> Floats:
+def _unit_strides(references: StackedReferences, loops: StackedLoops) -> Floats:
     """Return the share of references that stay or move by one in the innermost loop."""
-    last = np.maximum(found.counts - 1, 0)[references.owners]
-    step = np.abs(found.strides[np.arange(len(last)), last])
-    is_unit = (step <= 1.0) & (found.counts > 0)[references.owners]
+    last = np.maximum(loops.counts - 1, 0)[references.owners]
+    step = np.abs(loops.strides[np.arange(len(last)), last])
+    is_unit = (step <= 1.0) & (loops.counts > 0)[references.owners]
     units = np.add.reduceat(is_unit * 1.0, references.starts)
     return np.asarray(units / np.bincount(references.owners))

@@ -71,7 +71,7 @@ def _is_private(scop: Scop, tree: Tree, array: Array) -> bool:
             ]
         )
     }
-    names = frozenset(one.name for one in touching)
+    names = frozenset(toucher.name for toucher in touching)
     common = list(_common_loops(tree, names))
     least = next((place for place, (member, _) in enumerate(common) if member.coincident), 0) + 1
     try:

@@ -81,12 +81,12 @@ def reference_footprint(nest: StatementNest, reference: ArrayReference) -> tuple
             )
             for dimension in dimensions
         ]
-        found = math.prod(ranges)
+        touched = math.prod(ranges)
         if not any_free:
-            found = min(found, most * accesses, reference.max_elements)
+            touched = min(touched, most * accesses, reference.max_elements)
         elements[place], lines[place] = (
-            found,
-            _line_count(reference, found, ranges, reach) * LINE_BYTES,
+            touched,
+            _line_count(reference, touched, ranges, reach) * LINE_BYTES,
         )
     return np.array(elements), np.array(lines)
 

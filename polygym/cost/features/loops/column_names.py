@@ -90,7 +90,9 @@ class NestFootprint:
     def of(nest: StatementNest) -> NestFootprint:
         """Look at a nest; what was seen is remembered."""
         floats = [reference_footprint(nest, reference) for reference in nest.references]
-        return NestFootprint(nest, tuple(one for one, _ in floats), tuple(two for _, two in floats))
+        return NestFootprint(
+            nest, tuple(elements for elements, _ in floats), tuple(two for _, two in floats)
+        )
 
 
 def context_rows(footprint: NestFootprint) -> Floats:

@@ -83,7 +83,7 @@ def _nest_frame(work: StatementWork, shape: LoopRows) -> _NestFrame:
         tuple(tuple(work.row_range(row, 0) for row, _ in parts) for parts in shape),
         values,
         outer,
-        tuple(not one for one in is_point),
+        tuple(not flag for flag in is_point),
         directions,
         tuple(span if place in kept else None for place, span in enumerate(values)),
         _point_loops(shape, rows, kept),
@@ -217,7 +217,7 @@ def _loop_directions(
 
     That is by what the iterators move while a row grows by one, a column for each.
     """
-    points = [place for place, one in enumerate(is_point) if one]
+    points = [place for place, flag in enumerate(is_point) if flag]
     places, inverse = nests.row_basis(tuple(rows[place] for place in points), depth)
     kept = [points[place] for place in places]
     array = np.zeros((depth, len(rows)))

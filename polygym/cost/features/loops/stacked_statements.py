@@ -48,8 +48,8 @@ class StackedReferences:
         depth = max(1, *(work.depth for work in works))
         statements = [array_references(work, np.eye(work.depth)) for work in works]
         every = [array_reference for references in statements for array_reference in references]
-        lengths = [len(found) for found in statements]
-        most, count = max(1, *(len(one.extents) for one in every)), len(every)
+        lengths = [len(own) for own in statements]
+        most, count = max(1, *(len(touch.extents) for touch in every)), len(every)
         moves = np.zeros((count, most, depth))
         strides, spread = np.zeros((count, most)), np.zeros((count, most))
         extents, anywhere = np.ones((count, most)), np.zeros((count, most), dtype=np.bool_)
@@ -74,11 +74,11 @@ class StackedReferences:
             granularity=grain,
             extents=extents,
             is_unbounded=anywhere,
-            bytes=np.array([one.bytes for one in every], dtype=np.float64),
-            reads=np.array([one.reads for one in every], dtype=np.float64),
-            writes=np.array([one.writes for one in every], dtype=np.bool_),
-            is_array=np.array([len(one.extents) > 0 for one in every], dtype=np.bool_),
-            max_elements=np.array([one.max_elements for one in every], dtype=np.float64),
+            bytes=np.array([touch.bytes for touch in every], dtype=np.float64),
+            reads=np.array([touch.reads for touch in every], dtype=np.float64),
+            writes=np.array([touch.writes for touch in every], dtype=np.bool_),
+            is_array=np.array([len(touch.extents) > 0 for touch in every], dtype=np.bool_),
+            max_elements=np.array([touch.max_elements for touch in every], dtype=np.float64),
         )
 
     def of_statements(self, chosen: Integers) -> StackedReferences:

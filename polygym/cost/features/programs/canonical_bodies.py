@@ -106,9 +106,9 @@ def _innermost_bodies(program: Program, *, forwards_scalars: bool) -> Iterator[_
         depth = max(map(len, nest))
         if _MIN_DEPTH <= depth <= _MAX_DEPTH:
             for path, every in nest.items():
-                inside = [one for one in every if touches[one.name]]
+                inside = [member for member in every if touches[member.name]]
                 if inside and len(path) == depth:
-                    yield _innermost_body(inside, [touches[one.name] for one in inside])
+                    yield _innermost_body(inside, [touches[member.name] for member in inside])
 
 
 def _innermost_body(
@@ -280,7 +280,7 @@ def _body_in_order(
         )
         for place in range(len(planes))
     ]
-    names = [repr(one) for one in zip(bounds, written, strict=True)]
+    names = [repr(pair) for pair in zip(bounds, written, strict=True)]
     arrays = sorted(
         sorted(
             {

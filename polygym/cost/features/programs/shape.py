@@ -290,7 +290,7 @@ class _ScalarForwarding:
     def _setting_statements(self, name: str) -> list[EnclosingLoops]:
         groups = self._writers[name] if name in self._writers else {}
         return [
-            path for path, every in groups.items() if not all(_reads(one, name) for one in every)
+            path for path, every in groups.items() if not all(_reads(work, name) for work in every)
         ]
 
     def _is_value(self, name: str, path: EnclosingLoops) -> bool:

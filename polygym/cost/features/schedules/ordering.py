@@ -144,17 +144,17 @@ def build_dependence_forms(scop: Scop) -> DependenceForms:
         np.array(owners, dtype=np.int64),
         np.array(vertices, dtype=np.bool_),
         tuple(into),
-        tuple((one.source, one.sink) for one, _ in result),
+        tuple((edge.source, edge.sink) for edge, _ in result),
     )
 
 
 def _sparse_forms(forms: Iterable[Vector]) -> tuple[NDArray[np.int64], Floats]:
     """Return where forms are not 0, and what they are there; all as long as the longest."""
-    found = [[(place, value) for place, value in enumerate(form) if value] for form in forms]
-    most = max(map(len, found), default=0)
-    columns = np.zeros((len(found), most), dtype=np.int64)
-    factors = np.zeros((len(found), most))
-    for number, form in enumerate(found):
+    sparse = [[(place, value) for place, value in enumerate(form) if value] for form in forms]
+    most = max(map(len, sparse), default=0)
+    columns = np.zeros((len(sparse), most), dtype=np.int64)
+    factors = np.zeros((len(sparse), most))
+    for number, form in enumerate(sparse):
         for at, (place, value) in enumerate(form):
             columns[number, at], factors[number, at] = place, value
     return columns, factors
@@ -190,13 +190,13 @@ def product_signs(forms: DependenceForms, rows: Floats) -> NDArray[np.int8]:
     """
     if float(np.abs(rows).max(initial=0.0)) * forms.largest < _MAX_EXACT:
         # Not as a product of matrices: for a few numbers that wakes up threads.
-        found = np.sign(np.einsum("fn,fnk->fk", forms.factors, rows.T[forms.columns]))
+        signs = np.sign(np.einsum("fn,fnk->fk", forms.factors, rows.T[forms.columns]))
     else:
         exact = inner_products(forms.forms, [tuple(map(int, row)) for row in rows.tolist()])
-        found = np.array(
+        signs = np.array(
             [[(v > 0) - (v < 0) for v in vector] for vector in exact], dtype=np.float64
         )
-    every = found.reshape(len(forms.forms), len(rows)).astype(np.int8)
+    every = signs.reshape(len(forms.forms), len(rows)).astype(np.int8)
     return np.asarray(every[forms.positions])
 
 
@@ -382,6 +382,6 @@ def _single_statement(
     return StatementParallelism(
         above.parallel + (True,) * len(plain),
         above.coincident + is_loop,
-        above.band + tuple(number if one else -1 for one in is_loop),
+        above.band + tuple(number if flag else -1 for flag in is_loop),
         above.group + (1,) * (len(plain) + 1),
     )

@@ -281,7 +281,7 @@ def program_columns(program: ProgramFeatures, loops: RowLoops, order: ScheduleOr
     if not len(program.pairs):
         return np.array([*nests, 0.0, 0.0, 0.0])
     behind = order.is_constant_row.shape[1]
-    carried = np.array([behind if one is None else one for one in order.carried])
+    carried = np.array([behind if row is None else row for row in order.carried])
     carried = np.maximum.reduceat(carried, program.pairs)
     sinks = program.sinks
     kept = np.minimum(carried, behind - 1)

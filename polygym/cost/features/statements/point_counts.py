@@ -112,12 +112,12 @@ def _parametrize_constants(text: str, sizes: Sizes) -> tuple[str, dict[str, int]
     ('[n1999_] -> { S[i, j] : i <= n1999_ and 0 <= j < i }', {'n1999_': 1999})
     """
     plain = isl_text(isl.Set(text))
-    numbers = {int(found) for found in _NUMBER.findall(plain)}
+    numbers = {int(digits) for digits in _NUMBER.findall(plain)}
     known = {f"n{number}_": number for number in sorted(numbers) if number >= _LARGE_CONSTANT}
     if not known or any(name in plain for name in known):
         return None
     own, arrow, body = plain.partition("->") if plain.startswith("[") else ("", "->", f" {plain}")
-    given = [one.strip() for one in own.strip(" []").split(",") if one.strip()]
+    given = [parameter.strip() for parameter in own.strip(" []").split(",") if parameter.strip()]
     body = _NUMBER.sub(
         lambda match: f"n{int(match[0])}_" if int(match[0]) >= _LARGE_CONSTANT else match[0], body
     )
@@ -206,7 +206,7 @@ def _sample_sizes(
     apart = (depth + 2) * period
     top = 0
     blocks: list[list[str]] = []
-    for name in sorted(names, key=lambda one: sizes[one]):
+    for name in sorted(names, key=lambda parameter: sizes[parameter]):
         if blocks and sizes[name] - sizes[blocks[-1][-1]] < apart:
             blocks[-1].append(name)
         else:
@@ -288,7 +288,7 @@ def _count_points(domain: isl.Set, sizes: Sizes) -> int:
 
 
 def _monomials(values: Sequence[int], powers: Sequence[tuple[int, ...]]) -> list[int]:
-    return [prod(value**power for value, power in zip(values, one, strict=True)) for one in powers]
+    return [prod(value**power for value, power in zip(values, row, strict=True)) for row in powers]
 
 
 def _evaluate_polynomial(

@@ -200,10 +200,10 @@ def _statement_access(
 
 def _domain_vertices(points: isl.Set) -> Iterator[RationalVertex]:
     """Yield the corners of the convex pieces of a set without parameters."""
-    found: dict[RationalVertex, None] = {}
+    vertices: dict[RationalVertex, None] = {}
     whole, factors, offsets = remove_holes(points)
     for piece in whole.make_disjoint().get_basic_sets():
         for place in rational_vertices(piece.remove_divs()):
             moved = zip(factors, place, offsets, strict=True)
-            found[tuple(factor * value + offset for factor, value, offset in moved)] = None
-    yield from found
+            vertices[tuple(factor * value + offset for factor, value, offset in moved)] = None
+    yield from vertices

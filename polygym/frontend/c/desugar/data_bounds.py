@@ -84,7 +84,7 @@ class DataBoundsRewriter:
             where = repr((base.name, *map(_key, subscripts)))
             return None if kind is None else self._parameter(where, node, base.name, kind)
 
-        inside = {one.name for one in getattr(loop.init, "decls", None) or ()}
+        inside = {decl.name for decl in getattr(loop.init, "decls", None) or ()}
         inside |= {counter} if (counter := syntax.counter_of(loop)) else set()
         for part in ("init", "cond", "next"):
             setattr(loop, part, syntax.copy_tree(getattr(loop, part), replacement))
@@ -124,7 +124,7 @@ class DataBoundsRewriter:
         ends = [part for part in parts if self._stays_false(part, loop, counter, changes)]
         rest = [part for part in parts if part not in ends]
         if not rest:
-            rest = [one for one in (self._end(loop, counter),) if one is not None]
+            rest = [end for end in (self._end(loop, counter),) if end is not None]
         if not (asked or ends) or not rest:
             return None
         body = syntax.copy_tree(loop.stmt, self._loop)
@@ -339,5 +339,5 @@ def _element(declared: Any, subscripts: int) -> Any:
 def _key(node: Any) -> Any:
     """Return what two equal expressions have in common."""
     own = tuple(getattr(node, name) for name in ("name", "op", "value") if hasattr(node, name))
-    plain = tuple(one for one in own if isinstance(one, str))
+    plain = tuple(value for value in own if isinstance(value, str))
     return type(node).__name__, plain, tuple(_key(child) for _, child in node.children())

@@ -252,8 +252,8 @@ class CallInliner:
         node = operand
         while isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.ID):
             raise self._source.error(node, "aliasing through casts is refused")
-        if isinstance(node, c_ast.BinaryOp) and (found := array_and_offset(node)) is not None:
-            node, offset = found
+        if isinstance(node, c_ast.BinaryOp) and (pair := array_and_offset(node)) is not None:
+            node, offset = pair
         elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
             node, is_address = node.expr, True
         base, subscripts = syntax.base_and_subscripts(node)
@@ -322,13 +322,13 @@ class CallInliner:
             if len(wanted) > 1:
                 yield syntax.with_operands(check, [c_ast.ID(actual.name, call.coord)])
             return
-        found = declared_sizes(self.resolved(given.type), self.resolved)
-        found = found[len(actual.leading_subscripts) :]
-        if len(found) != len(wanted) and not (len(wanted) == 1 and not found):
+        given_sizes = declared_sizes(self.resolved(given.type), self.resolved)
+        given_sizes = given_sizes[len(actual.leading_subscripts) :]
+        if len(given_sizes) != len(wanted) and not (len(wanted) == 1 and not given_sizes):
             raise self._source.error(
                 operand,
                 f"the argument {argument.name} has {len(wanted)} dimensions and is given "
-                f"{len(found)} of {actual.name}",
+                f"{len(given_sizes)} of {actual.name}",
             )
         if element_type_key(formal) != element_type_key(self.resolved(given.type)):
             raise self._source.error(
@@ -336,7 +336,7 @@ class CallInliner:
                 f"the argument {argument.name} has another type than {actual.name}: one element "
                 "would have two types",
             )
-        for one, other in zip(wanted[1:], found[1:], strict=True):
+        for one, other in zip(wanted[1:], given_sizes[1:], strict=True):
             if one is None or other is None:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has a dimension of unknown size"

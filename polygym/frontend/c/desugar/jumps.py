@@ -53,8 +53,8 @@ def without_jumps(items: Sequence[Any], on_return: Callable[[Any], list[Any]] | 
 def _without_continue(node: Any, number: Iterator[int]) -> Any:
     """Return a statement whose ``for`` loops jump to the end of their bodies instead."""
 
-    def replacement(one: Any) -> Any:
-        if not isinstance(one, c_ast.For):
+    def replacement(child: Any) -> Any:
+        if not isinstance(child, c_ast.For):
             return None
         name = f"continue {next(number)}"  # that no label of C's has
 
@@ -69,11 +69,11 @@ def _without_continue(node: Any, number: Iterator[int]) -> Any:
                 case _:
                     return None
 
-        body = syntax.copy_tree(one.stmt, jump)
+        body = syntax.copy_tree(child.stmt, jump)
         if any(goto.name == name for goto in syntax.walk(body, c_ast.Goto)):
-            end = c_ast.Label(name, c_ast.EmptyStatement(one.coord), one.coord)
-            body = c_ast.Compound([*syntax.statements_of(body), end], one.coord)
-        return c_ast.For(one.init, one.cond, one.next, body, one.coord)
+            end = c_ast.Label(name, c_ast.EmptyStatement(child.coord), child.coord)
+            body = c_ast.Compound([*syntax.statements_of(body), end], child.coord)
+        return c_ast.For(child.init, child.cond, child.next, body, child.coord)
 
     return syntax.copy_tree(node, replacement) if syntax.contains(node, c_ast.Continue) else node
 
@@ -81,11 +81,11 @@ def _without_continue(node: Any, number: Iterator[int]) -> Any:
 def _without_inner_jumps(node: Any) -> Any:
     """Return a statement whose inner blocks jump to no label of their own."""
 
-    def replacement(one: Any) -> Any:
-        if not isinstance(one, c_ast.Compound) or not syntax.contains(one, c_ast.Goto):
+    def replacement(child: Any) -> Any:
+        if not isinstance(child, c_ast.Compound) or not syntax.contains(child, c_ast.Goto):
             return None
-        inner = [_without_inner_jumps(part) for part in syntax.statements_of(one)]
-        return c_ast.Compound(_JumpEliminator(inner, None, is_inner=True).statements(), one.coord)
+        inner = [_without_inner_jumps(part) for part in syntax.statements_of(child)]
+        return c_ast.Compound(_JumpEliminator(inner, None, is_inner=True).statements(), child.coord)
 
     return syntax.copy_tree(node, replacement)
 
@@ -146,7 +146,7 @@ class _JumpEliminator:
             raise _UnsupportedJump
         if id(item) in self._seen:
             return syntax.copy_tree(
-                item, lambda one: syntax.copy_tree(one.stmt) if _is_label(one) else None
+                item, lambda part: syntax.copy_tree(part.stmt) if _is_label(part) else None
             )
         self._seen.add(id(item))
         return item

@@ -89,7 +89,7 @@ class _Desugarer:
 
     def statements(self, items: Iterable[Any], scope: _Scope) -> list[Any]:
         """Return the plain statements for some; ``scope`` gets what they declare."""
-        return [one for item in items for one in self._statement(item, scope)]
+        return [statement for item in items for statement in self._statement(item, scope)]
 
     def _statement(self, node: Any, scope: _Scope) -> list[Any]:
         """Return the plain statements for one."""
@@ -263,7 +263,7 @@ class _Desugarer:
         """Take what an initialiser changes or calls out of it; a constant may be set each time."""
         if syntax.is_static_constant(node):
             node = syntax.copy_tree(node)
-            node.storage = [one for one in node.storage if one != "static"]
+            node.storage = [specifier for specifier in node.storage if specifier != "static"]
         if node.name:
             scope[node.name] = node
         if isinstance(node.init, c_ast.InitList):

@@ -174,8 +174,8 @@ class SideEffectExtractor:
                 *first, last = (expr for expr in node.exprs if self._counts(expr, node))
                 if not is_certain and first:
                     raise self._uncertain(first[0])
-                for one in first:
-                    self.before += self._plain.statements([one], self._scope)
+                for effect in first:
+                    self.before += self._plain.statements([effect], self._scope)
                 return self.read(last, is_certain=is_certain)
             case c_ast.UnaryOp(op="sizeof"):
                 return node

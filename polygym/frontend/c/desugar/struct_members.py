@@ -65,7 +65,9 @@ class _StructFlattener:
         """Return the region with names in the place of members."""
         function = self._region.function
         declared = self.declarations(function)
-        known = {name: one for name, one in declared.items() if self._is_used_by_members_only(name)}
+        known = {
+            name: decl for name, decl in declared.items() if self._is_used_by_members_only(name)
+        }
         function.body = self._replaced(function.body, known)
         arguments = function.decl.type.args
         for name, new in self._new.items():
@@ -127,7 +129,7 @@ class _StructFlattener:
 
         def replacement(part: Any) -> Any:
             """Return what stands for a node."""
-            if isinstance(part, c_ast.Pragma) or any(part is one for one in known.values()):
+            if isinstance(part, c_ast.Pragma) or any(part is decl for decl in known.values()):
                 return part
             if not isinstance(part, c_ast.StructRef | c_ast.ArrayRef):
                 return None

@@ -68,7 +68,7 @@ def switch_as_branches(
     groups = _groups(parts)
     if all(len(group) == 1 for group in groups):
         return [*before, *_chain([group[0] for group in groups], by_case, node)]
-    return [*before, *(one for group in groups for one in _group(group, by_case, node))]
+    return [*before, *(item for group in groups for item in _group(group, by_case, node))]
 
 
 def _cases(node: Any, source: SourceMap) -> list[_Case]:
@@ -114,13 +114,13 @@ def _check(node: Any, source: SourceMap) -> None:
         )
     pending = [node]
     while pending:
-        one = pending.pop()
-        if isinstance(one, c_ast.Break):
+        part = pending.pop()
+        if isinstance(part, c_ast.Break):
             raise source.error(
-                one, "break in the middle of a case is not understood", "write if … else …"
+                part, "break in the middle of a case is not understood", "write if … else …"
             )
-        if not isinstance(one, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch):
-            pending.extend(child for _, child in one.children())
+        if not isinstance(part, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch):
+            pending.extend(child for _, child in part.children())
 
 
 def _groups(parts: Sequence[_Case]) -> list[list[_Case]]:
@@ -163,7 +163,7 @@ def _any(labels: Sequence[Any], tests: dict[int, Any], node: Any) -> Any:
         if not others:
             return c_ast.Constant("int", "1", node.coord)
         return c_ast.UnaryOp("!", _either(others, node), node.coord)
-    return _either([tests[id(one)] for one in chosen], node)
+    return _either([tests[id(case_label)] for case_label in chosen], node)
 
 
 def _either(conditions: Sequence[Any], node: Any) -> Any:

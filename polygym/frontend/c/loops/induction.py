@@ -211,12 +211,12 @@ class _InductionAnalysis:
         """Return an expression as a polynomial; it has what is known of the names in it."""
         needs: list[Polynomial] = []
 
-        def stands_for(one: Any) -> Any:
-            induction_value = self.known.get(one.name) if isinstance(one, c_ast.ID) else None
+        def stands_for(part: Any) -> Any:
+            induction_value = self.known.get(part.name) if isinstance(part, c_ast.ID) else None
             if induction_value is None:
-                return self.once.definition(one)
+                return self.once.definition(part)
             needs.extend(induction_value.nonnegative)
-            return induction_value.value.to_node(one)
+            return induction_value.value.to_node(part)
 
         value = read_polynomial(node, self._is_exact, stands_for)
         return None if value is None else _InductionValue(value, tuple(needs))
@@ -256,8 +256,8 @@ class _InductionAnalysis:
     def _header(self, node: Any) -> PolynomialHeader | None:
         """Return a loop's header, if its body changes nothing of it."""
 
-        def read(one: Any) -> Polynomial | None:
-            value = self._value(one)
+        def read(part: Any) -> Polynomial | None:
+            value = self._value(part)
             return None if value is None or value.nonnegative else value.value
 
         header = read_header(node, self.once, read)
@@ -311,17 +311,17 @@ class _InductionAnalysis:
         if node is None or self.is_trial:
             return node
 
-        def replacement(one: Any) -> Any:
-            if isinstance(one, c_ast.ArrayRef) and not is_place:
+        def replacement(part: Any) -> Any:
+            if isinstance(part, c_ast.ArrayRef) and not is_place:
                 return c_ast.ArrayRef(
-                    syntax.copy_tree(one.name, replacement),
-                    self._substituted(one.subscript, is_place=True),
-                    one.coord,
+                    syntax.copy_tree(part.name, replacement),
+                    self._substituted(part.subscript, is_place=True),
+                    part.coord,
                 )
-            if is_place and isinstance(one, c_ast.Assignment):
-                right = syntax.copy_tree(one.rvalue, replacement)
-                return c_ast.Assignment(one.op, syntax.copy_tree(one.lvalue), right, one.coord)
-            return self._polynomial(one) if is_place and isinstance(one, c_ast.ID) else None
+            if is_place and isinstance(part, c_ast.Assignment):
+                right = syntax.copy_tree(part.rvalue, replacement)
+                return c_ast.Assignment(part.op, syntax.copy_tree(part.lvalue), right, part.coord)
+            return self._polynomial(part) if is_place and isinstance(part, c_ast.ID) else None
 
         return syntax.copy_tree(node, replacement)
 

@@ -45,7 +45,7 @@ class Polynomial:
     @property
     def unknowns(self) -> frozenset[str]:
         """The unknowns that occur."""
-        return frozenset(one for term in self.terms for one in term)
+        return frozenset(unknown for term in self.terms for unknown in term)
 
     @property
     def names(self) -> frozenset[str]:
@@ -110,7 +110,7 @@ class Polynomial:
         offset = divisor._with({term: v for term, v in divisor.terms.items() if pivot not in term})
         powers: dict[int, dict[Monomial, int]] = {}
         for term, factor in self.terms.items():
-            others = tuple(one for one in term if one != pivot)
+            others = tuple(unknown for unknown in term if unknown != pivot)
             powers.setdefault(len(term) - len(others), {})[others] = factor
         quotient, carried, odd = whole, whole, whole
         for power in range(max(powers, default=0), 0, -1):
@@ -154,8 +154,8 @@ class Polynomial:
         ordered = sorted(self.terms.items(), key=lambda item: (not item[0], item[1] < 0))
         for term, value in ordered:
             part = None if abs(value) == 1 and term else syntax.integer_node(abs(value), like)
-            for one in term:
-                factor = syntax.copy_tree(self.nodes[one])
+            for unknown in term:
+                factor = syntax.copy_tree(self.nodes[unknown])
                 part = factor if part is None else c_ast.BinaryOp("*", part, factor, like.coord)
             if whole is None:
                 whole = part if value > 0 else c_ast.UnaryOp("-", part, like.coord)
@@ -192,39 +192,39 @@ def read_polynomial(
     """
     left_to_read = iter(range(_MAX_NODES))
 
-    def read(one: Any) -> Polynomial | None:
+    def read(part: Any) -> Polynomial | None:
         if next(left_to_read, None) is None:
             return None
-        result = stands_for(one)
-        return _read(one) if result is None else read(result)
+        result = stands_for(part)
+        return _read(part) if result is None else read(result)
 
-    def _read(one: Any) -> Polynomial | None:
-        match one:
+    def _read(part: Any) -> Polynomial | None:
+        match part:
             case c_ast.Constant():
-                value = _signed_constant(one)
+                value = _signed_constant(part)
                 return None if value is None else constant_polynomial(value)
             case c_ast.UnaryOp(op="-" | "+"):
-                inner = read(one.expr)
-                sign = 1 if one.op == "+" else -1
+                inner = read(part.expr)
+                sign = 1 if part.op == "+" else -1
                 return None if inner is None else constant_polynomial(0).plus(inner, sign)
-            case c_ast.Cast() if _is_long_type(one.to_type):
-                return read(one.expr)
+            case c_ast.Cast() if _is_long_type(part.to_type):
+                return read(part.expr)
             case c_ast.BinaryOp(op="+" | "-" | "*"):
-                left, right = read(one.left), read(one.right)
+                left, right = read(part.left), read(part.right)
                 if left is None or right is None:
                     return None
-                if one.op == "*":
+                if part.op == "*":
                     whole = left.times(right)
                     if factors is not None:
                         factors.extend((left, right))
                 else:
-                    whole = left.plus(right, 1 if one.op == "+" else -1)
+                    whole = left.plus(right, 1 if part.op == "+" else -1)
                 is_large = len(whole.terms) > _MAX_TERMS or whole.degree > _MAX_DEGREE
                 return None if is_large else whole
-            case c_ast.BinaryOp(op="/" | "%") if (found := _constant_quotient(one)) is not None:
-                return constant_polynomial(found)
+            case c_ast.BinaryOp(op="/" | "%") if (quotient := _constant_quotient(part)) is not None:
+                return constant_polynomial(quotient)
             case _:
-                return _unknown(one, is_exact)
+                return _unknown(part, is_exact)
 
     return read(node)
 
@@ -300,7 +300,7 @@ def read_header(
     end, operator = _end(loop.cond, counter)
     if step is None or end is None or operator not in (("<", "<=") if upwards else (">", ">=")):
         return None
-    first, by, last = (read(one) for one in (start, step, end))
+    first, by, last = (read(node) for node in (start, step, end))
     if first is None or by is None or last is None:
         return None
     names = first.names | by.names | last.names | syntax.names_in([start, step, end])
@@ -309,7 +309,7 @@ def read_header(
     distance = last.plus(first, -1) if upwards else first.plus(last, -1)
     distance = distance.plus(constant_polynomial(len(operator) - 1))
     is_signed = all(map(once.is_signed, {counter} | names))
-    if not is_signed and not all(one.is_positive for one in (first, by, last, distance)):
+    if not is_signed and not all(value.is_positive for value in (first, by, last, distance)):
         return None
     return PolynomialHeader(counter, first, distance, by, upwards, frozenset(names))
 

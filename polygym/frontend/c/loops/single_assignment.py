@@ -174,7 +174,7 @@ class SingleAssignments:
         if len(items) != 1 or not isinstance(items[0], c_ast.Return):
             return None
         given, operands = function.decl.type.args, syntax.operands_of(call)
-        arguments = [one for one in (given.params if given else ()) if hasattr(one, "name")]
+        arguments = [decl for decl in (given.params if given else ()) if hasattr(decl, "name")]
         values: dict[str, Any] = {}
         for argument, operand in zip(arguments, operands, strict=False):
             if not self._holds(self._scalar(argument.type), operand):

@@ -173,7 +173,7 @@ class _TripCountRewriter:
             for binary_op in nodes
             if isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "/"
         ]
-        return any(one is not None and not one.is_linear for one in divided)
+        return any(dividend is not None and not dividend.is_linear for dividend in divided)
 
     def _is_linear_traversal(self, counter: str, body: Any) -> bool:
         """Whether a counter walks through an array of rows from element to element."""
@@ -181,7 +181,7 @@ class _TripCountRewriter:
             if isinstance(node.name, c_ast.ID) and node.name.name in self._of_rows:
                 place = self._read(node.subscript, [])
                 alone = () if place is None else (t for t in place.terms if counter in t)
-                if [abs(place.terms[one]) for one in alone if one == (counter,)] == [1]:
+                if [abs(place.terms[term]) for term in alone if term == (counter,)] == [1]:
                     return True
         return False
 
@@ -203,7 +203,7 @@ class _TripCountRewriter:
         for width in self._likely([*factors, *self._widths]):
             if width.constant is not None:
                 continue
-            result = row_range(header, width, self._fixed, lambda one: self._read(one, []), loop)
+            result = row_range(header, width, self._fixed, lambda node: self._read(node, []), loop)
             if result is None or result.is_in_one_row:
                 continue
             row, element = self._fresh_name(header.counter), self._fresh_name(header.counter)

@@ -93,7 +93,7 @@ def with_delinearized_subscripts(
                 continue
             divided = whole.divided(width)
             if divided is not None and divided[1].is_linear:
-                rows, rest = (one.to_node(node) for one in divided)
+                rows, rest = (part.to_node(node) for part in divided)
                 before = subscripts[place - 1]
                 subscripts[place - 1] = c_ast.BinaryOp("+", before, rows, node.coord)
                 subscripts[place] = rest
@@ -272,7 +272,7 @@ class _DelinearizationSearch:
                     polynomials.append(polynomial)
         numbers = [polynomial for polynomial in polynomials if polynomial.constant is not None]
         others = [polynomial for polynomial in polynomials if polynomial.constant is None]
-        products = [number.times(one) for number in numbers for one in others]
+        products = [number.times(factor) for number in numbers for factor in others]
         return [*numbers, *others, *products][:_MAX_STRIDES]
 
 

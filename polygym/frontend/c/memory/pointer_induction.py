@@ -82,7 +82,7 @@ class _PointerRewriter:
     def __init__(self, tree: Any, function: Any, marks: tuple[Any, Any], source: SourceMap) -> None:
         self._marks = marks
         self._body = function.body
-        self._changes = [one for one in walk(self._body) if is_modification(one)]
+        self._changes = [change for change in walk(self._body) if is_modification(change)]
         self._spelled = {token.text for token in source.tokens}
         arguments = [decl for decl in arguments_of(function) if decl.name]
         inside = [decl for decl in walk(self._body, c_ast.Decl) if decl.name]
@@ -90,11 +90,11 @@ class _PointerRewriter:
         names = [decl.name for decl in (*inside, *arguments)]
         both = [*names, *{decl.name for decl in outside}]
         self._once = {name for name in both if both.count(name) == 1}
-        self._everything = {one.name: one for one in (*outside, *arguments, *inside)}
+        self._everything = {entry.name: entry for entry in (*outside, *arguments, *inside)}
         self.ranks = {
             name: rank
-            for name, one in self._everything.items()
-            if (rank := points_to.pointer_rank(one.type))
+            for name, entry in self._everything.items()
+            if (rank := points_to.pointer_rank(entry.type))
         }
         # One name may stand in several blocks, as long as it is that of a pointer in all of them.
         self._same: dict[str, list[Any]] = {}
@@ -103,7 +103,7 @@ class _PointerRewriter:
         self._declared = {
             name: same[0]
             for name, same in self._same.items()
-            if all(not one.storage and points_to.is_pointer_type(one.type) for one in same)
+            if all(not entry.storage and points_to.is_pointer_type(entry.type) for entry in same)
             and (len(same) == 1 or same[0] not in arguments)
         }
         self._arguments = {argument.name for argument in arguments}
@@ -265,7 +265,7 @@ class _PointerRewriter:
         is_plain = not terms and not own
         if name not in self._walkers and (not name or is_plain or step is not None):
             return None
-        mine = [copy_tree(one, self._replacement) for one in own]
+        mine = [copy_tree(index, self._replacement) for index in own]
         first, *rest = (copy_tree(subscript, self._replacement) for subscript in subscripts)
         terms = [copy_tree(term, self._replacement) for term in terms]
         walker = self._walkers.get(name)

@@ -21,8 +21,8 @@ def pointer_and_offset(
         return None
     left = pointer_and_offset(node.left, is_pointer)
     if left is not None:
-        one = node.right
-        return left[0], [*left[1], one if node.op == "+" else negated(one)]
+        term = node.right
+        return left[0], [*left[1], term if node.op == "+" else negated(term)]
     right = pointer_and_offset(node.right, is_pointer) if node.op == "+" else None
     return None if right is None else (right[0], [node.left, *right[1]])
 

@@ -244,7 +244,7 @@ class _StatementFinisher:
                 result.append(next(left))
             else:
                 result.append(self._runtime_subscript(touch, dimension))
-        return tuple(self.expression(one) for one in result)
+        return tuple(self.expression(subscript) for subscript in result)
 
     def _runtime_subscript(self, source_access: SourceAccess, dimension: int) -> ir.Expression:
         """Return the value of an affine subscript, which needs nothing but parameters."""

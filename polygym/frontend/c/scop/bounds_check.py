@@ -100,24 +100,28 @@ def check_bounds(
     ]
     bounded, conditions = _bounded_context(violations, context)
     runtime_checks: dict[SourceAccess, SourceAccess] = {}
-    for one in violations:
-        wrong = one.never_happens(bounded) or one.is_possible(bounded)
-        if wrong and one.access.environment.is_data_dependent and not one.is_everywhere(context):
-            before = runtime_checks.get(one.access, one.access)
-            runtime_checks[one.access] = replace(
+    for breach in violations:
+        wrong = breach.never_happens(bounded) or breach.is_possible(bounded)
+        if (
+            wrong
+            and breach.access.environment.is_data_dependent
+            and not breach.is_everywhere(context)
+        ):
+            before = runtime_checks.get(breach.access, breach.access)
+            runtime_checks[breach.access] = replace(
                 before,
-                domain=before.domain.intersect(one.inside).coalesce(),
-                runtime_checked=(*before.runtime_checked, one.dimension),
+                domain=before.domain.intersect(breach.inside).coalesce(),
+                runtime_checked=(*before.runtime_checked, breach.dimension),
             )
     if runtime_checks:
-        violations = [one for one in violations if one.access not in runtime_checks]
+        violations = [breach for breach in violations if breach.access not in runtime_checks]
         bounded, conditions = _bounded_context(violations, context)
-    for one in violations:
+    for breach in violations:
         # Bounds may make an access right by keeping it from happening at all.
-        seen = (context,) if one.never_happens(bounded) else (bounded, context)
-        if len(seen) == 1 or one.is_possible(bounded):
+        seen = (context,) if breach.never_happens(bounded) else (bounded, context)
+        if len(seen) == 1 or breach.is_possible(bounded):
             hint = _hint(violations, seen)
-            raise _refuse(one, sizes[one.access.symbol], seen[0], source, hint)
+            raise _refuse(breach, sizes[breach.access.symbol], seen[0], source, hint)
     return BoundsCheckResult(bounded, _strongest(conditions), runtime_checks)
 
 
@@ -227,13 +231,19 @@ def _hint(violations: Sequence[_Violation], contexts: Sequence[Any]) -> str:
     """
     declared = contexts[-1]
     for context in contexts:
-        wrong = [ViolationSet(one.parameters(context), one.access.domain) for one in violations]
+        wrong = [
+            ViolationSet(violation.parameters(context), violation.access.domain)
+            for violation in violations
+        ]
         wrong = [violation_set for violation_set in wrong if not violation_set.values.is_empty()]
         safe = sufficient_condition(wrong, context)
         if safe is None:
             continue
         after, _ = _bounded_context(violations, declared.intersect(safe.values))
-        if not any(one.is_possible(after) or one.never_happens(after) for one in violations):
+        if not any(
+            violation.is_possible(after) or violation.never_happens(after)
+            for violation in violations
+        ):
             return f"it is safe if {safe.text}; assert({safe.text}); before the region states it"
     return ""
 

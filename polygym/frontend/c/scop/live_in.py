@@ -239,10 +239,10 @@ class _AccessRelations:
                 touch = source_accesses[index]
                 if touch.symbol not in candidates:
                     continue
-                found = access_relation(
+                relation = access_relation(
                     touch, statement.name, draft.environment.domain, context, sizes[touch.symbol]
                 )
-                accessed = isl.UnionMap.from_map(found.intersect_domain(instances))
+                accessed = isl.UnionMap.from_map(relation.intersect_domain(instances))
                 if index == draft.source_accesses.start:
                     self.writes = self.writes.union(accessed)
                 else:

@@ -73,8 +73,8 @@ class ScalarEvolution:
             self._starts = {}
             self._leaves = self._walked()
             for _ in range(_MAX_ROUNDS):
-                found = {s: self._one(s) for s in self._carried if s not in self._starts}
-                new = {s: value for s, value in found.items() if value is not None}
+                values = {s: self._one(s) for s in self._carried if s not in self._starts}
+                new = {s: value for s, value in values.items() if value is not None}
                 if not new:
                     break
                 self._starts |= new

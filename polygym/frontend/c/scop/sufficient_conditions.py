@@ -68,7 +68,7 @@ def _excluding_pieces(
 ) -> SufficientCondition | None:
     """Exclude the convex pieces of what is wrong, each by the opposite of a constraint."""
     kept = context
-    found: list[Any] = []
+    opposites: list[Any] = []
     for wrong in violations:
         for piece in wrong.values.get_basic_sets():
             if isl.Set.from_basic_set(piece).intersect(kept).is_empty():
@@ -77,8 +77,8 @@ def _excluding_pieces(
             if opposite is None:
                 return None
             kept = kept.intersect(_values_of(opposite))
-            found.append(opposite)
-    needed = _without_redundant(found, context)
+            opposites.append(opposite)
+    needed = _without_redundant(opposites, context)
     if not 0 < len(needed) <= _MAX_CONDITIONS:
         return None
     texts = map(_constraint_text, needed)

@@ -155,7 +155,11 @@ class Translation:
         assembly = AssemblyInputs(
             self.bindings, self.expressions.touches, functions, domain, self.expressions.value
         )
-        stated = [text for one in assumptions for text in self._restrictive_text(one, assembly)]
+        stated = [
+            text
+            for assumption in assumptions
+            for text in self._restrictive_text(assumption, assembly)
+        ]
         conditions = tuple(dict.fromkeys([*stated, *bounded.conditions]))
         return self._scop(drafts, sizes, assembly, conditions)
 
@@ -191,11 +195,11 @@ class Translation:
             most = _MAX_BYTES if is_constant else _MAX_MIN_BYTES
             if least <= most:
                 continue
-            found = f"{least:,} bytes"
+            size = f"{least:,} bytes"
             if not is_constant:
-                found = f"at least {found} for all sizes that the conditions allow"
+                size = f"at least {size} for all sizes that the conditions allow"
             raise self.source.error(
-                symbol.declaration, f"{symbol.name} has {found}: expected at most {most:,}"
+                symbol.declaration, f"{symbol.name} has {size}: expected at most {most:,}"
             )
 
     def _executed(self, drafts: Sequence[StatementDraft], domain: Any) -> list[StatementDraft]:

@@ -247,9 +247,9 @@ class ValueTracker:
         if not changed:
             return
 
-        def read(one: Any, where: ExpressionEnvironment) -> AffineLoop:
+        def read(loop_node: Any, where: ExpressionEnvironment) -> AffineLoop:
             """Read a loop's header."""
-            return read_loop(one, where, self.bindings, self._affine, self)
+            return read_loop(loop_node, where, self.bindings, self._affine, self)
 
         now = self.environment_with_values(environment)
         loop = self.bindings.read_if_possible(read, node, now)

@@ -130,10 +130,10 @@ class AffineReader:
         if not isinstance(node, c_ast.BinaryOp) or node.op not in ("+", "-", "*"):
             return self._read(node, environment)
         left, right = (
-            self._sum(one, kind, environment)
-            if self.kind(one, environment) is kind
-            else self.expression(one, environment)
-            for one in (node.left, node.right)
+            self._sum(operand, kind, environment)
+            if self.kind(operand, environment) is kind
+            else self.expression(operand, environment)
+            for operand in (node.left, node.right)
         )
         return self._combined(node, left, right, environment)
 
@@ -295,8 +295,8 @@ class AffineReader:
     def _truth(self, node: Any, environment: ExpressionEnvironment) -> Any:
         """Return the value of a condition: 1 where it holds, 0 otherwise."""
         holds = self.condition(node, environment)
-        one = self.constant(1).intersect_domain(holds)
-        return one.union_add(self.constant(0).intersect_domain(holds.complement()))
+        true_value = self.constant(1).intersect_domain(holds)
+        return true_value.union_add(self.constant(0).intersect_domain(holds.complement()))
 
     def _binary(self, node: Any, environment: ExpressionEnvironment) -> Any:
         if node.op in ("<<", ">>"):

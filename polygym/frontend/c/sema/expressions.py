@@ -74,7 +74,7 @@ def _compared_with(
 
     def compared(value: ir.Expression) -> ir.Expression:
         """Compare it."""
-        *first, last = (ir.FloatLiteral(one, value.type) for one in values)
+        *first, last = (ir.FloatLiteral(number, value.type) for number in values)
         return ir.Comparison(operator, ir.Call(function, (*first, value), value.type), last)
 
     return compared
@@ -136,11 +136,11 @@ class ExpressionReader:
         computed: list[Any] = []
         touch = read_access(node, environment, self._bindings, self._affine, computed)
         access = self.record_again(touch)
-        subscripts = tuple(self.value(one, environment) for one in computed)
-        for one, subscript in zip(computed, subscripts, strict=True):
+        subscripts = tuple(self.value(expression, environment) for expression in computed)
+        for expression, subscript in zip(computed, subscripts, strict=True):
             if not subscript.type.is_integer:
                 raise self._source.error(
-                    one, f"a subscript is {subscript.type.value}; only integers can be"
+                    expression, f"a subscript is {subscript.type.value}; only integers can be"
                 )
         return RecordedAccess(access, touch.type, subscripts, touch)
 

@@ -79,9 +79,9 @@ class ExpressionInliner:
         return AliasBinding(body, result, inner)
 
 
-def argument_count_message(name: str, expected: int, found: int) -> str:
+def argument_count_message(name: str, expected: int, given: int) -> str:
     """Return the sentence that refuses a call with too many or too few arguments."""
-    return f"{name} takes {expected} argument{'s' * (expected != 1)} and is given {found}"
+    return f"{name} takes {expected} argument{'s' * (expected != 1)} and is given {given}"
 
 
 _INT, _LONG = ScalarType.INT, ScalarType.LONG
@@ -109,7 +109,7 @@ _LIBRARY_FUNCTIONS: dict[str, tuple[ScalarType, tuple[ScalarType, ...]]] = {
     "toupper": (_INT, (_INT,)),
     "tolower": (_INT, (_INT,)),
 } | {
-    name + suffix: (result or scalar, tuple(one or scalar for one in takes))
+    name + suffix: (result or scalar, tuple(argument_type or scalar for argument_type in takes))
     for name, (result, takes) in _FLOAT_AND_DOUBLE_FUNCTIONS.items()
     for scalar, suffix in ((_DOUBLE, ""), (_FLOAT, "f"))
 }
@@ -153,14 +153,14 @@ class PrototypeReader:
         name, source = declared.name, self._bindings.source
         kind = declared.type
         given = list(kind.args.params) if kind.args else []
-        if any(isinstance(one, c_ast.EllipsisParam | c_ast.ID) for one in given) or not kind.args:
+        if any(isinstance(item, c_ast.EllipsisParam | c_ast.ID) for item in given) or not kind.args:
             raise source.error(
                 call, f"{name} is declared without the types of all of its arguments"
             )
         if len(given) == 1 and _is_void(given[0].type):
             given = []
         read = self._bindings.declarations.scalar
-        types = [read(one.type, call, f"an argument of {name}") for one in given]
+        types = [read(parameter.type, call, f"an argument of {name}") for parameter in given]
         result = read(kind.type, call, f"what {name} returns")
         for scalar_type in (result, *types):
             if scalar_type not in _PASSABLE_TYPES:

@@ -169,8 +169,8 @@ def converted_value(value: Any, source: ScalarType, target: ScalarType, domain: 
         return value
     if target is ScalarType.BOOL:
         zero = _constant(value, 0)
-        one = _constant(value, 1).intersect_domain(value.ne_set(zero))
-        return one.union_add(zero.intersect_domain(value.eq_set(zero)))
+        true_value = _constant(value, 1).intersect_domain(value.ne_set(zero))
+        return true_value.union_add(zero.intersect_domain(value.eq_set(zero)))
     if target in (ScalarType.INT, ScalarType.LONG) and source.is_signed:
         return value  # a long that an int does not hold: programs that say so mean that it does
     return value if is_representable(value, target, domain) else wrapped_value(value, target)

@@ -51,7 +51,7 @@ class CompletedText:
     def original_line(self, line: int) -> int:
         """Return the user's line for a line of the text, or that before it."""
         before = self.lines[: max(line, 1)]
-        return next((found for found in reversed(before) if found), 1)
+        return next((original for original in reversed(before) if original), 1)
 
 
 @dataclass(frozen=True, slots=True)

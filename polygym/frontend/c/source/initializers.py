@@ -111,7 +111,7 @@ def initializing_statements(declared: Any, fresh: Callable[[str], str]) -> list[
         result.append(_zeros(declared, sizes, fresh))
         placed = [(place, value) for place, value in placed if not _is_zero(value)]
     for place, value in placed:
-        subscripts = [syntax.integer_node(one, declared) for one in place or ()]
+        subscripts = [syntax.integer_node(subscript, declared) for subscript in place or ()]
         target = syntax.element_node(declared.name, subscripts, declared)
         result.append(c_ast.Assignment("=", target, value, value.coord))
     return result

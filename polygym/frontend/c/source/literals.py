@@ -50,7 +50,7 @@ FloatLiteral(value=1.5, type=<ScalarType.FLOAT: 'float'>))
 def builtin_literal(call: Any) -> FloatLiteral | None:
     """Return the constant that a call of gcc's stands for (INFINITY, NAN, HUGE_VAL), or None."""
     result = _NAMED.get(getattr(call.name, "name", None))
-    given = [getattr(one, "value", None) for one in (call.args.exprs if call.args else ())]
+    given = [getattr(operand, "value", None) for operand in (call.args.exprs if call.args else ())]
     if result is None or result[0] != given:
         return None
     return FloatLiteral(*result[1:])

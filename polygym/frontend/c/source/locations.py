@@ -63,9 +63,9 @@ def blank_comments(text: str) -> str:
     'a         = "//";'
     """
 
-    def blank(found: re.Match[str]) -> str:
+    def blank(match: re.Match[str]) -> str:
         """Keep literals, and the line ends of comments."""
-        piece = found.group()
+        piece = match.group()
         return piece if piece[0] in "\"'" else re.sub(r"[^\n]", " ", piece)
 
     return _COMMENT_OR_LITERAL.sub(blank, text)

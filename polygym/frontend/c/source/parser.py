@@ -242,9 +242,9 @@ def find_regions(tree: Any, source: SourceMap) -> tuple[ScopRegion, ...]:
         if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
             raise source.error(node.decl, f"{node.decl.name} is declared as no function is")
         if isinstance(node, c_ast.FuncDef):
-            found = sorted(_regions_in(node, source), key=lambda parts: parts[2].coord.line)
-            for number, region in enumerate(found, start=1):
-                name = node.decl.name if len(found) == 1 else f"{node.decl.name}:{number}"
+            own_regions = sorted(_regions_in(node, source), key=lambda parts: parts[2].coord.line)
+            for number, region in enumerate(own_regions, start=1):
+                name = node.decl.name if len(own_regions) == 1 else f"{node.decl.name}:{number}"
                 regions.append(ScopRegion(name, *region))
     return tuple(regions)
 

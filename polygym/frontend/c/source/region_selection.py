@@ -110,9 +110,9 @@ def parse_selection(text: str | None) -> RegionSelection:
         return RegionSelection(text)
     linked = [match[1] for match in _LIBRARY.finditer(text)]
     text = _LIBRARY.sub(" ", text)
-    arrays = [parse_extent(found[0]) for found in _BRACKETED.finditer(text)]
+    arrays = [parse_extent(match[0]) for match in _BRACKETED.finditer(text)]
     words = _WORD.findall(_BRACKETED.sub(" ", text))
-    values = [(found[1], int(found[2])) for word in words if (found := _VALUE.fullmatch(word))]
+    values = [(entry[1], int(entry[2])) for word in words if (entry := _VALUE.fullmatch(word))]
     names = [word for word in words if not _VALUE.fullmatch(word)]
     if len(names) > 1 or len(dict(values)) < len(values) or len(linked) > 1:
         raise InputError(
@@ -132,7 +132,7 @@ def library_with_digest(path: str) -> tuple[str, str]:
     """
     path, _, digest = path.partition("#")
     where = str(Path(path).absolute())
-    is_odd = any(one.isspace() or one == "#" for one in where)
+    is_odd = any(letter.isspace() or letter == "#" for letter in where)
     if is_odd or (digest and not _DIGEST.fullmatch(digest)):
         raise InputError(f"{where}: expected the path of a library without blanks and #")
     if digest:

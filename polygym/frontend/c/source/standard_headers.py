@@ -128,7 +128,7 @@ HEADER_MACROS: dict[str, tuple[str, ...]] = {
 }
 
 _HEADER_OF_MACRO = {
-    re.split(r"[ (]", one)[0]: name for name in HEADER_MACROS for one in HEADER_MACROS[name]
+    re.split(r"[ (]", macro)[0]: name for name in HEADER_MACROS for macro in HEADER_MACROS[name]
 }
 
 

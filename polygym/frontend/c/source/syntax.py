@@ -23,18 +23,20 @@ def walk(node: Any, *kinds: type) -> Iterator[Any]:
     A list or tuple of nodes stands for all of them.
     """
     if kinds:
-        yield from (one for one in walk(node) if isinstance(one, kinds))
+        yield from (part for part in walk(node) if isinstance(part, kinds))
         return
-    pending = [one for one in reversed(node) if one] if isinstance(node, list | tuple) else [node]
+    pending = (
+        [part for part in reversed(node) if part] if isinstance(node, list | tuple) else [node]
+    )
     while pending:
         current = pending.pop()
         yield current
         for name in _BELOW[type(current)]:  # names and numbers, half of all nodes, have none
-            found = getattr(current, name)
-            if type(found) is list:
-                pending += reversed(found)
-            elif found is not None:
-                pending.append(found)
+            value = getattr(current, name)
+            if type(value) is list:
+                pending += reversed(value)
+            elif value is not None:
+                pending.append(value)
 
 
 class _NamesByNodeType(dict[type, tuple[str, ...]]):
@@ -69,7 +71,7 @@ def _below(kind: type) -> Iterator[str]:
     probe: Any = object.__new__(kind)
     for name in _ATTRIBUTES[kind]:
         setattr(probe, name, [name])
-    names: list[str] = [one if isinstance(one, str) else one[0] for _, one in probe.children()]
+    names: list[str] = [part if isinstance(part, str) else part[0] for _, part in probe.children()]
     return reversed(names)
 
 
@@ -84,12 +86,12 @@ def contains(node: Any, *kinds: type) -> bool:
 
 def contains_node(node: Any, wanted: Any) -> bool:
     """Whether a node is in the tree below another."""
-    return any(one is wanted for one in walk(node))
+    return any(part is wanted for part in walk(node))
 
 
 def names_in(node: Any) -> set[str]:
     """Return the identifiers in a node, or in several, that may mean variables."""
-    return {one.name for one in walk(node, c_ast.ID)}
+    return {identifier.name for identifier in walk(node, c_ast.ID)}
 
 
 def declared_names(node: Any) -> set[str]:
@@ -99,7 +101,7 @@ def declared_names(node: Any) -> set[str]:
 
 def multiplies(node: Any) -> bool:
     """Whether an expression multiplies, or one in a statement."""
-    return any(one.op == "*" for one in walk(node, c_ast.BinaryOp))
+    return any(operation.op == "*" for operation in walk(node, c_ast.BinaryOp))
 
 
 def typedefs_of(tree: Any) -> dict[str, Any]:
@@ -115,7 +117,7 @@ def functions_of(tree: Any) -> dict[str, Any]:
 def arguments_of(function: Any) -> list[Any]:
     """Return the declarations of a function's arguments that have a name."""
     given = function.decl.type.args
-    return [one for one in (given.params if given else ()) if isinstance(one, c_ast.Decl)]
+    return [decl for decl in (given.params if given else ()) if isinstance(decl, c_ast.Decl)]
 
 
 def operands_of(call: Any) -> list[Any]:
@@ -150,7 +152,7 @@ def read_outside_loops(
             counter = counter_of(node)
             inner = counters if counter is None else counters | {counter}
             starts = [getattr(node.init, "rvalue", None)]
-            starts += [one.init for one in getattr(node.init, "decls", None) or ()]
+            starts += [decl.init for decl in getattr(node.init, "decls", None) or ()]
             for start in starts:
                 yield from read_outside_loops(start, meaning, counter_of, counters)
             for part in (node.cond, node.next, node.stmt):
@@ -187,8 +189,8 @@ def counter_of(loop: Any) -> str | None:
     match loop.init:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
             return str(name)
-        case c_ast.DeclList(decls=[one]):
-            return str(one.name)
+        case c_ast.DeclList(decls=[decl]):
+            return str(decl.name)
         case _:
             return None
 
@@ -224,7 +226,7 @@ def copy_tree(node: Any, replacement: Callable[[Any], Any] = lambda node: None) 
     A replacement is taken as it is: the caller copies what it consists of.
     """
     if not isinstance(node, c_ast.Node):
-        return [copy_tree(one, replacement) for one in node] if isinstance(node, list) else node
+        return [copy_tree(item, replacement) for item in node] if isinstance(node, list) else node
     result = replacement(node)
     if result is not None:
         return result
@@ -317,9 +319,9 @@ def statements_of(node: Any) -> list[Any]:
 
 def block_with(node: Any, wanted: Any) -> list[Any]:
     """Return the list of a block's items that holds one of them."""
-    for one in walk(node):
+    for block in walk(node):
         for name in ("block_items", "stmts"):
-            items = getattr(one, name, None)
+            items = getattr(block, name, None)
             if items is not None and any(item is wanted for item in items):
                 result: list[Any] = items
                 return result
@@ -362,7 +364,7 @@ def is_modification(node: Any) -> bool:
 
 def acts(node: Any) -> bool:
     """Whether an expression, or one in a statement, changes something or calls a function."""
-    return any(isinstance(one, c_ast.FuncCall) or is_modification(one) for one in walk(node))
+    return any(isinstance(part, c_ast.FuncCall) or is_modification(part) for part in walk(node))
 
 
 def target_of(node: Any) -> Any:
@@ -386,16 +388,16 @@ def assigned_value(node: Any) -> Any:
         case c_ast.Assignment():
             return c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord)
         case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-            one = integer_node(1, node)
-            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, one, node.coord)
+            unit = integer_node(1, node)
+            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, unit, node.coord)
         case _:
             return None
 
 
 def modified_roots(node: Any) -> Iterator[Any]:
     """Yield the root of everything that a statement, or several, assign to."""
-    for one in filter(is_modification, walk(node)):
-        base = target_of(one)
+    for modification in filter(is_modification, walk(node)):
+        base = target_of(modification)
         while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
             base = base.expr if isinstance(base, c_ast.UnaryOp) else base.name
         yield base

@@ -251,7 +251,11 @@ def check_quotients(
         mine = values.intersect_params(context)
         if not mine.is_equal(other[name].intersect_params(context)):
             raise _refusal(
-                scope, next((one for one in divided if name in one.subscript.names), divided[0])
+                scope,
+                next(
+                    (constraint for constraint in divided if name in constraint.subscript.names),
+                    divided[0],
+                ),
             )
 
 
@@ -273,12 +277,12 @@ def check_dividends(
                 raise _refusal(scope, constraint)
 
 
-def _refusal(scope: IndexScope, one: SubscriptConstraint) -> SourceError:
-    index = next((name for name in scope.indices if name in one.subscript.names), "i")
+def _refusal(scope: IndexScope, constraint: SubscriptConstraint) -> SourceError:
+    index = next((name for name in scope.indices if name in constraint.subscript.names), "i")
     return SourceError(
-        one.location,
-        f"{one.required_text} of {one.text} divides what may be negative, where / and % may be "
-        "rounded in two ways",
+        constraint.location,
+        f"{constraint.required_text} of {constraint.text} divides what may be negative, "
+        "where / and % may be rounded in two ways",
         f"add a multiple of the divisor, or say a range without that: where {index} in ...",
     )
 

@@ -306,7 +306,9 @@ def _literal_hint(definition: tree.TcDefinition, values: TensorValues, names: Se
                         why = f"by the literal {part.text} alone"
                         return f"{name} is float64 {why}; {part.text}f makes it float32"
         further = {part.name for part in parts if isinstance(part, tree.ElementOrCall)}
-        further = {one for one in further if double.get(one) is not single.get(one)} - seen
+        further = {
+            tensor for tensor in further if double.get(tensor) is not single.get(tensor)
+        } - seen
         seen |= further
         waiting += sorted(further)
     return ""

@@ -141,32 +141,32 @@ def infer_index_ranges(
 def instances_outside(
     scope: IndexScope,
     indices: Sequence[str],
-    one: SubscriptConstraint,
+    constraint: SubscriptConstraint,
     ranges: Mapping[str, isl.Set],
 ) -> isl.Set:
     """Return the values of some indices for which a subscript may leave its tensor.
 
     Its condition may mention further indices: then it may hold where it does for some of theirs.
     """
-    instances = instances_reading(scope, indices, one, ranges)
+    instances = instances_reading(scope, indices, constraint, ranges)
     members = scope.tuple_of(indices)
-    text = one.subscript.text(scope.isl_names, one.rounding)
+    text = constraint.subscript.text(scope.isl_names, constraint.rounding)
     element = scope.sizes.map(f"{{ {members} -> [{text}] }}")
-    return instances.subtract(element.intersect_range(one.valid_values).domain())
+    return instances.subtract(element.intersect_range(constraint.valid_values).domain())
 
 
 def instances_reading(
     scope: IndexScope,
     indices: Sequence[str],
-    one: SubscriptConstraint,
+    constraint: SubscriptConstraint,
     ranges: Mapping[str, isl.Set],
 ) -> isl.Set:
     """Return the values of some indices for which the condition of a subscript may hold."""
-    further = [name for name in scope.indices if name in one.condition.names - set(indices)]
+    further = [name for name in scope.indices if name in constraint.condition.names - set(indices)]
     everything = [*indices, *further]
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     instances = scope.box(everything, {**dict.fromkeys(further, from_zero), **ranges})
-    holds = scope.sizes.set(f"{{ {scope.tuple_of(everything)} : {one.condition.text} }}")
+    holds = scope.sizes.set(f"{{ {scope.tuple_of(everything)} : {constraint.condition.text} }}")
     instances = instances.intersect(holds)
     return instances.project_out(isl.dim_type.set, len(indices), len(further))
 
@@ -196,39 +196,39 @@ def _range_from(
 def _unconditional_range(
     scope: IndexScope,
     name: str,
-    one: SubscriptConstraint,
+    constraint: SubscriptConstraint,
     ranges: Mapping[str, isl.Set],
-    found: isl.Set,
+    values: isl.Set,
 ) -> isl.Set:
     """Return values of an index up to where a subscript would end it without its condition.
 
     For sizes for which it would not, or something is read behind, all of the values are left.
     """
-    others = _other_indices(scope, one, ranges)
-    plain = _valid_values(scope, name, replace(one, condition=TRUE_CONDITION), ranges)
+    others = _other_indices(scope, constraint, ranges)
+    plain = _valid_values(scope, name, replace(constraint, condition=TRUE_CONDITION), ranges)
     before = plain.apply(scope.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }"))
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
-    reading = instances_reading(scope, [name, *others], one, {**ranges, name: from_zero})
-    reading = reading.project_out(isl.dim_type.set, 1, len(others)).intersect(found)
+    reading = instances_reading(scope, [name, *others], constraint, {**ranges, name: from_zero})
+    reading = reading.project_out(isl.dim_type.set, 1, len(others)).intersect(values)
     counts = plain.params().subtract(reading.subtract(before).params())
-    return found.subtract(found.intersect_params(counts).subtract(before)).coalesce()
+    return values.subtract(values.intersect_params(counts).subtract(before)).coalesce()
 
 
 def _valid_values(
-    scope: IndexScope, name: str, one: SubscriptConstraint, ranges: Mapping[str, isl.Set]
+    scope: IndexScope, name: str, constraint: SubscriptConstraint, ranges: Mapping[str, isl.Set]
 ) -> isl.Set:
     """Return the values of an index for which all values of the others stay inside."""
-    others = _other_indices(scope, one, ranges)
+    others = _other_indices(scope, constraint, ranges)
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
-    leaving = instances_outside(scope, [name, *others], one, {**ranges, name: from_zero})
+    leaving = instances_outside(scope, [name, *others], constraint, {**ranges, name: from_zero})
     return from_zero.subtract(leaving.project_out(isl.dim_type.set, 1, len(others)))
 
 
 def _other_indices(
-    scope: IndexScope, one: SubscriptConstraint, ranges: Mapping[str, isl.Set]
+    scope: IndexScope, constraint: SubscriptConstraint, ranges: Mapping[str, isl.Set]
 ) -> list[str]:
     """Return the resolved indices that a subscript or its condition mentions."""
-    mentioned = one.subscript.names | one.condition.names
+    mentioned = constraint.subscript.names | constraint.condition.names
     return [other for other in scope.indices if other in mentioned and other in ranges]
 
 
@@ -268,7 +268,7 @@ def _ambiguity_error(
 def _check_range(
     scope: IndexScope,
     name: str,
-    found: isl.Set,
+    values: isl.Set,
     known: Mapping[str, isl.Set],
     subscripts: Sequence[SubscriptConstraint],
 ) -> None:
@@ -278,7 +278,7 @@ def _check_range(
     """
     place = scope.indices[name]
     touching = [constraint for constraint in subscripts if name in constraint.subscript.names]
-    if found.is_empty():
+    if values.is_empty():
         others = {
             other for constraint in touching for other in constraint.subscript.names
         } & known.keys()
@@ -286,12 +286,16 @@ def _check_range(
         raise SourceError(
             place,
             f"the range of {name} is empty: no value keeps "
-            + " and ".join(dict.fromkeys(_constraint_text(scope, one) for one in touching))
+            + " and ".join(
+                dict.fromkeys(_constraint_text(scope, constraint) for constraint in touching)
+            )
             + (f", with {', '.join(said)}" if said else ""),
             f"if it is to run over less, say it: where {name} in 0:...",
         )
-    if not found.dim_has_upper_bound(isl.dim_type.set, 0):
-        size = next((_range_end_text(scope, one.valid_values) for one in touching), "...")
+    if not values.dim_has_upper_bound(isl.dim_type.set, 0):
+        size = next(
+            (_range_end_text(scope, constraint.valid_values) for constraint in touching), "..."
+        )
         raise SourceError(
             place,
             f"the range of {name} has no end: {_texts(touching)} "
@@ -301,9 +305,10 @@ def _check_range(
         )
 
 
-def _constraint_text(scope: IndexScope, one: SubscriptConstraint) -> str:
+def _constraint_text(scope: IndexScope, constraint: SubscriptConstraint) -> str:
     """Return what a subscript has to be: ``i + x of I(i + x) in 0:M``."""
-    return f"{one.required_text} of {one.text} in 0:{_range_end_text(scope, one.valid_values)}"
+    end = _range_end_text(scope, constraint.valid_values)
+    return f"{constraint.required_text} of {constraint.text} in 0:{end}"
 
 
 def _range_text(scope: IndexScope, name: str, values: isl.Set) -> str:

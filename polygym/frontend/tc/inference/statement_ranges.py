@@ -45,21 +45,23 @@ from polygym.frontend.tc.syntax.tree import names_of_expression
 _MOST_QUOTIENTS = 4
 
 
-def where_range(draft: LoweringState, one: tree.WhereRange, scope: IndexScope) -> isl.Set:
+def where_range(draft: LoweringState, entry: tree.WhereRange, scope: IndexScope) -> isl.Set:
     """Return the range that a ``where`` gives.
 
     Raises:
         SourceError: an end is something else, or there is nothing between them, or below 0.
     """
-    lower, upper = (_RangeEnd(draft, scope, one, end).checked() for end in (one.lower, one.upper))
+    lower, upper = (
+        _RangeEnd(draft, scope, entry, end).checked() for end in (entry.lower, entry.upper)
+    )
     result = draft.sizes.set(f"{{ [x'] : {lower} <= x' < {upper} }}")
     result = result.intersect_params(draft.sizes.unrestricted)
     if not result.intersect(draft.sizes.set("{ [x'] : x' < 0 }")).is_empty():
         raise SourceError(
-            one.location, f"the range of {one.name} begins below 0: indices are never negative"
+            entry.location, f"the range of {entry.name} begins below 0: indices are never negative"
         )
     if result.is_empty():
-        raise SourceError(one.location, f"the range of {one.name} is empty")
+        raise SourceError(entry.location, f"the range of {entry.name} is empty")
     return result
 
 

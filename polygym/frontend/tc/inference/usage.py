@@ -113,7 +113,7 @@ def check_writes(here: StatementContext, ranges: Mapping[str, isl.Set]) -> None:
     begins = statement.initializes or (statement.assign is AssignKind.SET and not own)
     before = draft.written_elements.get(statement.tensor, [])
     updated = draft.tensors[statement.tensor].role is TensorRole.UPDATED
-    if begins and not updated and any(not touched.is_disjoint(one) for one in before):
+    if begins and not updated and any(not touched.is_disjoint(elements) for elements in before):
         raise SourceError(
             statement.location,
             f"{statement.tensor} has values already, which would be lost",

@@ -63,7 +63,7 @@ def gradients(name: str) -> tuple[tree.TcDefinition, ...]:
     ]
     if plain in _SHARED_GRADIENTS:
         tc_definitions += gradients(_SHARED_GRADIENTS[plain])
-    return tuple(_with_type(one, scalar) for one in tc_definitions)
+    return tuple(_with_type(tc_definition, scalar) for tc_definition in tc_definitions)
 
 
 def _parts(name: str) -> tuple[str, tree.ElementType]:
@@ -92,5 +92,5 @@ def _with_type(definition: tree.TcDefinition, scalar: tree.ElementType) -> tree.
     )
 
 
-def _declared(one: _Declared, scalar: tree.ElementType) -> _Declared:
-    return replace(one, type=scalar) if one.type is tree.ElementType.FLOAT else one
+def _declared(declared: _Declared, scalar: tree.ElementType) -> _Declared:
+    return replace(declared, type=scalar) if declared.type is tree.ElementType.FLOAT else declared

@@ -105,9 +105,13 @@ class _DefinitionParser(ExpressionParser):
             raise SourceError(self.peek(-1).location, "expected at least one output, found none")
         self.expect("{", "and the statements")
         declared: list[tree.Declaration] = [*outputs, *parameters]
-        self.tensor_sizes = {one.name: one.sizes for one in declared if one.sizes is not None}
-        self.tensors = own = {one.name for one in declared}
-        callees = {one: definition for one, definition in known.items() if one not in own}
+        self.tensor_sizes = {
+            declaration.name: declaration.sizes
+            for declaration in declared
+            if declaration.sizes is not None
+        }
+        self.tensors = own = {declaration.name for declaration in declared}
+        callees = {callee: definition for callee, definition in known.items() if callee not in own}
         self.definitions = set(self.names - own)
         statements: list[tree.TcStatement | DefinitionCall] = []
         while not self.is_next("}"):

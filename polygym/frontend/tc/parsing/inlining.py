@@ -157,7 +157,7 @@ class _CallInliner:
             ("result", callee.outputs, call.outputs),
         ):
             if len(wanted) != len(given):
-                names = ", ".join(one.name for one in wanted)
+                names = ", ".join(declaration.name for declaration in wanted)
                 raise SourceError(
                     call.location,
                     f"{callee.name}: expected {len(wanted)} {what}(s), {names}, found {len(given)}",

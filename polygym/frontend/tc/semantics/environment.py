@@ -64,8 +64,8 @@ class AffineExpression:
         """Return the expression; zeros are dropped, terms sorted, quotients last."""
         kept = {term: value for term, value in coefficients.items() if value}
 
-        def place(one: tuple[str | Quotient, int]) -> tuple[bool, str]:
-            return isinstance(one[0], Quotient), str(one[0])
+        def place(item: tuple[str | Quotient, int]) -> tuple[bool, str]:
+            return isinstance(item[0], Quotient), str(item[0])
 
         return AffineExpression(tuple(sorted(kept.items(), key=place)), constant)
 

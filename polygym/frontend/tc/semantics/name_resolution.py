@@ -208,7 +208,7 @@ def resolve_statement(
                     raise SourceError(place, f"{name} is {taken.get(name, 'a value')}, no index")
                 if name in {entry.name for entry in ranges}:
                     raise SourceError(place, f"the range of {name} is given twice")
-                lower, upper = (values.substitute(one, place) for one in (lower, upper))
+                lower, upper = (values.substitute(end, place) for end in (lower, upper))
                 ranges.append(tree.WhereRange(name, lower, upper, place))
             case tree.WhereExists():
                 witnesses.append(entry)
@@ -256,9 +256,9 @@ def _indices_on_the_left(
     locations: dict[str, SourceLocation] = {}
     alone: set[str] = set()
     for part in subscripts:
-        for one in names_of_expression(part):
-            if one.name in taken and taken[one.name] != "a size":
-                raise SourceError(one.location, f"{one.name} is {taken[one.name]}, no index")
+        for use in names_of_expression(part):
+            if use.name in taken and taken[use.name] != "a size":
+                raise SourceError(use.location, f"{use.name} is {taken[use.name]}, no index")
         if isinstance(part, tree.NameUse) and not part.name[0].isdigit():
             if part.name in alone:
                 raise SourceError(part.location, f"{part.name} stands twice on the left")

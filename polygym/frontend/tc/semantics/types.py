@@ -100,15 +100,15 @@ def type_of(expression: tree.Expression, environment: NameEnvironment) -> ValueT
             assert_never(expression)
 
 
-def promoted_type(found: ValueType) -> ValueType:
+def promoted_type(value_type: ValueType) -> ValueType:
     """Return the type in which something is computed with; that of literals stays open."""
-    match found:
+    match value_type:
         case UntypedKind.TRUTH:
             return ScalarType.INT
         case ScalarType():
-            return found.promoted
+            return value_type.promoted
         case _:
-            return found
+            return value_type
 
 
 def unified_type(first: ValueType, second: ValueType) -> ValueType:
@@ -134,29 +134,29 @@ def unified_type(first: ValueType, second: ValueType) -> ValueType:
             raise AssertionError
 
 
-def default_type(found: ValueType) -> ScalarType:
+def default_type(value_type: ValueType) -> ScalarType:
     """Return the type that something has by itself."""
-    match found:
+    match value_type:
         case UntypedKind.INTEGER | UntypedKind.TRUTH:
             return ScalarType.INT
         case UntypedKind.REAL:
             return ScalarType.DOUBLE
         case _:
-            return found
+            return value_type
 
 
-def is_narrowing(found: ValueType, target: ScalarType) -> bool:
+def is_narrowing(value_type: ValueType, target: ScalarType) -> bool:
     """Whether values of a type may be lost in another one; literals fit where their kind does.
 
     That the value of a literal fits is seen when it is translated.
     """
-    match found:
+    match value_type:
         case UntypedKind.REAL:
             return target.is_integer
         case UntypedKind.INTEGER | UntypedKind.TRUTH:
             return False
         case _:
-            return not target.can_represent(found)
+            return not target.can_represent(value_type)
 
 
 def check_fits(value: int, what: str, scalar: ScalarType, place: SourceLocation) -> None:
@@ -169,13 +169,13 @@ def check_fits(value: int, what: str, scalar: ScalarType, place: SourceLocation)
         )
 
 
-def type_text(found: ValueType) -> str:
+def type_text(value_type: ValueType) -> str:
     """Return a type as the language has it.
 
     >>> type_text(ScalarType.LONG), type_text(UntypedKind.REAL)
     ('int64', 'a real number')
     """
-    return found.value if isinstance(found, UntypedKind) else _NAMES[found]
+    return value_type.value if isinstance(value_type, UntypedKind) else _NAMES[value_type]
 
 
 def _type_of_literal(value: int | float, text: str) -> ValueType:
@@ -230,7 +230,7 @@ def _type_of_call(call: tree.ElementOrCall, environment: NameEnvironment) -> Val
     return promoted_type(value_type) if is_open else value_type
 
 
-def _is_integer(found: ValueType) -> bool:
-    if isinstance(found, UntypedKind):
-        return found is not UntypedKind.REAL
-    return found.is_integer
+def _is_integer(value_type: ValueType) -> bool:
+    if isinstance(value_type, UntypedKind):
+        return value_type is not UntypedKind.REAL
+    return value_type.is_integer

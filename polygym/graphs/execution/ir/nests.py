@@ -34,10 +34,10 @@ class AffineIndex:
         """Return a sum."""
         if isinstance(other, int):
             return AffineIndex(self.terms, self.offset + other)
-        found = dict(self.terms)
+        factors = dict(self.terms)
         for name, factor in other.terms:
-            found[name] = found.get(name, 0) + factor
-        kept = tuple((name, factor) for name, factor in found.items() if factor)
+            factors[name] = factors.get(name, 0) + factor
+        kept = tuple((name, factor) for name, factor in factors.items() if factor)
         return AffineIndex(kept, self.offset + other.offset)
 
     def __mul__(self, factor: int) -> AffineIndex:
@@ -45,7 +45,7 @@ class AffineIndex:
         if factor == 0:
             return AffineIndex()
         return AffineIndex(
-            tuple((name, one * factor) for name, one in self.terms), self.offset * factor
+            tuple((name, own * factor) for name, own in self.terms), self.offset * factor
         )
 
     @property

@@ -52,9 +52,9 @@ def _split_axes(nest: TensorNest) -> TensorNest:
             form = forms.pop() if len(forms) == 1 else None
             if not isinstance(form, AffineIndex) or len(form.terms) != 2 or form.offset:
                 continue
-            (outer, factor), (inner, one) = sorted(form.terms, key=lambda term: -term[1])
+            (outer, factor), (inner, least) = sorted(form.terms, key=lambda term: -term[1])
             shape = (extents[outer], factor)
-            if one != 1 or factor != extents[inner] or shape[0] * factor != array.shape[place]:
+            if least != 1 or factor != extents[inner] or shape[0] * factor != array.shape[place]:
                 continue
             at = (index_named(outer), index_named(inner))
             nest = _with_axes(nest, array.name, slice(place, place + 1), shape, at)
@@ -66,10 +66,12 @@ def _with_axes(
 ) -> TensorNest:
     """Return a nest with other axes, and subscripts, in the place of some of a parameter."""
 
-    def change(one: ArrayAccess) -> ArrayAccess:
-        if one.array != name:
-            return one
-        return ArrayAccess(name, (*one.subscripts[: axes.start], *at, *one.subscripts[axes.stop :]))
+    def change(access: ArrayAccess) -> ArrayAccess:
+        if access.array != name:
+            return access
+        return ArrayAccess(
+            name, (*access.subscripts[: axes.start], *at, *access.subscripts[axes.stop :])
+        )
 
     arrays = tuple(
         replace(array, shape=(*array.shape[: axes.start], *shape, *array.shape[axes.stop :]))
@@ -97,13 +99,13 @@ def _drop_unit_axes(nest: TensorNest) -> TensorNest:
         for name, shape in shapes.items()
     }
 
-    def affine(one: AffineIndex) -> AffineIndex:
-        return AffineIndex(tuple(term for term in one.terms if term[0] not in units), one.offset)
+    def affine(form: AffineIndex) -> AffineIndex:
+        return AffineIndex(tuple(term for term in form.terms if term[0] not in units), form.offset)
 
-    def access(one: ArrayAccess) -> ArrayAccess:
-        parts = (one.subscripts[place] for place in kept[one.array])
+    def access(element: ArrayAccess) -> ArrayAccess:
+        parts = (element.subscripts[place] for place in kept[element.array])
         return ArrayAccess(
-            one.array,
+            element.array,
             tuple(affine(part) if isinstance(part, AffineIndex) else part for part in parts),
         )
 
@@ -149,7 +151,7 @@ def _always_together(
     shapes = {nest_array.name: nest_array.shape for nest_array in nest.arrays}
     places: dict[str, set[int]] = {}
     for access in accesses:
-        found = set()
+        positions = set()
         for place, part in enumerate(access.subscripts):
             if not isinstance(part, AffineIndex):
                 continue
@@ -157,21 +159,21 @@ def _always_together(
             if not terms:
                 continue
             if part.single_index == first:
-                found.add(place)
+                positions.add(place)
             elif part.single_index != second or place == 0:
                 return False
             else:
                 before = access.subscripts[place - 1]
                 if not isinstance(before, AffineIndex) or before.single_index != first:
                     return False
-        for place in found:
+        for place in positions:
             after = access.subscripts[place + 1] if place + 1 < len(access.subscripts) else None
             if not isinstance(after, AffineIndex) or after.single_index != second:
                 return False
             if shapes[access.array][place : place + 2] != (extents[first], extents[second]):
                 return False
         # All that touches an array has to see it under the same shape.
-        if places.setdefault(access.array, found) != found:
+        if places.setdefault(access.array, positions) != positions:
             return False
     return True
 
@@ -185,14 +187,14 @@ def _merge_indices(nest: TensorNest, first: str, second: str) -> TensorNest:
         for access in _accesses(nest)
     }
 
-    def access(one: ArrayAccess) -> ArrayAccess:
+    def access(element: ArrayAccess) -> ArrayAccess:
         return ArrayAccess(
-            one.array, tuple(part for part in one.subscripts if part != index_named(second))
+            element.array, tuple(part for part in element.subscripts if part != index_named(second))
         )
 
-    def shape(one: NestArray) -> tuple[int, ...]:
-        result = list(one.shape)
-        for place in reversed(places.get(one.name, [])):
+    def shape(nest_array: NestArray) -> tuple[int, ...]:
+        result = list(nest_array.shape)
+        for place in reversed(places.get(nest_array.name, [])):
             result[place : place + 2] = [result[place] * result[place + 1]]
         return tuple(result)
 
@@ -216,11 +218,12 @@ def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
         return nest
     targets = {statement.target for statement in nest.statements}
 
-    def access(one: ArrayAccess) -> ArrayAccess:
-        if one.array not in bare:
-            return one
+    def access(element: ArrayAccess) -> ArrayAccess:
+        if element.array not in bare:
+            return element
         return ArrayAccess(
-            one.array, (index_named(_UNIT_INDEX) if one.array in targets else constant_index(0),)
+            element.array,
+            (index_named(_UNIT_INDEX) if element.array in targets else constant_index(0),),
         )
 
     arrays = tuple(replace(array, shape=array.shape or (1,)) for array in nest.arrays)

@@ -106,8 +106,8 @@ def permute(view: ArrayView, order: Sequence[int]) -> ArrayView:
 def slice_axis(view: ArrayView, axis: int, start: int, count: int, step: int = 1) -> ArrayView:
     """Return every ``step``-th element along an axis, ``count`` of them."""
     along = tuple(
-        (one, stride * step, begin + stride * start) if one == axis else (one, stride, begin)
-        for one, stride, begin in view.axes
+        (place, stride * step, begin + stride * start) if place == axis else (place, stride, begin)
+        for place, stride, begin in view.axes
     )
     shape = (*view.shape[:axis], count, *view.shape[axis + 1 :])
     return _normalize(ArrayView(view.source, view.start, view.extents, along, shape))

@@ -158,15 +158,15 @@ def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> Lo
     for term in graph.terms():
         if term.children and not _is_constant(graph, term) and term.head not in ("noop", "split"):
             tracer.views[term] = tracer.view(term)
-    outputs = tuple(tracer.views[one] for _, one in graph.outputs)
+    outputs = tuple(tracer.views[output] for _, output in graph.outputs)
     inputs = tuple(tracer.inputs[input_] for input_ in graph.inputs)
     return LoweredGraph(
         tuple(tracer.operations.operations), inputs, tracer.operations.constants, outputs
     )
 
 
-def _is_constant(graph: Graph, one: Term) -> bool:
-    data = graph.data(one)
+def _is_constant(graph: Graph, node: Term) -> bool:
+    data = graph.data(node)
     return isinstance(data, TensorType) and data.constant
 
 
@@ -188,26 +188,28 @@ class _Lowering:
         for term in self.graph.terms():
             if term.children and not _is_constant(self.graph, term):
                 asked |= {child: None for child in term.children if self._is_known(child)}
-        asked |= {one: None for _, one in self.graph.outputs if self._is_known(one)}
+        asked |= {output: None for _, output in self.graph.outputs if self._is_known(output)}
         # The same again and again need not be there more than once.
-        inner = {one: one.children[0] if one.head == "expand" else one for one in asked}
+        inner = {node: node.children[0] if node.head == "expand" else node for node in asked}
         roots = list(dict.fromkeys(inner.values()))
         arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
-        made = {one: whole_array(self.operations.constant(array)) for one, array in arrays.items()}
+        made = {
+            node: whole_array(self.operations.constant(array)) for node, array in arrays.items()
+        }
         for term, root in inner.items():
             self.views[term] = broadcast_view(made[root], self.graph.tensor(term).shape)
 
-    def _is_known(self, one: Term) -> bool:
-        return bool(one.children) and _is_constant(self.graph, one)
+    def _is_known(self, node: Term) -> bool:
+        return bool(node.children) and _is_constant(self.graph, node)
 
-    def view(self, one: Term) -> ArrayView:
+    def view(self, node: Term) -> ArrayView:
         """Return the result of a node."""
-        tensor = self.graph.tensor(one)
-        literals = [child.head for child in one.children if not child.children]
-        operands = [self.views[child] for child in one.children if child in self.views]
-        match one.head:
+        tensor = self.graph.tensor(node)
+        literals = [child.head for child in node.children if not child.children]
+        operands = [self.views[child] for child in node.children if child in self.views]
+        match node.head:
             case "input":
-                return whole_array(self.inputs[one])
+                return whole_array(self.inputs[node])
             case "reshape":
                 (x,) = operands
                 return reshape_view(x, tensor.shape) or self._reshaped_copy(x, tensor.shape)
@@ -219,13 +221,13 @@ class _Lowering:
                 axis, start, _, step = map(int, literals)
                 return slice_axis(operands[0], axis, start, tensor.shape[axis], step)
             case "split0" | "split1":
-                return self._part(one, tensor)
+                return self._part(node, tensor)
             case "cast" if operands[0].dtype == tensor.dtype:
                 return operands[0]
             case "conv":
                 return lower_convolution(self.operations, literals, operands, tensor)
             case "poolmax" | "poolavg":
-                return lower_pooling(self.operations, str(one.head), literals, operands[0], tensor)
+                return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
                 x, y = (self.operations.with_rows(part) for part in operands)
                 blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
@@ -253,10 +255,10 @@ class _Lowering:
                     "gather", literals, (table, indices), tensor.shape, tensor.dtype
                 )
             case _:
-                if one.head in _ROW_OPERATORS:
+                if node.head in _ROW_OPERATORS:
                     operands = [self.operations.with_last_row(part) for part in operands]
                 return self.operations.append(
-                    str(one.head), literals, operands, tensor.shape, tensor.dtype
+                    str(node.head), literals, operands, tensor.shape, tensor.dtype
                 )
 
     def _reshaped_copy(self, x: ArrayView, shape: tuple[int, ...]) -> ArrayView:
@@ -264,10 +266,10 @@ class _Lowering:
         assert array_view is not None
         return array_view
 
-    def _part(self, one: Term, tensor: TensorType) -> ArrayView:
-        axis, at, x = one.children[0].children
+    def _part(self, node: Term, tensor: TensorType) -> ArrayView:
+        axis, at, x = node.children[0].children
         along, first = int(axis.head), int(at.head)
-        start = first if one.head == "split1" else 0
+        start = first if node.head == "split1" else 0
         return slice_axis(self.views[x], along, start, tensor.shape[along])
 
     def _in_blocks(self, y: ArrayView) -> ArrayView | None:

@@ -96,12 +96,12 @@ def group_operations(
     return kernel_groups[::-1]
 
 
-def _is_kernel(one: ArrayOperation) -> bool:
-    return one.is_elementwise or one.head in BODIES
+def _is_kernel(operation: ArrayOperation) -> bool:
+    return operation.is_elementwise or operation.head in BODIES
 
 
 def _group_to_join(
-    one: ArrayOperation,
+    operation: ArrayOperation,
     users: Sequence[ArrayOperation],
     groups: dict[ArrayOperation, KernelGroup],
     fuses: FusionPredicate | None,
@@ -111,19 +111,19 @@ def _group_to_join(
     if len(wanted) != 1:
         return None
     (group,) = wanted
-    if one.result.shape != group.root.result.shape:
+    if operation.result.shape != group.root.result.shape:
         return None
-    if not one.is_elementwise and group.head is not None:
+    if not operation.is_elementwise and group.head is not None:
         return None
     for user in users:
         if not user.is_elementwise or (fuses is None and not user.head.startswith(ACTIVATION)):
             return None
         for view in user.operands:
-            if view.source is one.result and view.shape != one.result.shape:
+            if view.source is operation.result and view.shape != operation.result.shape:
                 return None
-            if view.source is one.result and not view.is_whole_array:
+            if view.source is operation.result and not view.is_whole_array:
                 return None
-    if fuses is None or one.is_elementwise or fuses(one, group):
+    if fuses is None or operation.is_elementwise or fuses(operation, group):
         return group
     return None
 
@@ -228,7 +228,7 @@ def _renamed(statement: NestStatement, old: str, new: str) -> NestStatement:
 
 
 def _renamed_in(expression: Expression, old: str, new: str) -> Expression:
-    def access(one: ArrayAccess) -> ArrayAccess:
-        return ArrayAccess(new, one.subscripts) if one.array == old else one
+    def access(element: ArrayAccess) -> ArrayAccess:
+        return ArrayAccess(new, element.subscripts) if element.array == old else element
 
     return map_expression(expression, access)

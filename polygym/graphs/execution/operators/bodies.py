@@ -162,7 +162,7 @@ def _row_maximum(
 
     A long row is looked at in pieces as wide as a vector; the last one may overlap the one before.
     """
-    shape = tuple(extents[one] for one in at)
+    shape = tuple(extents[index] for index in at)
     nest_array, out = NestArray(name, shape, x.dtype), tuple(map(index_named, at))
     row, last = tuple(places[:-1]), places[-1].single_index
     length = x.shape[-1] if x.shape else 1

@@ -170,7 +170,7 @@ def pool_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
         body = OperatorBody(
             extents,
             (NestStatement("columns", between, "=", column),),
-            (NestArray("columns", tuple(extents[one] for one in between), dtype),),
+            (NestArray("columns", tuple(extents[index] for index in between), dtype),),
             value,
             at,
             (n, c, h, w),

@@ -43,7 +43,8 @@ def plan_arena(blocks: Sequence[ArenaBlock]) -> ArenaPlan:
     placed: list[int] = []
     peak = 0
     order = sorted(
-        range(len(blocks)), key=lambda one: (-blocks[one].bytes, blocks[one].first_step, one)
+        range(len(blocks)),
+        key=lambda index: (-blocks[index].bytes, blocks[index].first_step, index),
     )
     for number in order:
         block = blocks[number]

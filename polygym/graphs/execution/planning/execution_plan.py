@@ -173,11 +173,11 @@ class _ExecutionPlanner:
                 )
         return ExecutionPlan(steps, inputs, outputs, self.constants, self._blocks(steps))
 
-    def _fuses(self, one: ArrayOperation, group: KernelGroup) -> bool:
+    def _fuses(self, operation: ArrayOperation, group: KernelGroup) -> bool:
         return (
-            is_fusion_expected(one)
+            is_fusion_expected(operation)
             if self.fusing is None
-            else self.fusing.is_faster_fused(one, group)
+            else self.fusing.is_faster_fused(operation, group)
         )
 
     def _outputs(self) -> list[ArrayStorage]:

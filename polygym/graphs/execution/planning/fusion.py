@@ -75,29 +75,29 @@ class FusionTimes:
         return self.fused <= self.unfused_head + self.unfused_tail
 
 
-def is_fusion_expected(one: ArrayOperation) -> bool:
+def is_fusion_expected(operation: ArrayOperation) -> bool:
     """Whether functions of elements that follow are expected to be faster in the same kernel.
 
     Within a convolution by windows of several elements they cost a share of it; by themselves, the
     time of reading and writing its result once more, from the caches or from memory.
     """
-    if one.head != "conv" or one.operands[1].shape[2:] == (1, 1):
+    if operation.head != "conv" or operation.operands[1].shape[2:] == (1, 1):
         return True
-    elements = prod(one.result.shape)
-    inside = _SLOWDOWN * 2 * elements * prod(one.operands[1].shape[1:]) / _OPERATIONS
-    moved = 2 * elements * DTYPES[one.result.dtype]
+    elements = prod(operation.result.shape)
+    inside = _SLOWDOWN * 2 * elements * prod(operation.operands[1].shape[1:]) / _OPERATIONS
+    moved = 2 * elements * DTYPES[operation.result.dtype]
     return inside < moved / (_CACHED if moved < _CACHE else _STREAMED)
 
 
 def fusion_times(choice: FusionChoice, forms: KernelVariants) -> FusionTimes | None:
     """Return what was measured, None where any of the three was not, or does not run."""
-    found: list[float] = []
+    measured: list[float] = []
     for group in reversed(choice.groups):  # the shortest text comes first
         seconds = forms.seconds(nest_text(group_nest(group)[0]))
         if seconds is None:
             return None
-        found.append(seconds)
-    rest, alone, together = found
+        measured.append(seconds)
+    rest, alone, together = measured
     return FusionTimes(together, alone, rest)
 
 
@@ -112,19 +112,19 @@ class FusionDecisions:
     forms: KernelVariants
     _known: dict[Any, bool] = field(default_factory=dict)
 
-    def is_faster_fused(self, one: ArrayOperation, group: KernelGroup) -> bool:
+    def is_faster_fused(self, operation: ArrayOperation, group: KernelGroup) -> bool:
         """Whether an operation is faster in the kernel of what follows.
 
         By the clock, or as expected where it has not said.
         """
         if not len(self.forms.store):
-            return is_fusion_expected(one)
-        key = _operations_key([one, *group.members])
+            return is_fusion_expected(operation)
+        key = _operations_key([operation, *group.members])
         result = self._known.get(key)
         if result is None:
-            times = fusion_times(_make_choice(one, group), self.forms)
+            times = fusion_times(_make_choice(operation, group), self.forms)
             result = self._known[key] = (
-                is_fusion_expected(one) if times is None else times.is_faster_fused
+                is_fusion_expected(operation) if times is None else times.is_faster_fused
             )
         return result
 
@@ -169,16 +169,18 @@ def fusion_choices(model: LoweredGraph) -> list[FusionChoice]:
 def _choices_answering(model: LoweredGraph, answer: bool) -> Iterable[FusionChoice]:
     asked: list[FusionChoice] = []
 
-    def pays(one: ArrayOperation, group: KernelGroup) -> bool:
-        asked.append(_make_choice(one, group))
+    def pays(operation: ArrayOperation, group: KernelGroup) -> bool:
+        asked.append(_make_choice(operation, group))
         return answer
 
     group_operations(model.operations, {view.source for view in model.outputs}, pays)
     return asked
 
 
-def _make_choice(one: ArrayOperation, group: KernelGroup) -> FusionChoice:
+def _make_choice(operation: ArrayOperation, group: KernelGroup) -> FusionChoice:
     rest = KernelGroup(group.root, list(group.members))
     return FusionChoice(
-        KernelGroup(group.root, [one, *group.members], one), KernelGroup(one, [one], one), rest
+        KernelGroup(group.root, [operation, *group.members], operation),
+        KernelGroup(operation, [operation], operation),
+        rest,
     )

@@ -195,11 +195,11 @@ class CompiledModel:
                 f"{self.graph.name}: out: expected {len(self.outputs)} arrays, found {len(given)}"
             )
         arrays: list[_Array] = []
-        for (name, tensor), one in zip(self.outputs, given, strict=True):
+        for (name, tensor), target in zip(self.outputs, given, strict=True):
             place = f"{self.graph.name}: out: {name}"
-            array = one.detach().numpy() if _is_torch_tensor(one) else one
+            array = target.detach().numpy() if _is_torch_tensor(target) else target
             if not isinstance(array, np.ndarray):
-                raise InputError(f"{place}: expected an array, found {type(one).__name__}")
+                raise InputError(f"{place}: expected an array, found {type(target).__name__}")
             _check_array(place, array, tensor)
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"{place}: expected contiguous memory to write to")
@@ -247,11 +247,11 @@ class CompiledModel:
                 places.append(step.reads[binding.argument][0])
             else:
                 places.append(self._base + self.memory.offsets[next(own)])
-        found = [
+        addresses = [
             location if isinstance(location, int) else self._address(location)
             for location in places
         ]
-        entry, block = kernel.prepared(found)
+        entry, block = kernel.prepared(addresses)
         for slot, place in enumerate(places):
             if not isinstance(place, int) and place.storage.kind in (
                 StorageKind.INPUT,
@@ -295,8 +295,8 @@ def _check_array(place: str, array: _Array, expected: TensorType) -> None:
 def _is_torch_tensor(value: Any) -> bool:
     """Whether a value is a tensor, known by its class's name: nothing is imported for it."""
     return any(
-        one.__module__.partition(".")[0] == "torch" and one.__name__ == "Tensor"
-        for one in type(value).__mro__
+        base.__module__.partition(".")[0] == "torch" and base.__name__ == "Tensor"
+        for base in type(value).__mro__
     )
 
 

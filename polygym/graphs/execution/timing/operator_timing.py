@@ -100,15 +100,15 @@ def operator_kernels(head: Head, children: Sequence[Any], threads: int = 1) -> l
     return result
 
 
-def _leaf(place: int, one: Any) -> Term:
-    match one:
+def _leaf(place: int, operand: Any) -> Term:
+    match operand:
         case TensorType(shape, dtype, constant):
             identifier = f"x{place}@{shape_text(shape)}:{dtype}"
             return term("weight" if constant else "input", term(identifier))
         case NumberData(value) | TextData(value):
             return term(value)
         case _:
-            raise TypeError(f"expected a tensor or a literal, found {one!r}")
+            raise TypeError(f"expected a tensor or a literal, found {operand!r}")
 
 
 def kernel_seconds(recipe: KernelSource, worker: Worker) -> float:

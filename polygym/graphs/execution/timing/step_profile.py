@@ -76,9 +76,9 @@ def _check(place: ArrayBinding, step: KernelLaunch) -> None:
     if place.output is None:
         return
     result = step.group.root.result
-    found, expected = (prod(place.shape), place.dtype.name), (prod(result.shape), result.dtype)
-    if found != expected:
-        raise InternalError(f"{step.group.label}: expected {expected}, the code writes {found}")
+    written, expected = (prod(place.shape), place.dtype.name), (prod(result.shape), result.dtype)
+    if written != expected:
+        raise InternalError(f"{step.group.label}: expected {expected}, the code writes {written}")
 
 
 def plan_temporaries(

@@ -94,7 +94,8 @@ def _check_size(node: OnnxNode) -> None:
             _reject_large(node, (max(int((limit - start) / step) + 1, 0),))
         case "Einsum":
             _reject_large(
-                node, tuple(extent for one in range(len(node.values)) for extent in node.shape(one))
+                node,
+                tuple(extent for place in range(len(node.values)) for extent in node.shape(place)),
             )
         case "MatMul":
             _reject_large(node, (*node.shape(0)[:-1], *node.shape(1)[:-2], *node.shape(1)[-1:]))

@@ -30,12 +30,17 @@ def recognize_patterns(roots: Iterable[Term], builder: OnnxGraphBuilder) -> dict
     return made
 
 
-def _recognize(one: Term, builder: OnnxGraphBuilder) -> Term:
-    if one.head in _PRODUCTS:
-        return _gelu(one, builder) or _as_scale(one, builder) or _as_layer_norm(one, builder) or one
-    if one.head == "div":
-        return _gelu(one, builder) or _as_layer_norm(one, builder) or one
-    return (_as_bias(one, builder) or one) if one.head in _SUMS else one
+def _recognize(node: Term, builder: OnnxGraphBuilder) -> Term:
+    if node.head in _PRODUCTS:
+        return (
+            _gelu(node, builder)
+            or _as_scale(node, builder)
+            or _as_layer_norm(node, builder)
+            or node
+        )
+    if node.head == "div":
+        return _gelu(node, builder) or _as_layer_norm(node, builder) or node
+    return (_as_bias(node, builder) or node) if node.head in _SUMS else node
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +51,34 @@ class _Product:
     factors: Counter[Term]
 
 
-def _number(one: Term, builder: OnnxGraphBuilder) -> float | None:
+def _number(node: Term, builder: OnnxGraphBuilder) -> float | None:
     """Return the value of a weight that is one number."""
-    known = builder.value(one)
+    known = builder.value(node)
     if known is None or known.size == 0 or known.dtype.kind != "f":
         return None
     first = known.reshape(-1)[0]
     return float(first) if known.size == 1 or (known == first).all() else None
 
 
-def _product(one: Term, builder: OnnxGraphBuilder, depth: int = 6) -> _Product:
+def _product(node: Term, builder: OnnxGraphBuilder, depth: int = 6) -> _Product:
     """Return what a node is as a product."""
-    if one.head in _PRODUCTS and depth:
-        left, right = (_product(child, builder, depth - 1) for child in one.children)
+    if node.head in _PRODUCTS and depth:
+        left, right = (_product(child, builder, depth - 1) for child in node.children)
         return _Product(left.number * right.number, left.factors + right.factors)
-    if one.head == "div" and depth:
-        divisor = _number(one.children[1], builder)
+    if node.head == "div" and depth:
+        divisor = _number(node.children[1], builder)
         if divisor:
-            upper = _product(one.children[0], builder, depth - 1)
+            upper = _product(node.children[0], builder, depth - 1)
             return _Product(upper.number / divisor, upper.factors)
-    known = _number(one, builder)
-    return _Product(1.0, Counter([one])) if known is None else _Product(known, Counter())
+    known = _number(node, builder)
+    return _Product(1.0, Counter([node])) if known is None else _Product(known, Counter())
 
 
-def _split_offset(one: Term, builder: OnnxGraphBuilder) -> tuple[Term, float] | None:
+def _split_offset(node: Term, builder: OnnxGraphBuilder) -> tuple[Term, float] | None:
     """Take x + number apart."""
-    if one.head not in _SUMS:
+    if node.head not in _SUMS:
         return None
-    for x, y in (one.children, one.children[::-1]):
+    for x, y in (node.children, node.children[::-1]):
         if (number := _number(y, builder)) is not None:
             return x, number
     return None
@@ -83,8 +88,8 @@ def _is_close(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=1e-4)
 
 
-def _gelu(one: Term, builder: OnnxGraphBuilder) -> Term | None:
-    whole = _product(one, builder)
+def _gelu(node: Term, builder: OnnxGraphBuilder) -> Term | None:
+    whole = _product(node, builder)
     if not _is_close(whole.number, 0.5) or whole.factors.total() != 2:
         return None
     for gate in whole.factors:
@@ -97,7 +102,7 @@ def _gelu(one: Term, builder: OnnxGraphBuilder) -> Term | None:
             matches = _is_close(inner.number, sqrt(0.5)) and inner.factors == Counter([x])
         else:
             matches = _is_close(inner.number, sqrt(2 / pi)) and _is_cubic(inner, x, builder)
-        if matches and builder.shape(x) == builder.shape(one):
+        if matches and builder.shape(x) == builder.shape(node):
             return builder.make("gelu" if plus[0].head == "erf" else "gelu-tanh", x)
     return None
 
@@ -119,19 +124,19 @@ def _is_cubic(inner: _Product, x: Term, builder: OnnxGraphBuilder) -> bool:
     )
 
 
-def _is_power(one: Term, x: Term, exponent: int, builder: OnnxGraphBuilder) -> bool:
-    product = _product(one, builder)
+def _is_power(node: Term, x: Term, exponent: int, builder: OnnxGraphBuilder) -> bool:
+    product = _product(node, builder)
     return _is_close(product.number, 0.044715) and product.factors == Counter({x: exponent})
 
 
-def _as_layer_norm(one: Term, builder: OnnxGraphBuilder) -> Term | None:
+def _as_layer_norm(node: Term, builder: OnnxGraphBuilder) -> Term | None:
     """Find d / √(mean of d² + ε), or d times the reciprocal of the root."""
-    if one.head == "div":
-        pairs = [one.children]
+    if node.head == "div":
+        pairs = [node.children]
     else:
         pairs = [
             (d, r.children[0])
-            for d, r in (one.children, one.children[::-1])
+            for d, r in (node.children, node.children[::-1])
             if r.head == "reciprocal"
         ]
     for d, root in pairs:
@@ -151,27 +156,27 @@ def _as_layer_norm(one: Term, builder: OnnxGraphBuilder) -> Term | None:
     return None
 
 
-def _is_mean(one: Term, x: Term | None, builder: OnnxGraphBuilder) -> bool:
+def _is_mean(node: Term, x: Term | None, builder: OnnxGraphBuilder) -> bool:
     """Whether a node is the mean of x, or of anything, along its last axis, which stays."""
-    if one.head != "reduce-mean":
+    if node.head != "reduce-mean":
         return False
-    axes, keep, inner = one.children
+    axes, keep, inner = node.children
     last = len(builder.shape(inner)) - 1
     return axes.head == last and keep.head == 1 and (x is None or inner is x)
 
 
-def _as_scale(one: Term, builder: OnnxGraphBuilder) -> Term | None:
+def _as_scale(node: Term, builder: OnnxGraphBuilder) -> Term | None:
     """Take a weight that a normalised tensor is multiplied by for its scale."""
-    return _with_norm_operand(one, builder, 2)
+    return _with_norm_operand(node, builder, 2)
 
 
-def _as_bias(one: Term, builder: OnnxGraphBuilder) -> Term | None:
+def _as_bias(node: Term, builder: OnnxGraphBuilder) -> Term | None:
     """Take a weight that is added to a normalised tensor for its bias."""
-    return _with_norm_operand(one, builder, 3)
+    return _with_norm_operand(node, builder, 3)
 
 
-def _with_norm_operand(one: Term, builder: OnnxGraphBuilder, place: int) -> Term | None:
-    for norm, other in (one.children, one.children[::-1]):
+def _with_norm_operand(node: Term, builder: OnnxGraphBuilder, place: int) -> Term | None:
+    for norm, other in (node.children, node.children[::-1]):
         known = builder.value(other)
         if norm.head != "layer-norm" or known is None:
             continue
@@ -182,7 +187,7 @@ def _with_norm_operand(one: Term, builder: OnnxGraphBuilder, place: int) -> Term
             is_free = is_free and scale is not None and bool((scale == 1).all())
         extent = builder.shape(norm)[-1]
         if is_free and known.size == extent == (known.shape or (0,))[-1]:
-            if builder.shape(one) == builder.shape(norm):
+            if builder.shape(node) == builder.shape(norm):
                 parts[place] = builder.reshaped(other, (extent,))
                 return builder.make("layer-norm", *parts)
     return None

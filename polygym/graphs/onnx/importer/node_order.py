@@ -121,12 +121,12 @@ class OrderedNode:
 
 
 def _free_names(graph: Any) -> list[str]:
-    own = {one.name for one in (*graph.input, *graph.initializer)}
-    own |= {name for one in graph.node for name in one.output}
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    own |= {name for node in graph.node for name in node.output}
     taken = [
-        name for number, one in enumerate(graph.node) for name in OrderedNode(number, one).needs()
+        name for number, node in enumerate(graph.node) for name in OrderedNode(number, node).needs()
     ]
-    return [name for name in (*taken, *(one.name for one in graph.output)) if name not in own]
+    return [name for name in (*taken, *(value.name for value in graph.output)) if name not in own]
 
 
 def order_nodes(

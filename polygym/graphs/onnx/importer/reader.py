@@ -47,8 +47,8 @@ def graph_inputs(
     Raises:
         InputError: an extent is not known, or what is said fits no input.
     """
-    weights = {one.name for one in source.model.graph.initializer}
-    inputs = [one for one in source.model.graph.input if one.name not in weights]
+    weights = {weight.name for weight in source.model.graph.initializer}
+    inputs = [entry for entry in source.model.graph.input if entry.name not in weights]
     names = [input_.name for input_ in inputs]
     if len(set(names)) != len(names) or "" in names:
         raise InputError(
@@ -72,12 +72,12 @@ def graph_inputs(
         yield input_.name, builder.graph_input(input_.name, shape, dtype)
 
 
-def _type(source: OnnxFile, one: Any) -> str:
-    place = f"{source.display_name}: input {printable(one.name)}"
-    if one.type.WhichOneof("value") != "tensor_type":
-        result = one.type.WhichOneof("value") or "none"
+def _type(source: OnnxFile, input_: Any) -> str:
+    place = f"{source.display_name}: input {printable(input_.name)}"
+    if input_.type.WhichOneof("value") != "tensor_type":
+        result = input_.type.WhichOneof("value") or "none"
         raise InputError(f"{place}: expected a tensor, found the type {result}")
-    result = dtype_of(one.type.tensor_type.elem_type)
+    result = dtype_of(input_.type.tensor_type.elem_type)
     if result not in DTYPES:
         raise InputError(
             f"{place}: expected elements of {', '.join(DTYPES)}, float16 or bfloat16, "
@@ -86,26 +86,28 @@ def _type(source: OnnxFile, one: Any) -> str:
     return result
 
 
-def _dimensions(one: Any) -> list[int | str] | None:
+def _dimensions(input_: Any) -> list[int | str] | None:
     """Return the extents that a file says: numbers, names, or "" for neither."""
-    if not one.type.tensor_type.HasField("shape"):
+    if not input_.type.tensor_type.HasField("shape"):
         return None
     return [
         dim.dim_value if dim.HasField("dim_value") and dim.dim_value > 0 else dim.dim_param
-        for dim in one.type.tensor_type.shape.dim
+        for dim in input_.type.tensor_type.shape.dim
     ]
 
 
-def _bind_shape(source: OnnxFile, one: Any, given: Sequence[int], extents: dict[str, int]) -> None:
+def _bind_shape(
+    source: OnnxFile, input_: Any, given: Sequence[int], extents: dict[str, int]
+) -> None:
     """Take what is said of an input, which must fit what the file says."""
-    place = f"{source.display_name}: shapes[{one.name!r}]"
+    place = f"{source.display_name}: shapes[{input_.name!r}]"
     try:
         is_understood = min(map(index, given), default=1) > 0
     except TypeError:
         is_understood = False
     if not is_understood:
         raise InputError(f"{place}: expected extents from 1 on, found {given}")
-    known = _dimensions(one)
+    known = _dimensions(input_)
     if known is None:
         return
     if len(known) != len(given):
@@ -122,15 +124,15 @@ def _bind_shape(source: OnnxFile, one: Any, given: Sequence[int], extents: dict[
 
 
 def _shape(
-    source: OnnxFile, one: Any, shapes: Mapping[str, Sequence[int]], extents: Mapping[str, int]
+    source: OnnxFile, input_: Any, shapes: Mapping[str, Sequence[int]], extents: Mapping[str, int]
 ) -> tuple[int, ...]:
-    if one.name in shapes:
-        return tuple(map(int, shapes[one.name]))
-    known = _dimensions(one)
-    place = f"{source.display_name}: input {printable(one.name)}"
+    if input_.name in shapes:
+        return tuple(map(int, shapes[input_.name]))
+    known = _dimensions(input_)
+    place = f"{source.display_name}: input {printable(input_.name)}"
     if known is None:
         raise InputError(
-            f"{place}: expected a shape, found none: give it as shapes={{{one.name!r}: (…)}}"
+            f"{place}: expected a shape, found none: give it as shapes={{{input_.name!r}: (…)}}"
         )
     result: list[int] = []
     for number, dimension in enumerate(known):
@@ -140,8 +142,9 @@ def _shape(
             title = f" ({printable(str(dimension))})" if dimension else ""
             raise InputError(
                 f"{place}: expected a fixed extent for dimension {number}{title}, found none: say "
-                f"the shape, such as shapes={{{one.name!r}: ({example}{',' * (len(known) == 1)})}}"
-                f", or --shape {printable(one.name)}={example.replace(' ', '')} of a command"
+                f"the shape, such as shapes={{{input_.name!r}: "
+                f"({example}{',' * (len(known) == 1)})}}, "
+                f"or --shape {printable(input_.name)}={example.replace(' ', '')} of a command"
             )
         result.append(extent)
     return tuple(result)
@@ -167,9 +170,9 @@ def _results(
     source: OnnxFile, graph: Any, outer_values: Mapping[str, OnnxValue], builder: OnnxGraphBuilder
 ) -> list[tuple[str, OnnxValue]]:
     """Return the results of a graph, by name, given the values around it."""
-    weights = {one.name: one for one in graph.initializer}
+    weights = {weight.name: weight for weight in graph.initializer}
     values = _ValueTable(outer_values, weights, source)
-    wanted = [one.name for one in graph.output]
+    wanted = [output.name for output in graph.output]
     steps = order_nodes(source, graph, values, wanted)
     uses = Counter([*wanted, *(name for step in steps for name in step.needs())])
     for step in steps:
@@ -243,7 +246,7 @@ def _node(
         names=names,
         values=tuple(values[name] if name else None for name in names),
         outputs=tuple(name if uses.get(name) else "" for name in outputs),
-        attributes={one.name: attribute(one) for one in step.proto.attribute},
+        attributes={entry.name: attribute(entry) for entry in step.proto.attribute},
         is_only_user=bool(names) and uses[names[0]] == 1,
         builder=builder,
     )
@@ -258,9 +261,9 @@ def _model(
     names = SafeNames()
     results: list[tuple[str, Term]] = []
     truths = {
-        one.name
-        for one in source.model.graph.output
-        if dtype_of(one.type.tensor_type.elem_type) == "bool"
+        output.name
+        for output in source.model.graph.output
+        if dtype_of(output.type.tensor_type.elem_type) == "bool"
     }
     for name, onnx_value in values:
         if isinstance(onnx_value, Term) and name in truths:
@@ -274,9 +277,9 @@ def _model(
         except Inadmissible as error:
             raise InputError(f"{source.display_name}: result {printable(name)}: {error}") from None
         results.append((names.unique(name), term))
-    made = recognize_patterns([one for _, one in results], builder)
+    made = recognize_patterns([root for _, root in results], builder)
     title = SafeNames().unique(source.model.graph.name or source.path.stem)
-    graph = Graph(title, inputs, tuple((name, made[one]) for name, one in results))
+    graph = Graph(title, inputs, tuple((name, made[root]) for name, root in results))
     return Model(
         graph, {signature.name: builder.values[signature.name] for signature in graph.weights}
     )

@@ -208,10 +208,10 @@ def _dilated_pool(node: OnnxNode, x: Term, kernel: IntPair, gaps: IntPair, kind:
     for down in range(kernel[0]):
         for across in range(kernel[1]):
             first = down * gaps[0], across * gaps[1]
-            one = _strided_elements(node, x, 2, first[0], rows, at.stride[0])
-            one = _strided_elements(node, one, 3, first[1], columns, at.stride[1])
+            elements = _strided_elements(node, x, 2, first[0], rows, at.stride[0])
+            elements = _strided_elements(node, elements, 3, first[1], columns, at.stride[1])
             head = "maximum" if kind == "max" else "add"
-            term = one if term is None else node.pairwise(head, term, one)
+            term = elements if term is None else node.pairwise(head, term, elements)
     assert term is not None, "windows have elements"
     if kind == "max":
         return term

@@ -186,7 +186,7 @@ def _pad(node: OnnxNode) -> Term:
     shape = node.builder.shape(x)
     rank, mode = len(shape), node.attribute("mode", b"constant")
     if mode not in _PADS:
-        known = ", ".join(one.decode() for one in _PADS)
+        known = ", ".join(word.decode() for word in _PADS)
         node.reject(f"expected the mode {known}, found {mode.decode(errors='replace')}")
     said = node.integers(1, "pads") if node.opset >= 11 else tuple(node.attribute("pads"))
     axes = node.integers(3, "axes") if node.has(3) else tuple(range(rank))
@@ -251,8 +251,8 @@ def _tile(node: OnnxNode) -> Term:
     shape = node.builder.shape(x)
     if len(repeats) != len(shape) or min(repeats, default=1) < 1:
         node.reject(f"expected {len(shape)} repeats from 1 on, found {list(repeats)}")
-    narrow = tuple(one for extent in shape for one in (1, extent))
-    wide = tuple(one for pair in zip(repeats, shape, strict=True) for one in pair)
+    narrow = tuple(size for extent in shape for size in (1, extent))
+    wide = tuple(size for pair in zip(repeats, shape, strict=True) for size in pair)
     x = expand_to(node, node.builder.reshaped(x, narrow), wide)
     total = tuple(times * extent for times, extent in zip(repeats, shape, strict=True))
     return node.builder.reshaped(x, total)

@@ -75,7 +75,7 @@ def _flat_offsets(node: OnnxNode, shape: Sequence[int], of: Sequence[int], skipp
     total = np.zeros(tuple(shape), np.int64)
     for axis, (stride, extent) in enumerate(zip(_strides(of), shape, strict=False)):
         if axis != skipped:
-            along = [extent if one == axis else 1 for one in range(len(shape))]
+            along = [extent if place == axis else 1 for place in range(len(shape))]
             total += stride * np.arange(extent).reshape(along)
     return total
 
@@ -85,8 +85,8 @@ def _index_shape(node: OnnxNode, shape: tuple[int, ...]) -> tuple[tuple[int, ...
     chosen = node.shape(1)
     axis = node.axis(node.attribute("axis", 0), len(shape))
     fits = len(chosen) == len(shape) and all(
-        one <= other
-        for place, (one, other) in enumerate(zip(chosen, shape, strict=True))
+        extent <= other
+        for place, (extent, other) in enumerate(zip(chosen, shape, strict=True))
         if place != axis
     )
     if not fits:
@@ -154,9 +154,9 @@ def _scatter_rows(node: OnnxNode, rows: int, positions: Array, x: Term, updates:
 
 
 def _check_no_reduction(node: OnnxNode) -> None:
-    found = node.attribute("reduction", b"none")
-    if found != b"none":
-        text = found.decode(errors="replace")
+    reduction = node.attribute("reduction", b"none")
+    if reduction != b"none":
+        text = reduction.decode(errors="replace")
         node.reject(f"expected elements that are replaced, found the reduction {text!r}")
 
 

@@ -123,7 +123,7 @@ def _subscripts(node: OnnxNode) -> tuple[list[str], str]:
     free = [letter for letter in ascii_letters if letter not in equation]
     if not arrow:  # then what is there once, in order
         plain = taken.replace(",", "").replace("...", "")
-        once = sorted(one for one in set(plain) if plain.count(one) == 1)
+        once = sorted(letter for letter in set(plain) if plain.count(letter) == 1)
         result = ("..." if "..." in taken else "") + "".join(once)
     hidden = {
         rank - len(part.replace("...", ""))
@@ -170,9 +170,9 @@ def _contract(
     rows = [letter for letter in left if letter not in right]
     columns = [letter for letter in right if letter not in left]
 
-    def arranged(one: Term, letters: str, *groups: list[str]) -> Term:
+    def arranged(term: Term, letters: str, *groups: list[str]) -> Term:
         order = tuple(letters.index(letter) for group in groups for letter in group)
-        result = node.builder.transposed(one, order)
+        result = node.builder.transposed(term, order)
         extents = [prod(sizes[letter] for letter in group) for group in groups[1:]]
         return node.builder.reshaped(result, (*(sizes[letter] for letter in batch), *extents))
 

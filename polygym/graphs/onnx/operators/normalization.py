@@ -125,9 +125,9 @@ def _group_normalized(node: OnnxNode, groups: int) -> Term:
     normal = _normalized_last_axis(node, flat, shortest_float(node.attribute("epsilon", 1e-5)))
     term = node.builder.reshaped(normal, shape)
     for place, head in ((1, "mul"), (2, "add")):
-        one = node.term(place)
-        one = node.builder.reshaped(one, (1, shape[1], *(1,) * (len(shape) - 2)))
-        term = node.pairwise(head, term, one)
+        operand = node.term(place)
+        operand = node.builder.reshaped(operand, (1, shape[1], *(1,) * (len(shape) - 2)))
+        term = node.pairwise(head, term, operand)
     return term
 
 
@@ -219,7 +219,7 @@ def _composed_sum(*functions: str) -> Callable[[OnnxNode, Term, Term, int], Term
     def reduction(node: OnnxNode, x: Term, axes: Term, keep: int) -> Term:
         x = reduce(lambda term, name: applied(node, name, term), functions[:at], x)
         x = node.make("reduce-sum", axes, keep, x)
-        return reduce(lambda one, name: applied(node, name, one), functions[at + 1 :], x)
+        return reduce(lambda term, name: applied(node, name, term), functions[at + 1 :], x)
 
     return reduction
 

@@ -40,25 +40,27 @@ def _slice_along(node: OnnxNode, x: Term, axis: int, first: int, last: int) -> T
     return node.make("slice", axis, first, last, 1, x)
 
 
-def _gates(one: _RecurrentDirection, x: Term, count: int) -> list[Term]:
+def _gates(direction: _RecurrentDirection, x: Term, count: int) -> list[Term]:
     """Return the gates of a step, which stand side by side."""
-    width = one.hidden
-    return [_slice_along(one.node, x, 1, k * width, (k + 1) * width) for k in range(count)]
+    width = direction.hidden
+    return [_slice_along(direction.node, x, 1, k * width, (k + 1) * width) for k in range(count)]
 
 
-def _state_product(one: _RecurrentDirection, state: Term) -> Term:
-    term = broadcast_matmul(one.node, state, one.r)
-    return term if one.r_bias is None else one.node.pairwise("add", term, one.r_bias)
+def _state_product(direction: _RecurrentDirection, state: Term) -> Term:
+    term = broadcast_matmul(direction.node, state, direction.r)
+    return (
+        term if direction.r_bias is None else direction.node.pairwise("add", term, direction.r_bias)
+    )
 
 
 def _lstm(
-    one: _RecurrentDirection, given: Term, state: Term, cell: Term | None
+    direction: _RecurrentDirection, given: Term, state: Term, cell: Term | None
 ) -> tuple[Term, Term | None]:
     """Return c' = f c + i g, h' = o tanh(c'), with gates i, o, f, g in this order."""
     assert cell is not None, "an LSTM has cells"
-    node, (gate, inner, last) = one.node, one.functions
-    total = node.pairwise("add", given, _state_product(one, state))
-    i, o, f, g = _gates(one, total, 4)
+    node, (gate, inner, last) = direction.node, direction.functions
+    total = node.pairwise("add", given, _state_product(direction, state))
+    i, o, f, g = _gates(direction, total, 4)
     kept = node.pairwise("mul", node.make(gate, f), cell)
     taken = node.pairwise("mul", node.make(gate, i), node.make(inner, g))
     cell = node.pairwise("add", kept, taken)
@@ -66,13 +68,13 @@ def _lstm(
 
 
 def _gru(
-    one: _RecurrentDirection, given: Term, state: Term, cell: Term | None
+    direction: _RecurrentDirection, given: Term, state: Term, cell: Term | None
 ) -> tuple[Term, Term | None]:
     """Return h' = (1 - z) n + z h, with gates z, r and n = g(x + r · (h R + b))."""
-    node, (gate, inner) = one.node, one.functions
+    node, (gate, inner) = direction.node, direction.functions
     (z, r, n), (z_of, r_of, n_of) = (
-        _gates(one, given, 3),
-        _gates(one, _state_product(one, state), 3),
+        _gates(direction, given, 3),
+        _gates(direction, _state_product(direction, state), 3),
     )
     z = node.make(gate, node.pairwise("add", z, z_of))
     r = node.make(gate, node.pairwise("add", r, r_of))
@@ -82,12 +84,12 @@ def _gru(
 
 
 def _rnn(
-    one: _RecurrentDirection, given: Term, state: Term, cell: Term | None
+    direction: _RecurrentDirection, given: Term, state: Term, cell: Term | None
 ) -> tuple[Term, Term | None]:
     """Return h' = g(x + h R + b)."""
-    node = one.node
-    total = node.pairwise("add", given, _state_product(one, state))
-    return node.make(one.functions[0], total), cell
+    node = direction.node
+    total = node.pairwise("add", given, _state_product(direction, state))
+    return node.make(direction.functions[0], total), cell
 
 
 def _functions(node: OnnxNode, defaults: tuple[str, ...], directions: int) -> list[tuple[str, ...]]:
@@ -97,7 +99,7 @@ def _functions(node: OnnxNode, defaults: tuple[str, ...], directions: int) -> li
         node.reject("expected functions without numbers of their own")
     if not said:
         return [defaults] * directions
-    names = [one.decode(errors="replace").lower() for one in said]
+    names = [word.decode(errors="replace").lower() for word in said]
     if len(names) != len(defaults) * directions or not set(names) <= set(_FUNCTIONS):
         known = ", ".join(_FUNCTIONS)
         node.reject(f"expected {len(defaults) * directions} functions of {known}, found {names}")
@@ -177,17 +179,17 @@ def _direction(
 
 
 def _unroll(
-    one: _RecurrentDirection, given: Term, steps: int, step: _CellFunction, *, is_back: bool
+    direction: _RecurrentDirection, given: Term, steps: int, step: _CellFunction, *, is_back: bool
 ) -> tuple[Term, Term, Term | None]:
     """Return all states as (steps, 1, batch, hidden), the last one and the last cell."""
-    node, builder = one.node, one.node.builder
-    batch = builder.shape(one.state)[0]
-    state, cell = one.state, one.cell
+    node, builder = direction.node, direction.node.builder
+    batch = builder.shape(direction.state)[0]
+    state, cell = direction.state, direction.cell
     states: list[Term] = []
     for time in range(steps - 1, -1, -1) if is_back else range(steps):
         own = _slice_along(node, given, 0, time * batch, (time + 1) * batch)
-        state, cell = step(one, own, state, cell)
-        states.append(builder.reshaped(state, (1, 1, batch, one.hidden)))
+        state, cell = step(direction, own, state, cell)
+        states.append(builder.reshaped(state, (1, 1, batch, direction.hidden)))
     if is_back:
         states.reverse()
     return _concat(node, 0, states), state, cell

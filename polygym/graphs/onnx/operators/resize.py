@@ -45,7 +45,7 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
     """Return the axes that change; ``places`` are where the scales and the sizes stand."""
     shape = node.shape(0)
     said = node.attribute("axes")
-    axes = [node.axis(one, len(shape)) for one in (range(len(shape)) if said is None else said)]
+    axes = [node.axis(index, len(shape)) for index in (range(len(shape)) if said is None else said)]
     scales_at, sizes_at = places
     sizes: tuple[int, ...] | None = None
     if node.has(sizes_at):
@@ -53,9 +53,9 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
     if sizes is not None:
         scales = [extent / shape[axis] for extent, axis in zip(sizes, axes, strict=False)]
     elif node.has(scales_at):
-        scales = [float(one) for one in node.array(scales_at, "scales").reshape(-1)]
+        scales = [float(factor) for factor in node.array(scales_at, "scales").reshape(-1)]
     else:
-        scales = [float(one) for one in node.attribute("scales") or ()]
+        scales = [float(factor) for factor in node.attribute("scales") or ()]
     if len(scales) != len(axes) or not all(np.isfinite(scales)) or min(scales, default=1) <= 0:
         node.reject(f"expected {len(axes)} scales or sizes above 0, found {sizes or scales}")
     result = []
@@ -76,7 +76,7 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
 
 def _coordinates(axis: _ResizedAxis, mode: str) -> _Array:
     """Return where the elements of the result lie in the image, in single precision."""
-    places, one, half = np.arange(axis.after, dtype=np.float32), np.float32(1), np.float32(0.5)
+    places, unit, half = np.arange(axis.after, dtype=np.float32), np.float32(1), np.float32(0.5)
     scale = np.float32(axis.scale)
     match mode:
         case "asymmetric":
@@ -90,7 +90,7 @@ def _coordinates(axis: _ResizedAxis, mode: str) -> _Array:
         case "half_pixel_symmetric":
             adjusted = np.float32(axis.after) / (scale * np.float32(axis.before))
             centre = np.float32(axis.before) / 2
-            return centre * (one - adjusted) + (places + half) / scale - half
+            return centre * (unit - adjusted) + (places + half) / scale - half
         case _:
             return (places + half) / scale - half
 
@@ -152,11 +152,11 @@ def _weighted_gather(
         if weights is not None and not weights.any():
             continue
         indices = node.weight(places.astype(np.int64), f"places_{axis.number}")
-        one = node.make("gather", axis.number, x, indices)
+        chosen = node.make("gather", axis.number, x, indices)
         if weights is not None:
             spread = weights.astype(dtype).reshape(-1, *(1,) * (rank - 1 - axis.number))
-            one = node.pairwise("mul", one, node.weight(spread, f"shares_{axis.number}"))
-        term = one if term is None else node.pairwise("add", term, one)
+            chosen = node.pairwise("mul", chosen, node.weight(spread, f"shares_{axis.number}"))
+        term = chosen if term is None else node.pairwise("add", term, chosen)
     assert term is not None, "weights add up to 1"
     return term
 

@@ -71,7 +71,7 @@ def generate_rules(
     journal = target.with_name(target.name + ".journal")
     key = sha256(f"{seed} {worlds!r}".encode()).hexdigest()
     done = _read_journal(journal, key)
-    begin = time.monotonic() - sum(one["seconds"] for one in done.values())
+    begin = time.monotonic() - sum(record["seconds"] for record in done.values())
     end = time.monotonic() + 60 * minutes
     rules: list[Rule] = []
     is_whole = True
@@ -93,8 +93,8 @@ def generate_rules(
     kept = prune_rules(rules, seed, progress)
     made = GeneratedRules(
         kept,
-        sum(one["terms"] for one in done.values()),
-        sum(one["equations"] for one in done.values()),
+        sum(record["terms"] for record in done.values()),
+        sum(record["equations"] for record in done.values()),
         time.monotonic() - begin,
         is_whole,
     )

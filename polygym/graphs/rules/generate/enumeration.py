@@ -183,40 +183,40 @@ def enumerate_terms(world: Vocabulary, seed: int) -> TermEnumeration:
 
 
 def _enumerate_size(
-    found: TermEnumeration, maker: _TemplateInstantiator, size: int, *, is_kept: bool
+    enumeration: TermEnumeration, maker: _TemplateInstantiator, size: int, *, is_kept: bool
 ) -> None:
     """Make all terms of a size with one operator at the top."""
-    for parts in _arguments(found, maker, size):
+    for parts in _arguments(enumeration, maker, size):
         data = maker.data(parts)
         if data is None:
             continue
         arrays = maker.values(parts)
-        found.count += 1
+        enumeration.count += 1
         key = fingerprint(arrays)
-        other = found.known.get(key)
+        other = enumeration.known.get(key)
         whole = maker.term(parts)
         if other is None:
             enumerated_term = EnumeratedTerm(whole, size, data, arrays if is_kept else ())
-            found.known[key] = enumerated_term
+            enumeration.known[key] = enumerated_term
             if is_kept:
-                found.by_size[size].append(enumerated_term)
+                enumeration.by_size[size].append(enumerated_term)
         else:
-            found.candidates.append((whole, other.term))
+            enumeration.candidates.append((whole, other.term))
             if size == 1 and len(parts) == 2 and other.term is maker.term(parts[::-1]):
                 maker.commutes = True
 
 
 def _arguments(
-    found: TermEnumeration, maker: _TemplateInstantiator, size: int
+    enumeration: TermEnumeration, maker: _TemplateInstantiator, size: int
 ) -> Iterator[tuple[EnumeratedTerm, ...]]:
     if maker.arity == 1:
-        for enumerated_term in found.by_size[size - 1]:
+        for enumerated_term in enumeration.by_size[size - 1]:
             yield (enumerated_term,)
         return
     for first in range(size):
         second = size - 1 - first
-        for left, enumerated_term in enumerate(list(found.by_size[first])):
-            for right, other in enumerate(list(found.by_size[second])):
+        for left, enumerated_term in enumerate(list(enumeration.by_size[first])):
+            for right, other in enumerate(list(enumeration.by_size[second])):
                 # Once it is known that the order is of no account, one order is enough.
                 if maker.commutes and size > 1 and (second, right) < (first, left):
                     continue
@@ -240,8 +240,8 @@ class _TemplateInstantiator:
         datas = tuple(enumerated_term.data for enumerated_term in parts)
         if datas not in self._admitted:
             self._admitted[datas] = self._all_data(datas)
-        found = self._admitted[datas]
-        made = found[self.template] if found else None
+        admitted = self._admitted[datas]
+        made = admitted[self.template] if admitted else None
         return made if isinstance(made, TensorType) else None
 
     def _all_data(self, datas: tuple[TensorType, ...]) -> dict[Term, Data] | None:

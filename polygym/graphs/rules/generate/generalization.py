@@ -106,7 +106,7 @@ def _with_literals(
     may_be_conditional: bool,
 ) -> Rule | None:
     def rule(keys: dict[Key, str], conditions: tuple[Term, ...] = ()) -> Rule:
-        left, right = (tuple(_renamed(one, keys) for one in side) for side in (sources, targets))
+        left, right = (tuple(_renamed(root, keys) for root in side) for side in (sources, targets))
         return Rule("candidate", left, right, conditions)
 
     def conditioned(keys: dict[Key, str]) -> Rule | None:
@@ -149,11 +149,11 @@ def _with_literals(
 
 
 def _heads(roots: tuple[Term, ...]) -> set[Head]:
-    return {one.head for one in postorder(roots) if one.children}
+    return {node.head for node in postorder(roots) if node.children}
 
 
 def _distinct(every: list[dict[Key, str]]) -> list[dict[Key, str]]:
-    return [one for place, one in enumerate(every) if one not in every[:place]]
+    return [keys for place, keys in enumerate(every) if keys not in every[:place]]
 
 
 def _operator_growth(sources: tuple[Term, ...], targets: tuple[Term, ...]) -> int:
@@ -162,8 +162,8 @@ def _operator_growth(sources: tuple[Term, ...], targets: tuple[Term, ...]) -> in
         return 0
     before, after = (
         sum(
-            bool(one.children) and one.head != "split" and not str(one.head).startswith("=")
-            for one in postorder(side)
+            bool(node.children) and node.head != "split" and not str(node.head).startswith("=")
+            for node in postorder(side)
         )
         for side in (sources, targets)
     )
@@ -173,9 +173,11 @@ def _operator_growth(sources: tuple[Term, ...], targets: tuple[Term, ...]) -> in
 def _repeated_operands(roots: tuple[Term, ...]) -> set[Head]:
     """Return the operators that are given one thing twice."""
     return {
-        one.head
-        for one in postorder(roots)
-        if len(one.children) >= 2 and one.children[-1] is one.children[-2] and one.head != "split"
+        node.head
+        for node in postorder(roots)
+        if len(node.children) >= 2
+        and node.children[-1] is node.children[-2]
+        and node.head != "split"
     }
 
 
@@ -206,11 +208,11 @@ def _names(sources: tuple[Term, ...]) -> dict[Key, str]:
 
 
 def _literals(roots: tuple[Term, ...]) -> Iterator[Key]:
-    for one in postorder(roots):
-        if not one.children or str(one.head).startswith("="):
+    for node in postorder(roots):
+        if not node.children or str(node.head).startswith("="):
             continue
         for (name, kind), child in zip(
-            operator_named(one.head).parameters, one.children, strict=True
+            operator_named(node.head).parameters, node.children, strict=True
         ):
             if (
                 kind in "NS"
@@ -221,21 +223,23 @@ def _literals(roots: tuple[Term, ...]) -> Iterator[Key]:
                 yield name, child.head
 
 
-def _renamed(one: Term, keys: dict[Key, str]) -> Term:
-    if not one.children:
-        return one
-    if str(one.head).startswith("="):
-        families = _OF_FUNCTIONS.get(str(one.head), ())
-        pairs = zip(families, one.children, strict=False)
+def _renamed(node: Term, keys: dict[Key, str]) -> Term:
+    if not node.children:
+        return node
+    if str(node.head).startswith("="):
+        families = _OF_FUNCTIONS.get(str(node.head), ())
+        pairs = zip(families, node.children, strict=False)
         renamed = [term(keys.get((name, child.head), child.head)) for name, child in pairs]
-        return term(one.head, *(renamed or one.children))
+        return term(node.head, *(renamed or node.children))
     children = []
-    for (name, kind), child in zip(operator_named(one.head).parameters, one.children, strict=True):
+    for (name, kind), child in zip(
+        operator_named(node.head).parameters, node.children, strict=True
+    ):
         if kind in "NS" and not child.children and (name, child.head) in keys:
             children.append(term(keys[name, child.head]))
         else:
             children.append(_renamed(child, keys))
-    return term(one.head, *children)
+    return term(node.head, *children)
 
 
 def _computed_literals(
@@ -292,19 +296,19 @@ def _value(computed: Term) -> Head | None:
         return None
 
 
-def _changed(one: Term, place: int, other: Term) -> Term:
-    return term(one.head, *one.children[:place], other, *one.children[place + 1 :])
+def _changed(node: Term, place: int, other: Term) -> Term:
+    return term(node.head, *node.children[:place], other, *node.children[place + 1 :])
 
 
-def _replaced(one: Term, changes: dict[Term, Term]) -> Term:
+def _replaced(node: Term, changes: dict[Term, Term]) -> Term:
     """Return a term with literals of nodes changed, and the nodes below them too."""
-    pattern = changes.get(one, one)
+    pattern = changes.get(node, node)
     if not pattern.children:
         return pattern
     return term(
         pattern.head,
         *(
-            _replaced(child, changes) if child in one.children else child
+            _replaced(child, changes) if child in node.children else child
             for child in pattern.children
         ),
     )

@@ -45,13 +45,13 @@ def compute_literals(root: Term) -> Term:
     """
     data: dict[Term, Data] = {}
 
-    def change(one: Term, children: tuple[Term, ...]) -> Term:
+    def change(node: Term, children: tuple[Term, ...]) -> Term:
         arguments = tuple(data[child] for child in children)
-        if children and isinstance(one.head, str) and one.head.startswith("="):
-            made = term(TENSOR_DOMAIN.compute(one.head[1:], arguments))
+        if children and isinstance(node.head, str) and node.head.startswith("="):
+            made = term(TENSOR_DOMAIN.compute(node.head[1:], arguments))
             data[made] = TENSOR_DOMAIN.infer(made.head, ())
         else:
-            made = term(one.head, *children)
+            made = term(node.head, *children)
             data[made] = TENSOR_DOMAIN.infer(made.head, arguments)
         return made
 
@@ -99,7 +99,7 @@ def prune_rules(
     for rule in sorted(list(kept), key=_order_key, reverse=True):
         if rule.is_multiple:
             continue
-        others = [one for one in kept if one is not rule and not _undoes(one, rule)]
+        others = [other for other in kept if other is not rule and not _undoes(other, rule)]
         if _is_implied(rule, others, seed):
             kept.remove(rule)
             progress(f"follows from others: {rule}")
@@ -155,12 +155,12 @@ def rules_table(rules: list[Rule]) -> str:
             continue
         back = next(
             (
-                one
-                for one in rules
-                if one is not rule
-                and _is_reverse(one, rule)
-                and one.conditions == rule.conditions
-                and one.name not in written
+                other
+                for other in rules
+                if other is not rule
+                and _is_reverse(other, rule)
+                and other.conditions == rule.conditions
+                and other.name not in written
             ),
             None,
         )

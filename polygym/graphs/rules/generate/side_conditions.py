@@ -64,7 +64,7 @@ def candidate_conditions(rule: Rule) -> list[Term]:
     result: dict[str, None] = {}
     for atom in _atoms(rule):
         result[atom] = None
-    return [parse_term(one) for one in result]
+    return [parse_term(text) for text in result]
 
 
 def _atoms(rule: Rule) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _atoms(rule: Rule) -> Iterator[str]:
         yield f"(equal {padding} same)"
     for permutation in by_role["permutation"]:
         yield f"(ascending {permutation})"
-    if any(one.head == "mul" for one in postorder((*rule.sources, *rule.targets))):
+    if any(node.head == "mul" for node in postorder((*rule.sources, *rule.targets))):
         for one, other in permutations(tensors, 2):
             yield f"(fits {one} {other})"
     for x in tensors:
@@ -139,7 +139,11 @@ def _weakest_conjunction(
             for place, rule_instance in enumerate(good)
             if _is_true(atom, rule_instance.binding)
         )
-        left = sum(1 << place for place, one in enumerate(bad) if _is_true(atom, one.binding))
+        left = sum(
+            1 << place
+            for place, rule_instance in enumerate(bad)
+            if _is_true(atom, rule_instance.binding)
+        )
         masks.append((atom, kept, left))
     everything = (1 << len(good)) - 1
     best: tuple[int, int, tuple[Term, ...]] | None = None

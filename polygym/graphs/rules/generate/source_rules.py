@@ -64,7 +64,7 @@ def one_source_rules(
         if not made:
             continue
         for rule in made:
-            named = _with_name(rule, {one.name for one in known + result})
+            named = _with_name(rule, {other.name for other in known + result})
             result.append(named)
             progress(f"{world.name}: {named}")
         fresh += 1
@@ -78,8 +78,8 @@ def _rules_both_ways(left: Term, right: Term, binding: dict[str, Data], seed: in
     made: dict[RuleKey, Rule] = {}
     # What is said of one thing given twice is seldom worth conditions.
     plain = not _repeats_operand(left, right)
-    for one, other in both:
-        rule = generalize((one,), (other,), binding, seed, may_be_conditional=plain)
+    for source, other in both:
+        rule = generalize((source,), (other,), binding, seed, may_be_conditional=plain)
         if rule is not None:
             made.setdefault(canonical_key(rule), rule)
     return list(made.values())
@@ -125,8 +125,8 @@ def _order_key(equation: Equation) -> tuple[bool, int, int, str]:
 def _repeats_operand(left: Term, right: Term) -> bool:
     """Whether an operator is given one thing twice."""
     return any(
-        len(one.children) >= 2 and one.children[-1] is one.children[-2] and one.head != "split"
-        for one in postorder([left, right])
+        len(node.children) >= 2 and node.children[-1] is node.children[-2] and node.head != "split"
+        for node in postorder([left, right])
     )
 
 
@@ -138,10 +138,10 @@ def _operators(root: Term) -> int:
 def _with_name(rule: Rule, taken: set[str]) -> Rule:
     """Return a rule named after the operators of its sources."""
     heads = [
-        str(one.head)
+        str(node.head)
         for source in rule.sources
-        for one in reversed(list(postorder([source])))
-        if one.children and not str(one.head).startswith("=")
+        for node in reversed(list(postorder([source])))
+        if node.children and not str(node.head).startswith("=")
     ]
     stem = "-".join(dict.fromkeys(heads))
     name, count = stem, 1
@@ -186,7 +186,7 @@ def two_source_rules(
 
 def _pairs(terms: TermEnumeration) -> Iterator[_PairCandidate]:
     for whole in [entry for size_ in sorted(terms.by_size) for entry in terms.by_size[size_]]:
-        inner = [one for one in postorder([whole.term]) if str(one.head).startswith("concat")]
+        inner = [node for node in postorder([whole.term]) if str(node.head).startswith("concat")]
         if not inner or str(whole.term.head).startswith("concat"):
             continue
         for axis, extent in enumerate(whole.data.shape):
@@ -204,15 +204,15 @@ def _pairs(terms: TermEnumeration) -> Iterator[_PairCandidate]:
 
 def _parts_inside(whole: Term) -> list[Term]:
     """Return what is enlarged inside, which a name is to tell."""
-    return [one for one in postorder([whole]) if one.head == "enlarge"]
+    return [node for node in postorder([whole]) if node.head == "enlarge"]
 
 
 def _known_term(terms: TermEnumeration, arrays: tuple[Array, ...]) -> EnumeratedTerm | None:
     return terms.known.get(fingerprint(arrays))
 
 
-def _weight(found: _PairCandidate) -> tuple[int, int, str]:
-    _, whole, axis, at = found
+def _weight(candidate: _PairCandidate) -> tuple[int, int, str]:
+    _, whole, axis, at = candidate
     return size([whole]), -len(variable_names([whole])), f"{term_text(whole)} {axis} {at}"
 
 

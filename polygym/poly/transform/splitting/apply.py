@@ -169,5 +169,5 @@ def _piece(statement: Statement, name: str, domain: isl.Set) -> Statement:
         name=name,
         domain=isl_text(domain.set_tuple_name(name)),
         write=named(statement.write),
-        body=replace_accesses(statement.body, {one: named(one) for one in statement.reads}),
+        body=replace_accesses(statement.body, {read: named(read) for read in statement.reads}),
     )

@@ -171,7 +171,7 @@ def parse_splitting(text: str) -> Splitting:
             )
         if name in conditions:
             raise InputError(f"a splitting: expected the cuts of {name} once, found them twice")
-        conditions[name] = tuple(dict.fromkeys(_parse_condition(one) for one in cuts.split(",")))
+        conditions[name] = tuple(dict.fromkeys(_parse_condition(cut) for cut in cuts.split(",")))
     return Splitting(tuple(sorted(conditions.items())))
 
 

@@ -108,13 +108,13 @@ def splitting_merit(scop: Scop, splitting: Splitting) -> SplittingMerit:
     task = _task(scop, pieces)
     bands = _bands(task.solve())
     deepest = max(statement.depth for statement in scop.statements)
-    found = [
+    triples = [
         _numbers([bands[piece.name] for piece in _largest(pieces[statement.name])])
         for statement in scop.statements
         if statement.depth == deepest
     ]
     widest, parallel, around = (
-        Fraction(sum(numbers), len(numbers)) for numbers in zip(*found, strict=True)
+        Fraction(sum(numbers), len(numbers)) for numbers in zip(*triples, strict=True)
     )
     return widest, parallel, around
 
@@ -131,7 +131,7 @@ def is_best_possible(merit: SplittingMerit, depth: int) -> bool:
 
 def _numbers(bands: Sequence[list[list[bool]]]) -> tuple[int, int, int]:
     """Return the three numbers of a statement, the least that its pieces have."""
-    loops = [[loop for band in one for loop in band] for one in bands]
+    loops = [[loop for band in piece for loop in band] for piece in bands]
     return (
         min(max(map(len, band), default=0) for band in bands),
         min(map(sum, loops)),
@@ -178,7 +178,7 @@ def _task(scop: Scop, pieces: Mapping[str, list[Statement]]) -> SchedulingTask:
         return relation.apply_domain(cutting).apply_range(cutting)
 
     order = dependences(scop)
-    near = [one for one in order if DependenceKind.FLOW in one.kind]
+    near = [dependence for dependence in order if DependenceKind.FLOW in dependence.kind]
     nothing = isl.UnionMap("{ }")
     return SchedulingTask(scop, ISL, cutting.range(), cut(order), cut(near), nothing)
 
@@ -302,14 +302,18 @@ def _grow(merits: _MeritCache, *, quick: bool) -> Splitting:
         if suggestions is None:
             suggestions = (hyperplane_splittings if quick else candidate_splittings)(merits.scop)
         longer = {suggestion: _union(splitting, suggestion) for suggestion in suggestions}
-        values = {one: value for one, both in longer.items() if (value := merits.merit_of(both))}
-        gaining = [one for one, value in values.items() if value > best]
+        values = {
+            suggestion: value
+            for suggestion, both in longer.items()
+            if (value := merits.merit_of(both))
+        }
+        gaining = [suggestion for suggestion, value in values.items() if value > best]
         if not gaining:
             break
-        greatest = max(gaining, key=lambda one: values[one])  # the first of equals
+        greatest = max(gaining, key=lambda suggestion: values[suggestion])  # the first of equals
         best, splitting = values[greatest], longer[greatest]
         if quick:
-            suggestions = tuple(one for one in gaining if one != greatest)
+            suggestions = tuple(suggestion for suggestion in gaining if suggestion != greatest)
     return splitting
 
 

@@ -260,7 +260,7 @@ def _outline(statement: Statement, source_arrays: Mapping[str, str]) -> Expressi
     """Return what a statement computes, of arrays of the source, whichever elements."""
     names = {access: source_arrays.get(access.array, access.array) for access in statement.reads}
     return replace_accesses(
-        statement.body, {one: Access(name, "", "") for one, name in names.items()}
+        statement.body, {access: Access(name, "", "") for access, name in names.items()}
     )
 
 

@@ -121,7 +121,7 @@ class VisitSupply(JobSupply[ActiveVisit]):
         key, plan = kind.machine.key, self._plan
         if key not in self._begun:
             self._begun[key] = set(self._corpus.finished(key, plan.threads, plan.visit_seed))
-        number = next(one for one in range(10**9) if one not in self._begun[key])
+        number = next(candidate for candidate in range(10**9) if candidate not in self._begun[key])
         self._begun[key].add(number)
         place = self._corpus.place_of((key, plan.threads, plan.visit_seed, number))
         known = () if place is None else tuple(self._corpus.known_rows(place).values())
@@ -211,7 +211,7 @@ def visit_task(
     job: Json, texts: ProgramTexts, emit: Callable[[Json], None], is_stopped: Callable[[], bool]
 ) -> None:
     """Make a visit, and say what was left out."""
-    names = tuple(_local_program(texts, one) for one in job["names"])
+    names = tuple(_local_program(texts, name) for name in job["names"])
     least, most = job["work"]
     plan = CollectPlan(
         ProgramChoice(names, (least, most), job["function"]),
@@ -231,7 +231,7 @@ def visit_task(
             raise KeyboardInterrupt
         yield
 
-    known = tuple(row_from_json(one) for one in job["known"])
+    known = tuple(row_from_json(row) for row in job["known"])
     with ForwardingCorpus(emit, known) as corpus:
         collection = Collection(corpus, plan, waiting=waiting)
         with closing(CompilerPool(COMPILE_SECONDS, sorted(sched_getaffinity(0)))) as compilers:

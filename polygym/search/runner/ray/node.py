@@ -73,8 +73,8 @@ class MeasuringNode:
         """Say what kind of node this is, and how fast its clock program is."""
         kind = this_node_kind()
         if self._seconds is None:
-            found = yield from self._clock()
-            self._seconds = self._seconds or found
+            seconds = yield from self._clock()
+            self._seconds = self._seconds or seconds
         greeting = {
             "row": "greeting",
             "kind": kind.to_json(),
@@ -210,14 +210,14 @@ def _bundles(future: Future[None], rows: SimpleQueue[Json], *, is_quiet: bool) -
     said = time.monotonic()
     while True:
         is_last = done.wait(_BUNDLE_SECONDS)
-        found = []
+        bundle = []
         while True:
             try:
-                found.append(rows.get_nowait())
+                bundle.append(rows.get_nowait())
             except Empty:
                 break
-        if found:
-            yield json.dumps(found)
+        if bundle:
+            yield json.dumps(bundle)
         elif is_quiet and time.monotonic() - said > _HEARTBEAT_SECONDS:
             said = time.monotonic()
             yield "[]"

@@ -215,13 +215,13 @@ class RayTransport:
 
     def dismiss(self, worker: Worker) -> None:
         """End an actor at once; the processes that it has started end with it."""
-        self._own = [one for one in self._own if one is not worker]
+        self._own = [actor for actor in self._own if actor is not worker]
         with suppress(self._ray.exceptions.RayError, PolygymError, ValueError):
             self._ray.kill(worker)
 
     def leave(self, worker: Worker) -> None:
         """End an actor that this driver has made; that of another one may be at work for it."""
-        if any(one is worker for one in self._own):
+        if any(actor is worker for actor in self._own):
             self.dismiss(worker)
 
     def close(self) -> None:

@@ -35,16 +35,20 @@ class ReportFigure:
 
 
 def sweep_figures(
-    contents: SweepContents, found: Sequence[KernelSummary]
+    contents: SweepContents, summaries: Sequence[KernelSummary]
 ) -> tuple[ReportFigure, ...]:
     """Return the pictures of a sweep."""
-    drawn = (_distribution(contents, found), _best_speedups(found), _policies(contents, found))
-    return (*drawn, _limits(found)) if any(summary.limit for summary in found) else drawn
+    drawn = (
+        _distribution(contents, summaries),
+        _best_speedups(summaries),
+        _policies(contents, summaries),
+    )
+    return (*drawn, _limits(summaries)) if any(summary.limit for summary in summaries) else drawn
 
 
-def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> ReportFigure:
+def _distribution(contents: SweepContents, summaries: Sequence[KernelSummary]) -> ReportFigure:
     size = str(contents.setting.search_dataset)
-    shown = [summary for summary in found if summary.speedups or summary.search_references]
+    shown = [summary for summary in summaries if summary.speedups or summary.search_references]
     picture = distribution_picture(
         [
             SpeedupDistribution(summary.label, summary.speedups, summary.search_references)
@@ -64,8 +68,8 @@ def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> Re
     return ReportFigure("distribution", title, text if count else _NO_DATA, picture)
 
 
-def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
-    shown = [summary for summary in found if summary.best is not None]
+def _best_speedups(summaries: Sequence[KernelSummary]) -> ReportFigure:
+    shown = [summary for summary in summaries if summary.best is not None]
     names = list(dict.fromkeys(name for summary in shown for name in summary.references))
     known = {name: mean_reference(shown, name) for name in names}
     means = {name: mean for name, mean in known.items() if mean is not None}
@@ -81,8 +85,8 @@ def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
     return ReportFigure("best", title, text if shown else _NO_DATA, picture)
 
 
-def _limits(found: Sequence[KernelSummary]) -> ReportFigure:
-    shown = [summary for summary in found if summary.share_of_limit is not None]
+def _limits(summaries: Sequence[KernelSummary]) -> ReportFigure:
+    shown = [summary for summary in summaries if summary.share_of_limit is not None]
     programs = []
     for summary in shown:
         shares = {"best schedule": summary.share_of_limit, ISL: summary.isl_of_limit}
@@ -113,10 +117,10 @@ def _measured_again(confirmed: int, programs: int) -> str:
     return f"{confirmed} of them were {again}; the others are as measured in the search."
 
 
-def _policies(contents: SweepContents, found: Sequence[KernelSummary]) -> ReportFigure:
+def _policies(contents: SweepContents, summaries: Sequence[KernelSummary]) -> ReportFigure:
     kernels = curve_kernels(contents)
     size = str(contents.setting.search_dataset)
-    of = {summary.kernel: summary.search_references for summary in found}
+    of = {summary.kernel: summary.search_references for summary in summaries}
     names = list(dict.fromkeys(name for kernel in kernels for name in of[kernel]))
     speedups = {name: [of[k][name] for k in kernels if of[k].get(name)] for name in names}
     levels = {name: geometric_mean(values) for name, values in speedups.items() if values}
@@ -204,12 +208,12 @@ def _best_so_far(
     return numbers, bests, len(episodes)
 
 
-def _mean_curve(found: Sequence[tuple[list[int], list[float], int]], floor: float) -> Curve:
-    changes = sorted({1, *(number for numbers, _, _ in found for number in numbers)})
-    last = max(count for _, _, count in found)
+def _mean_curve(series: Sequence[tuple[list[int], list[float], int]], floor: float) -> Curve:
+    changes = sorted({1, *(number for numbers, _, _ in series for number in numbers)})
+    last = max(count for _, _, count in series)
     points = []
     for number in dict.fromkeys((*changes, last)):
-        reached = [values[: bisect_right(numbers, number)][-1:] for numbers, values, _ in found]
+        reached = [values[: bisect_right(numbers, number)][-1:] for numbers, values, _ in series]
         bests = [max([floor, *values]) for values in reached]
         points.append((number, geometric_mean(bests)))
     return tuple(points)

@@ -141,8 +141,8 @@ def _alarm(page: ReportPage) -> str:
     return text
 
 
-def _errors(found: Sequence[KernelSummary]) -> str:
-    errors = [_of(summary.label, summary.error) for summary in found if summary.error]
+def _errors(summaries: Sequence[KernelSummary]) -> str:
+    errors = [_of(summary.label, summary.error) for summary in summaries if summary.error]
     lines = "".join(f"<li>{escape(error)}</li>" for error in errors)
     return f'<div class="alarm">Not searched to the end:<ul>{lines}</ul></div>' if lines else ""
 
@@ -156,38 +156,38 @@ def _of(label: str, error: str) -> str:
     return error if error.startswith(f"{label}: ") else f"{label}: {error}"
 
 
-def _busy_machine(found: Sequence[KernelSummary]) -> str:
+def _busy_machine(summaries: Sequence[KernelSummary]) -> str:
     """Say that others used the machine too; nothing where they did not."""
-    note = background_load_note(found)
+    note = background_load_note(summaries)
     return f"<p><strong>{escape(note)}</strong></p>" if note else ""
 
 
-def _missing_compilers(found: Sequence[KernelSummary]) -> str:
+def _missing_compilers(summaries: Sequence[KernelSummary]) -> str:
     """Say why some compilers have no speedup."""
     lines = [
         f"<li>{escape(summary.label)}, {escape(name)}: {escape(reason)}</li>"
-        for summary in found
+        for summary in summaries
         for name, reason in summary.missing_compilers.items()
     ]
     return f"<p>Not compared:</p><ul>{''.join(lines)}</ul>" if lines else ""
 
 
-def _numbers(found: Sequence[KernelSummary]) -> str:
+def _numbers(summaries: Sequence[KernelSummary]) -> str:
     """Return the few numbers that matter, large: a card for the best and one for each reference."""
-    names = dict.fromkeys(name for summary in found for name in summary.references)
-    cards = [(_ratio(mean_best(found)), ["best over -O3"])]
+    names = dict.fromkeys(name for summary in summaries for name in summary.references)
+    cards = [(_ratio(mean_best(summaries)), ["best over -O3"])]
     for name in names:
-        pairs = [(summary.best, summary.references.get(name)) for summary in found]
+        pairs = [(summary.best, summary.references.get(name)) for summary in summaries]
         both = [(best, other) for best, other in pairs if best and other]
         count = sum(best >= other for best, other in both)
         notes = [
             f"best over {name}",
-            f"{name} over -O3: {_ratio(mean_reference(found, name))}",
+            f"{name} over -O3: {_ratio(mean_reference(summaries, name))}",
             f"no slower in {count} of {len(both)}",
         ]
-        cards.append((_ratio(mean_over(found, name)), notes))
-    if (reached := mean_of_limit(found)) is not None:
-        count = sum(summary.share_of_limit is not None for summary in found)
+        cards.append((_ratio(mean_over(summaries, name)), notes))
+    if (reached := mean_of_limit(summaries)) is not None:
+        count = sum(summary.share_of_limit is not None for summary in summaries)
         notes = ["of the limit", f"the best of {plural(count, 'program')}"]
         cards.append((limit_share_text(reached), notes))
     shown = "".join(
@@ -214,12 +214,12 @@ def _figure(figure: ReportFigure) -> str:
     )
 
 
-def _table(found: Sequence[KernelSummary]) -> str:
-    names = list(dict.fromkeys([ISL, *(name for row in found for name in row.references)]))
+def _table(summaries: Sequence[KernelSummary]) -> str:
+    names = list(dict.fromkeys([ISL, *(name for row in summaries for name in row.references)]))
     counted = (OutcomeStatus.OK, OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH)
     kinds = [status.value for status in OutcomeStatus if status not in counted]
-    kinds = [kind for kind in kinds if any(row.statuses.get(kind) for row in found)]
-    limited = any(row.limit for row in found)
+    kinds = [kind for kind in kinds if any(row.statuses.get(kind) for row in summaries)]
+    limited = any(row.limit for row in summaries)
     counts: list[Callable[[KernelSummary], int]] = [
         *map(attrgetter, ("explored", "distinct", "ok")),
         *(lambda row, kind=kind: row.statuses.get(kind, 0) for kind in kinds),
@@ -229,7 +229,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
     head += ["explored", "distinct", "ok", *kinds]
     head += ["wrong output", "crash", "drift", "others"]
     rows = []
-    for summary in found:
+    for summary in summaries:
         cells = [
             summary.label,
             summary.dataset,
@@ -248,12 +248,12 @@ def _table(found: Sequence[KernelSummary]) -> str:
     means = [
         "together",
         "",
-        _ratio(mean_best(found)),
-        *(_ratio(mean_reference(found, name)) for name in names),
-        _ratio(mean_over(found, ISL)),
-        *[limit_share_text(mean_of_limit(found)), ""] * limited,
+        _ratio(mean_best(summaries)),
+        *(_ratio(mean_reference(summaries, name)) for name in names),
+        _ratio(mean_over(summaries, ISL)),
+        *[limit_share_text(mean_of_limit(summaries)), ""] * limited,
     ]
-    sums = [sum(map(count, found)) for count in counts]
+    sums = [sum(map(count, summaries)) for count in counts]
     foot = _cells([*means, *map(str, sums), "", ""])
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return (
@@ -296,19 +296,19 @@ def _conditions(page: ReportPage) -> str:
     return f"<dl>{entries}</dl>"
 
 
-def _tolerance(found: Sequence[KernelSummary]) -> str:
+def _tolerance(summaries: Sequence[KernelSummary]) -> str:
     """Say how the outputs of other compilers are compared; nothing where there are none."""
-    others = other_compilers(found)
+    others = other_compilers(summaries)
     return f"{', '.join(others)}: to a relative tolerance of {TOLERANCE_TEXT}" if others else ""
 
 
 def _compilers(runs: Sequence[SweepRun]) -> Iterator[tuple[str, str]]:
     """Yield the name of each other compiler and what it calls itself."""
-    found: dict[str, list[str]] = {}
+    versions: dict[str, list[str]] = {}
     for run in runs:
         for name, text in run.compilers:
-            found.setdefault(name, []).append(text)
-    for name, texts in found.items():
+            versions.setdefault(name, []).append(text)
+    for name, texts in versions.items():
         yield name, _unique(texts)
 
 
@@ -332,10 +332,10 @@ def write_report(
 
     The pictures have the page's name and their own: ``report.html``, ``report-best.svg``.
     """
-    found = summaries(contents)
-    drawn = sweep_figures(contents, found)
+    all_summaries = summaries(contents)
+    drawn = sweep_figures(contents, all_summaries)
     policies = tuple(dict.fromkeys(row.policy for row in contents.episodes))
-    text = page_html(ReportPage(contents.setting, policies, found, drawn, contents.runs))
+    text = page_html(ReportPage(contents.setting, policies, all_summaries, drawn, contents.runs))
     page.parent.mkdir(parents=True, exist_ok=True)
     files = [(page, text.encode())]
     for figure in drawn:
@@ -343,4 +343,4 @@ def write_report(
             files.append((page.with_name(f"{page.stem}-{figure.name}{ending}"), data))
     for path, data in files:
         write_atomically(path, data)
-    return tuple(path for path, _ in files), list(found)
+    return tuple(path for path, _ in files), list(all_summaries)

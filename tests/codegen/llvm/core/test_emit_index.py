@@ -98,9 +98,9 @@ def on_the_machine(index: Index | LinearSum) -> Callable[[int, int], int]:
     loaded = load_object(compile_object(str(module)))
 
     def run(x: int, y: int) -> int:
-        found = calls.time_cell(0)
-        assert loaded.call([x % 2**64, y % 2**64], found) == 0  # their bits, as they stand there
-        return int(found[0])
+        cell = calls.time_cell(0)
+        assert loaded.call([x % 2**64, y % 2**64], cell) == 0  # their bits, as they stand there
+        return int(cell[0])
 
     return run
 

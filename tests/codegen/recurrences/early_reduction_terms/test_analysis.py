@@ -259,5 +259,5 @@ def test_random_programs_have_the_same_bits(seed: int) -> None:
     mapping = Mapping(threads=1 + seed % 3, tile=(size,))
     if seed % 4 == 3:  # of some kind, in such tiles
         mapping = replace(random_mapping(rng), threads=1 + seed % 3, tile=(size,))
-    found = disagreement(text, seed, mapping)
-    assert found is None, f"{found}\n{text}"
+    answer = disagreement(text, seed, mapping)
+    assert answer is None, f"{answer}\n{text}"

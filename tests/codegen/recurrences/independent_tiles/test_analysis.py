@@ -47,9 +47,9 @@ def test_most_of_a_factorisation_is_in_free_tiles() -> None:
     name = branch.statements[0]
     times = timestamps_along(tree, legal, name)
     inside = [(i, j, k) for i in range(24) for j in range(24) for k in range(min(i, j))]
-    inside = [one for one in inside if (one[1] < one[0]) == (name == "S0")]
+    inside = [point for point in inside if (point[1] < point[0]) == (name == "S0")]
     # What is in the branch, the second one, has its number behind those of three tiles.
-    free = sum(times(*one, *sizes.values())[3] for one in inside)
+    free = sum(times(*point, *sizes.values())[3] for point in inside)
     assert free > 0.7 * len(inside)
 
 

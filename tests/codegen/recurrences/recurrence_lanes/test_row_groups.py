@@ -114,8 +114,8 @@ def test_no_other_cut_into_runs_has_less_to_turn(
     ],
 )
 def test_a_shifted_row_is_another_iteration_s(subscripts: tuple[Index, ...], shift: int) -> None:
-    family, found = row_key_and_shift(subscripts, "i")
-    assert found == shift
+    family, offset = row_key_and_shift(subscripts, "i")
+    assert offset == shift
     touch = tuple(
         add_constant(index, -shift * step)
         for index, step in zip(subscripts, _steps(subscripts), strict=True)

@@ -95,8 +95,8 @@ def test_rows_run_together_where_a_cache_does_not_hold_them(name: str) -> None:
     [(LARGE, "default", True), (SMALL, "default", False)],
 )
 def test_else_their_sums_stay_in_registers(machine: Machine, mapping: str, is_known: bool) -> None:
-    found = mapped("columns", machine, mapping, FEW if is_known else None)
-    assert [type(annotation) for annotation, _ in found][-2:] == [VectorLoop, ScalarReplacement]
+    loops = mapped("columns", machine, mapping, FEW if is_known else None)
+    assert [type(annotation) for annotation, _ in loops][-2:] == [VectorLoop, ScalarReplacement]
 
 
 def test_threads_get_two_parts_of_a_row_each_and_one_thread_whole_rows() -> None:

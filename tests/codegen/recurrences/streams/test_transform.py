@@ -65,18 +65,18 @@ def legal(scop: Scop) -> LegalSchedule:
     )
 
 
-def written_past(found: LoopProgram) -> set[str]:
+def written_past(loops: LoopProgram) -> set[str]:
     """Return the arrays that are written past the caches."""
-    return {found.scop.statement(name).write.array for name in found.nontemporal_stores}
+    return {loops.scop.statement(name).write.array for name in loops.nontemporal_stores}
 
 
-def check(scop: Scop, sizes: dict[str, int], found: LoopProgram) -> None:
+def check(scop: Scop, sizes: dict[str, int], loops: LoopProgram) -> None:
     """Check that loops leave what the text does, bit for bit, watched too."""
     start = random_arrays(scop, sizes, np.random.default_rng(1))
     expected, own, watched = ({k: aligned(v) for k, v in start.items()} for _ in range(3))
     run_in_order(scop, sizes, expected)
-    run_loops(found, sizes, own)
-    run_loops(found, sizes, watched, is_watched=True)
+    run_loops(loops, sizes, own)
+    run_loops(loops, sizes, watched, is_watched=True)
     for name, array in expected.items():
         assert array.tobytes() == own[name].tobytes(), name
         assert array.tobytes() == watched[name].tobytes(), name

@@ -113,8 +113,10 @@ def test_every_order_that_is_offered_is_legal_and_comes_about(name: str) -> None
                 check_tree(tree, run, schedule.parameters)
                 seen.add(tree)
                 loops = loops_of(build_tree(LegalSchedule(scop, schedule)), names_of(schedule))
-                found = [order_of(tree, loop, loops) for loop in loops]
-                assert any([one for one in each if one in order] == list(order) for each in found)
+                orders = [order_of(tree, loop, loops) for loop in loops]
+                assert any(
+                    [number for number in each if number in order] == list(order) for each in orders
+                )
             assert len(seen) == min(8, len(list(permutations(group[:4]))))
 
 
@@ -128,13 +130,13 @@ def test_in_every_band_what_is_named_runs_innermost(name: str) -> None:
             mapping = with_orders(DEFAULT_MAPPING, scop, generator)
             mapping = replace(mapping, nests=())
             for band in points_of(planned(scop, schedule, mapping, sizes=sizes)):
-                found = [
+                numbers = [
                     number
                     for number in loop_numbers(band.statements, band.members, loops)
                     if number
                 ]
-                named = [one for one in mapping.order if one in found]
-                assert found[len(found) - len(named) :] == named
+                named = [loop for loop in mapping.order if loop in numbers]
+                assert numbers[len(numbers) - len(named) :] == named
 
 
 def test_a_sum_over_two_loops_keeps_the_order_of_its_terms() -> None:
@@ -147,8 +149,8 @@ def test_a_sum_over_two_loops_keeps_the_order_of_its_terms() -> None:
     for order in permutations((1, 2, 3)):
         for text in ("sequential", "tile=off", "tile=2"):
             mapping = replace(parse_mapping(text), order=order)
-            found = order_of(planned(scop, schedule, mapping), name, loops)
-            assert found.index(2) < found.index(3)
+            numbers = order_of(planned(scop, schedule, mapping), name, loops)
+            assert numbers.index(2) < numbers.index(3)
 
 
 def test_the_order_that_the_model_has_changes_nothing() -> None:
@@ -167,16 +169,16 @@ def test_roles_follow_the_loop_that_runs_innermost() -> None:
     """A sum of products: its element in a register, or terms together, or rows without either."""
     scop = scop_of("product")
     schedule = isl_schedule(scop)
-    found = {}
+    roles = {}
     for order in ("off", "3", "2", "1"):
         tree = planned(scop, schedule, parse_mapping(f"order={order}"), LARGE)
         members = loop_path(tree, "S1")[-3:]
-        found[order] = [type(band_member.annotation).__name__ for band_member in members]
+        roles[order] = [type(band_member.annotation).__name__ for band_member in members]
     usual = [UnrollAndJam.__name__, VectorLoop.__name__, ScalarReplacement.__name__]
-    assert found["off"] == found["3"] == usual
-    assert found["2"] == ["SequentialLoop", UnrollAndJam.__name__, VectorLoop.__name__]
-    assert ScalarReplacement.__name__ not in found["1"]
-    assert VectorLoop.__name__ in found["1"]
+    assert roles["off"] == roles["3"] == usual
+    assert roles["2"] == ["SequentialLoop", UnrollAndJam.__name__, VectorLoop.__name__]
+    assert ScalarReplacement.__name__ not in roles["1"]
+    assert VectorLoop.__name__ in roles["1"]
 
 
 def test_orders_of_single_nests() -> None:

@@ -76,8 +76,8 @@ def test_the_length_of_a_loop_by_counting(size: int) -> None:
     points = trip_counts(band.statements, band.members)
     assert points == (sizes["n"], sizes["m"], sizes["k"])
     of_tiles = tile_members(band.members, (8,) * len(band.members))
-    found = trip_counts(band.statements, of_tiles)
-    assert found == tuple(len({value // 8 for value in range(count)}) for count in points)
+    counts = trip_counts(band.statements, of_tiles)
+    assert counts == tuple(len({value // 8 for value in range(count)}) for count in points)
 
 
 def test_a_wavefront_has_no_length() -> None:

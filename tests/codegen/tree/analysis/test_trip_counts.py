@@ -40,7 +40,7 @@ def test_even_loops_do_the_same_in_every_iteration(name: str) -> None:
     """One that is said to be even is; one that is not said to be may be."""
     scop = program(name)
     count, sizes = len(parameter_names(scop)), sizes_of(scop, 5)
-    found = []
+    answers = []
     for statement in scop.statements:
         points: list[tuple[int, ...]] = []
         domain = at_sizes(isl.Set(statement.domain), sizes)
@@ -51,10 +51,10 @@ def test_even_loops_do_the_same_in_every_iteration(name: str) -> None:
             work = Counter(point[place] for point in points)
             is_even = has_uniform_work(scop, [statement.name], member, sizes)
             assert len(set(work.values())) <= 1 or not is_even
-            found.append(is_even)
+            answers.append(is_even)
             skewed = tuple(1 for _ in range(statement.depth))
             member = point_member((ScheduleRow(skewed, (0,) * count, 0),), coincident=True)
             assert statement.depth == 1 or not has_uniform_work(
                 scop, [statement.name], member, sizes
             )
-    assert any(found) is (name == "gemm")
+    assert any(answers) is (name == "gemm")

@@ -32,9 +32,9 @@ def sum_of(n: int, f: int, x: int, terms: int = 288) -> ReductionShape:
 
 
 def best(
-    found: ReductionShape, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3
+    shape: ReductionShape, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3
 ) -> int:
-    way = choose_vector_loop(found, usual, coincident, 16, MACHINE)
+    way = choose_vector_loop(shape, usual, coincident, 16, MACHINE)
     assert way is not None
     return way.vector
 

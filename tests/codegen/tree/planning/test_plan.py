@@ -219,10 +219,10 @@ BOTH = parse_text(
 
 
 def test_sums_of_two_products_have_registers_for_the_operands_of_both() -> None:
-    found = annotations(planned(BOTH, original_schedule(BOTH), parse_mapping("tile=off"), LARGE))
-    assert found == [UnrollAndJam(8), VectorLoop(512, 2), ScalarReplacement(frozenset({"S"}))]
-    found = annotations(planned(BOTH, original_schedule(BOTH), parse_mapping("tile=off"), SMALL))
-    assert found == [UnrollAndJam(4), VectorLoop(256, 2), ScalarReplacement(frozenset({"S"}))]
+    loops = annotations(planned(BOTH, original_schedule(BOTH), parse_mapping("tile=off"), LARGE))
+    assert loops == [UnrollAndJam(8), VectorLoop(512, 2), ScalarReplacement(frozenset({"S"}))]
+    loops = annotations(planned(BOTH, original_schedule(BOTH), parse_mapping("tile=off"), SMALL))
+    assert loops == [UnrollAndJam(4), VectorLoop(256, 2), ScalarReplacement(frozenset({"S"}))]
     known = planned(BOTH, original_schedule(BOTH), parse_mapping("tile=off"), LARGE, {"n": 40})
     (jam, vector, _) = annotations(known)
     assert isinstance(jam, UnrollAndJam)
@@ -232,16 +232,16 @@ def test_sums_of_two_products_have_registers_for_the_operands_of_both() -> None:
 
 def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
     scop = PRODUCT
-    found = annotations(planned(scop, original_schedule(scop), parse_mapping("tile=off"), LARGE))
-    assert found == [UnrollAndJam(8), VectorLoop(512, 3), ScalarReplacement(frozenset({"S"}))]
-    found = annotations(
+    loops = annotations(planned(scop, original_schedule(scop), parse_mapping("tile=off"), LARGE))
+    assert loops == [UnrollAndJam(8), VectorLoop(512, 3), ScalarReplacement(frozenset({"S"}))]
+    loops = annotations(
         planned(
             scop,
             original_schedule(scop),
             parse_mapping("tile=off vector_bits=128 unroll_jam=3 vector_copies=1"),
         )
     )
-    assert found == [UnrollAndJam(3), VectorLoop(128, 1), ScalarReplacement(frozenset({"S"}))]
+    assert loops == [UnrollAndJam(3), VectorLoop(128, 1), ScalarReplacement(frozenset({"S"}))]
 
 
 LOOKUP = "def f(float(E, D) T, int(B, L) I) -> (Z) { Z(b, d) +=! T(I(b, l), d) }"
@@ -303,14 +303,14 @@ def test_a_product_has_large_tiles_of_rows_if_all_have_the_same_work(
 
 
 def test_hold_off_is_honoured() -> None:
-    found = annotations(
+    loops = annotations(
         planned(
             PRODUCT,
             original_schedule(PRODUCT),
             parse_mapping("vector_bits=off scalar_replacement=off"),
         )
     )
-    assert not any(isinstance(annotation, VectorLoop | ScalarReplacement) for annotation in found)
+    assert not any(isinstance(annotation, VectorLoop | ScalarReplacement) for annotation in loops)
 
 
 @pytest.mark.parametrize("text", ["threads=1", "threads=2 parallel=off"])

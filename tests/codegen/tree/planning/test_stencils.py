@@ -132,18 +132,18 @@ def test_what_rows_share_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None
     use_machine(monkeypatch, WIDE)
     scop = parse_text(ONCE % CROSS)
     legal = LegalSchedule(scop, isl_schedule(scop))
-    found = {}
+    loaded = {}
     for rows in (1, 4):
         program = lower(legal, parse_mapping(f"unroll_jam={rows}"), {"n": 402})
         text = optimize(emit_llvm(program), 2)
         loads, stores = "= load <8 x double>", "store <8 x double>"
-        found[rows] = max(
+        loaded[rows] = max(
             block.count(loads) / block.count(stores)
             for block in text.split("\n\n")
             if stores in block
         )
     # A row of its own loads five vectors; four rows have 4 + 2 down the column, and 2 beside each.
-    assert found == {1: 5, 4: 14 / 4}
+    assert loaded == {1: 5, 4: 14 / 4}
 
 
 @pytest.mark.parametrize("body", [CROSS, ROWS, "A[i][j + 1] / A[i + 1][j] - A[i - 1][j - 1]"])

@@ -77,7 +77,7 @@ def test_what_was_looked_at_before_says_nothing(name: str) -> None:
     rng = np.random.default_rng(4)
     schedules = [original_schedule(scop), isl_schedule(scop)]
     schedules += [
-        one for _ in range(5) if (one := edit_schedule(schedules[-1], scop, rng)) is not None
+        edited for _ in range(5) if (edited := edit_schedule(schedules[-1], scop, rng)) is not None
     ]
     both = [
         (schedule, parse_mapping(mapping)) for schedule in schedules for mapping in MAPPINGS[1:3]
@@ -85,8 +85,8 @@ def test_what_was_looked_at_before_says_nothing(name: str) -> None:
 
     def look(scop: Scop, candidates: Iterable[tuple[Schedule, Mapping]]) -> list[bytes]:
         features = (
-            candidate_features(LegalSchedule(scop, one), mapping, sizes, MACHINE)
-            for one, mapping in candidates
+            candidate_features(LegalSchedule(scop, order), mapping, sizes, MACHINE)
+            for order, mapping in candidates
         )
         return [feature.vector.tobytes() for feature in features]
 
@@ -95,8 +95,8 @@ def test_what_was_looked_at_before_says_nothing(name: str) -> None:
     assert look(scop, both) == expected[::-1]
 
 
-def column(found: CandidateFeatures, name: str) -> float:
-    return float(found.vector[FEATURE_NAMES.index(name)])
+def column(features: CandidateFeatures, name: str) -> float:
+    return float(features.vector[FEATURE_NAMES.index(name)])
 
 
 def test_what_is_known_of_a_product() -> None:
@@ -120,7 +120,9 @@ def test_what_is_known_of_a_product() -> None:
     )
     assert column(bad, "traffic_15_main") > column(plain, "traffic_15_main")
     # A cache that is larger is never filled more often.
-    traffic = [column(plain, f"total_{one}") for one in NEST_COLUMNS if one.startswith("traffic")]
+    traffic = [
+        column(plain, f"total_{name}") for name in NEST_COLUMNS if name.startswith("traffic")
+    ]
     assert traffic == sorted(traffic, reverse=True)
 
 

@@ -29,7 +29,7 @@ def differing(one: Mapping, other: Mapping) -> set[str]:
         (replace(START, vector_bits=None), {"vector_bits"}),
         (replace(START, vector_copies=None), {"vector_copies"}),
         (replace(START, unroll_jam=1), {"unroll_jam"}),
-        (replace(START, parallel=next(one for one in WorkSharing if one is not START.parallel)),
+        (replace(START, parallel=next(kind for kind in WorkSharing if kind is not START.parallel)),
          {"parallel"}),
         *((replace(START, **{name: not getattr(START, name)}), {name})
           for name in ("sink", "separate", "scalar_replacement", "pack", "wavefront", "diamond")),

@@ -120,8 +120,8 @@ def test_orders_are_seen_and_counted() -> None:
             len({feature.vector.tobytes() for feature in features})
             == len(
                 {
-                    plan_tree(build_tree(legal), legal, one, MACHINE, sizes_of(scop, 90))
-                    for one in tried
+                    plan_tree(build_tree(legal), legal, candidate, MACHINE, sizes_of(scop, 90))
+                    for candidate in tried
                 }
             )
             > 2
@@ -179,13 +179,13 @@ def test_a_sum_waits_for_its_terms_and_not_for_its_operations() -> None:
     ]
     waiting = [sum_ for sum_ in sums if sum_["chain"] > 0]
     assert waiting
-    for one in waiting:
-        assert one["chain"] * one["each"] == 4.0
-        instances, cycles = 2 ** one["instances"] - 1, 2 ** one["cycles"] - 1
+    for dot in waiting:
+        assert dot["chain"] * dot["each"] == 4.0
+        instances, cycles = 2 ** dot["instances"] - 1, 2 ** dot["cycles"] - 1
         assert cycles >= 4.0 * instances * 0.999
         assert (
             cycles
-            <= instances * one["each"] * max(one["memory_per_operation"], 4 / one["each"]) * 1.001
+            <= instances * dot["each"] * max(dot["memory_per_operation"], 4 / dot["each"]) * 1.001
         )
 
 

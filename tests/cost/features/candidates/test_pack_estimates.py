@@ -129,7 +129,7 @@ def only(node: Node, names: frozenset[str]) -> Node | None:
         case Instance(statement=name):
             return node if name in names else None
         case Block(children):
-            nodes = tuple(one for child in children if (one := only(child, names)) is not None)
+            nodes = tuple(kept for child in children if (kept := only(child, names)) is not None)
             return Block(nodes) if nodes else None
         case Loop(body=body):
             inside = only(body, names)
@@ -167,16 +167,16 @@ def of_loops(
     """Return what tiles, and what copies at all, there are in the loops that are made."""
     way, scop = lowering_trace(legal, mapping, sizes), legal.scop
     assert way.request.mapping == mapping
-    after = {one.name: loops for one, loops in zip(LOOP_PASSES, way.loops[1:], strict=True)}
+    after = {row.name: loops for row, loops in zip(LOOP_PASSES, way.loops[1:], strict=True)}
     first = way.loops[0]
     tiles = counted(pack_tiles(first) if mapping.pack else first, scop, sizes)
     every = counted(after["pack_arrays"], scop, sizes)
     return tiles, every
 
 
-def known(found: CandidateFeatures) -> Iterator[tuple[str, float, float]]:
+def known(features: CandidateFeatures) -> Iterator[tuple[str, float, float]]:
     """Yield of every statement how many reads are of copies, and how many elements these have."""
-    for nest, row in zip(found.nests, found.nest_columns, strict=True):
+    for nest, row in zip(features.nests, features.nest_columns, strict=True):
         named = dict(zip(NEST_COLUMNS, row.tolist(), strict=True))
         each = float(nest.work.operations)
         copied = named["copied_per_operation"] * each * nest.work.instances
@@ -187,9 +187,9 @@ def compared(scop: Scop, mapping: str, sizes: dict[str, int]) -> tuple[Copies, C
     """Compare what is known of packs with what there is; return the tiles, and all copies."""
     legal = LegalSchedule(scop, original_schedule(scop))
     tiles, every = of_loops(legal, parse_mapping(mapping), sizes)
-    found = list(known(candidate_features(legal, parse_mapping(mapping), sizes)))
-    assert {name: count for name, count, _ in found if count} == pytest.approx(every.reads)
-    assert sum(copied for _, _, copied in found) == pytest.approx(every.elements)
+    rows = list(known(candidate_features(legal, parse_mapping(mapping), sizes)))
+    assert {name: count for name, count, _ in rows if count} == pytest.approx(every.reads)
+    assert sum(copied for _, _, copied in rows) == pytest.approx(every.elements)
     return tiles, every
 
 
@@ -245,10 +245,10 @@ def test_tiles_of_what_other_tiles_write() -> None:
     scop, mapping, sizes = kernel_scop("cholesky"), parse_mapping("threads=2"), {"n": 200}
     legal = LegalSchedule(scop, isl_schedule(scop))
     tiles, _ = of_loops(legal, mapping, sizes)
-    found = list(known(candidate_features(legal, mapping, sizes)))
-    assert [name for name, count, _ in found if count] == list(tiles.reads)
+    rows = list(known(candidate_features(legal, mapping, sizes)))
+    assert [name for name, count, _ in rows if count] == list(tiles.reads)
     assert len(tiles.reads) == 1
-    assert tiles.elements / 1.5 < sum(copied for *_, copied in found) < tiles.elements * 1.5
+    assert tiles.elements / 1.5 < sum(copied for *_, copied in rows) < tiles.elements * 1.5
 
 
 def test_the_example() -> None:
@@ -327,7 +327,7 @@ def test_programs_under_any_mapping(name: str) -> None:
         tried.append(mutate_mapping(tried[int(rng.integers(len(tried)))], rng))
     for mapping in tried:
         tiles, every = of_loops(legal, mapping, sizes)
-        found = list(known(candidate_features(legal, mapping, sizes)))
-        assert {name for name, count, _ in found if count} == every.reads.keys()
-        assert sum(copied for *_, copied in found) == pytest.approx(every.elements)
+        rows = list(known(candidate_features(legal, mapping, sizes)))
+        assert {name for name, count, _ in rows if count} == every.reads.keys()
+        assert sum(copied for *_, copied in rows) == pytest.approx(every.elements)
         assert tiles.elements <= every.elements

@@ -64,7 +64,7 @@ def planned(text: str, storage: str, rows: str = "") -> LegalSchedule:
 
 
 @pytest.mark.parametrize(
-    ("text", "storage", "rows", "found", "mappings"),
+    ("text", "storage", "rows", "expected", "mappings"),
     [
         (PAIR, "w=private:i,j", TOGETHER, {"w_1"}, MAPPINGS),
         (PAIR, "w=private:i,j", TURNED, {"w_1"}, MAPPINGS),
@@ -76,15 +76,15 @@ def planned(text: str, storage: str, rows: str = "") -> LegalSchedule:
     ],
 )
 def test_what_is_private_is_what_code_makes_so(
-    text: str, storage: str, rows: str, found: set[str], mappings: tuple[Mapping, ...]
+    text: str, storage: str, rows: str, expected: set[str], mappings: tuple[Mapping, ...]
 ) -> None:
     legal = planned(text, storage, rows)
-    assert private(with_private_arrays(legal.scop, build_tree(legal))) == found
+    assert private(with_private_arrays(legal.scop, build_tree(legal))) == expected
     for mapping in mappings:
         made = lower(legal, mapping, {"n": 40}).scop
         assert {
             array.name for array in made.arrays if array.storage_class is StorageClass.PRIVATE
-        } == found
+        } == expected
 
 
 def test_what_is_private_is_touched_as_a_scalar() -> None:
@@ -97,7 +97,7 @@ def test_what_is_private_is_touched_as_a_scalar() -> None:
                 legal, replace(DEFAULT_MAPPING, threads=2), sizes
             )
     traffic = FEATURE_NAMES.index("total_traffic_24")
-    own, shared, *parted = (one.vector for one in seen.values())
+    own, shared, *parted = (features.vector for features in seen.values())
     assert own[traffic] < shared[traffic]
     assert (parted[0] == parted[1]).all()
     works = work_of_statements(
@@ -115,10 +115,10 @@ def test_each_schedule_of_a_program_has_its_own_features() -> None:
     ]
     parted = "{ S0[i] -> [0, i, 0]; S1[i, j] -> [1, i, j]; S2[i, j] -> [2, i, j] }"
     between = [
-        candidate_features(planned(ROWS, "sum=private:i", parted), one, sizes) for one in MAPPINGS
+        candidate_features(planned(ROWS, "sum=private:i", parted), way, sizes) for way in MAPPINGS
     ]
     again = [
-        candidate_features(planned(ROWS, "sum=private:i"), one, sizes).vector for one in MAPPINGS
+        candidate_features(planned(ROWS, "sum=private:i"), way, sizes).vector for way in MAPPINGS
     ]
     assert all((floats == other).all() for floats, other in zip(first, again, strict=True))
-    assert not any((one == two.vector).all() for one, two in zip(first, between, strict=True))
+    assert not any((row == two.vector).all() for row, two in zip(first, between, strict=True))

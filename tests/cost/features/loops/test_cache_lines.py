@@ -61,7 +61,7 @@ def loops_of(nest: StatementNest) -> StackedLoops:
     moves = np.zeros((len(every), most, len(nest.lengths)))
     for place, reference in enumerate(every):
         moves[place, most - len(reference.access_strides) :] = reference.access_strides
-    strides = np.array([one.stride for one in every])
+    strides = np.array([touch.stride for touch in every])
     count = np.array([len(nest.lengths)])
     return StackedLoops(count, nest.lengths[None], nest.box[None], moves, strides)
 
@@ -102,10 +102,10 @@ def boxes(draw: st.DrawFn):
 @example(("double", (10, 16), (10, 5), (0, 1)))
 @example(("double", (10, 12), (10, 5), (1, 0)))
 @example(("float", (4, 5, 16), (4, 3, 16), (0, 1, 2)))
-def test_boxes_are_off_by_less_than_a_line_for_every_run(one) -> None:
+def test_boxes_are_off_by_less_than_a_line_for_every_run(arguments) -> None:
     """In each execution of every loop, wherever in a line it begins."""
-    kind, extents, lengths, order = one
-    said, size = lines_of(box(*one), "A"), SIZES[kind]
+    kind, extents, lengths, order = arguments
+    said, size = lines_of(box(*arguments), "A"), SIZES[kind]
     steps = [size * int(np.prod(extents[d + 1 :])) for d in range(len(extents))]
     places = [defaultdict(list) for _ in said]
     for point in product(*(range(length) for length in lengths)):
@@ -164,11 +164,11 @@ STRIDED = {
 def test_steps(what: str) -> None:
     """Gaps of less than a line leave no line out; larger ones do."""
     bounds, row, column, width = STRIDED[what]
-    loops = " ".join(f"for (int {one[0]} = 0; {one}; {one[0]}++)" for one in bounds.split("; "))
+    loops = " ".join(f"for (int {span[0]} = 0; {span}; {span[0]}++)" for span in bounds.split("; "))
     nest = nest_of(
         f"double s[1], double A[16][{width}]) {{\n#pragma scop\n{loops} s[0] += A[{row}][{column}];"
     )
-    most_i, most_j = (int(one[4:]) for one in bounds.split("; "))
+    most_i, most_j = (int(span[4:]) for span in bounds.split("; "))
     addresses = [
         8 * (eval(row, {"i": i}) * width + eval(column, {"j": j}))
         for i in range(most_i)

@@ -89,8 +89,8 @@ def walked(
                 elements[group][place][key[:place]].add(at)
     return Walked(
         [max(map(len, value.values())) for value in values],
-        [max(one.values()) for one in inner],
-        {name: [max(map(len, one.values())) for one in of] for name, of in elements.items()},
+        [max(counts.values()) for counts in inner],
+        {name: [max(map(len, sets.values())) for sets in of] for name, of in elements.items()},
     )
 
 
@@ -110,12 +110,12 @@ def looked_at(
     ]
 
 
-def assert_same(found: StatementNest, truth: Walked) -> None:
-    assert found.lengths.tolist() == truth.lengths
-    assert found.inner_instances.tolist() == truth.inner
+def assert_same(nest: StatementNest, truth: Walked) -> None:
+    assert nest.lengths.tolist() == truth.lengths
+    assert nest.inner_instances.tolist() == truth.inner
     groups: dict[str, np.ndarray] = {}
-    for reference, (name, _) in zip(found.references, truth.elements.items(), strict=True):
-        groups[name] = reference_footprint(found, reference)[0]
+    for reference, (name, _) in zip(nest.references, truth.elements.items(), strict=True):
+        groups[name] = reference_footprint(nest, reference)[0]
     for name, counts in truth.elements.items():
         assert groups[name].tolist() == counts, name
 

@@ -185,8 +185,8 @@ def test_random_programs_beside_their_points(seed: int) -> None:
     assert shape.elements == sum(elements(scop, sizes))
 
 
-def is_box(found: list[tuple[int, ...]]) -> bool:
-    return len(found) == prod(len(set(column)) for column in zip(*found, strict=True))
+def is_box(places: list[tuple[int, ...]]) -> bool:
+    return len(places) == prod(len(set(column)) for column in zip(*places, strict=True))
 
 
 def elements(scop: Scop, sizes: dict[str, int]) -> list[int]:
@@ -218,12 +218,12 @@ def test_scalars_and_arrays_of_its_own() -> None:
 
 
 def test_the_triangular_kernels_of_the_suite() -> None:
-    found = {
+    triangular = {
         kernel.name
         for kernel in polybench.KERNELS
         if any(is_triangular(statement.domain) for statement in load_scop(kernel.name).statements)
     }
-    assert found == {
+    assert triangular == {
         "correlation", "covariance", "symm", "syr2k", "syrk", "trmm", "cholesky", "durbin",
         "gramschmidt", "lu", "ludcmp", "trisolv", "nussinov",
     }  # fmt: skip

@@ -46,8 +46,8 @@ def all_pairs(scop: Scop) -> Iterator[tuple[int, str, str, dict[str, int], list[
         if isl.Set(scop.context).intersect_params(fixed(sizes)).is_empty():
             continue
         for number, dependence in enumerate(dependences(scop)):
-            found = pairs(isl.Map(dependence.relation), sizes)
-            yield number, dependence.source, dependence.sink, sizes, sorted(found)
+            unordered = pairs(isl.Map(dependence.relation), sizes)
+            yield number, dependence.source, dependence.sink, sizes, sorted(unordered)
 
 
 def fixed(sizes: dict[str, int]) -> isl.Set:
@@ -71,8 +71,8 @@ def test_all_pairs_one_by_one(name: str) -> None:
         assert len(order.carried) == len(dependences(scop))
         orders: dict[int, set[tuple[str, str]]] = defaultdict(set)
         decided: dict[int, set[int]] = defaultdict(set)
-        for number, source, sink, sizes, found in at_all:
-            for first, second in found:
+        for number, source, sink, sizes, linked in at_all:
+            for first, second in linked:
                 before = time_vector(schedule, (source, first), sizes)
                 after = time_vector(schedule, (sink, second), sizes)
                 row = next(k for k, (a, b) in enumerate(zip(before, after, strict=True)) if a != b)
@@ -263,14 +263,14 @@ def test_order_and_names_say_nothing(name: str) -> None:
 def test_names_in_the_text_say_nothing(seed: int) -> None:
     text = generate_source(seed)
     assert renamed(text) != text
-    found = []
-    for one in (text, renamed(text)):
-        scop = parse_text(one)
-        found.append(
+    features = []
+    for source in (text, renamed(text)):
+        scop = parse_text(source)
+        features.append(
             schedule_features(ProgramFeatures.of(scop, sizes_of(scop, 70)), isl_schedule(scop))
         )
-    np.testing.assert_allclose(found[0].vector, found[1].vector, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found[0].context, found[1].context, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(features[0].vector, features[1].vector, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(features[0].context, features[1].context, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["gemm", "mvt", "periodic"])

@@ -57,8 +57,8 @@ def test_all_statements_at_once(name: str) -> None:
             first = int(stack.references.starts[place])
             for number, reference in enumerate(nest.references):
                 elements, lines = reference_footprint(nest, reference)
-                found = seen.elements[first + number]
-                np.testing.assert_allclose(found[: count + 1], elements, rtol=1e-6)
+                stacked = seen.elements[first + number]
+                np.testing.assert_allclose(stacked[: count + 1], elements, rtol=1e-6)
                 np.testing.assert_allclose(seen.bytes[first + number, : count + 1], lines)
             np.testing.assert_allclose(related[place], relations(NestFootprint.of(nest)), rtol=1e-6)
         if len(stack.works) == 1:
@@ -77,9 +77,9 @@ def assert_known(rows: ScheduleFeatures, seen: NestFootprint) -> None:
 @pytest.mark.parametrize("seed", [3, 5, 14])
 def test_one_statement_has_the_columns_of_a_candidate(seed: int) -> None:
     scop = program(f"random:{seed}")
-    one = replace(scop, statements=scop.statements[:1], schedule=f"{maps_of(scop)[0]}")
-    known = ProgramFeatures.of(one, sizes_of(one, 200))
-    rows = schedule_features(known, original_schedule(one))
+    alone = replace(scop, statements=scop.statements[:1], schedule=f"{maps_of(scop)[0]}")
+    known = ProgramFeatures.of(alone, sizes_of(alone, 200))
+    rows = schedule_features(known, original_schedule(alone))
     nest = untiled_nest(
         known.statements.works[0],
         [
@@ -94,7 +94,7 @@ def test_one_statement_has_the_columns_of_a_candidate(seed: int) -> None:
 def maps_of(scop: Scop) -> list[str]:
     inner = scop.schedule[scop.schedule.index("{") + 1 : scop.schedule.rindex("}")]
     front = scop.schedule[: scop.schedule.index("{")]
-    by_name = {one.split("[")[0].strip(): one for one in inner.split(";")}
+    by_name = {part.split("[")[0].strip(): part for part in inner.split(";")}
     return [f"{front}{{ {by_name[s.name]} }}" for s in scop.statements]
 
 
@@ -131,12 +131,12 @@ def test_boxes_are_exact(name: str) -> None:
         assert features.loops.lengths[place, :count].tolist() == lengths
         first = int(known.statements.references.starts[place])
         for number, truth in enumerate(elements.values()):
-            counts = [max(map(len, one.values())) for one in truth]
+            counts = [max(map(len, sets.values())) for sets in truth]
             assert seen.elements[first + number, : count + 1].tolist() == counts
 
 
-def column(found: ScheduleFeatures, name: str) -> float:
-    return float(found.vector[SCHEDULE_FEATURE_NAMES.index(name)])
+def column(features: ScheduleFeatures, name: str) -> float:
+    return float(features.vector[SCHEDULE_FEATURE_NAMES.index(name)])
 
 
 def test_what_is_known_of_a_product() -> None:

@@ -105,7 +105,9 @@ def test_corners_bound_every_row() -> None:
             assert work.instances == len(every)
             for row in ((1, 0, 0), (1, 1, -1), (-2, 1, 3)):
                 cut = row[: work.depth]
-                values = [sum(a * b for a, b in zip(cut, one, strict=True)) + 5 for one in every]
+                values = [
+                    sum(a * b for a, b in zip(cut, point, strict=True)) + 5 for point in every
+                ]
                 assert work.row_range(cut, 5) == (min(values), max(values))
                 assert work.row_range(cut, 5, 4) == (min(values) // 4, max(values) // 4)
 

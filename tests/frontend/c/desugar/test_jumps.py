@@ -112,7 +112,7 @@ def test_every_way_is_the_same(program: tuple[str, bool]) -> None:
 def test_what_is_left_has_no_jumps() -> None:
     text = "if (c0) goto L; s0(); if (c1) { s1(); goto M; } L: s2(); M: s3();"
     made = without_jumps(statements(text), None)
-    assert not any(isinstance(one, c_ast.Goto) for item in made for one in walk(item))
+    assert not any(isinstance(node, c_ast.Goto) for item in made for node in walk(item))
     assert traces(made) == traces(statements(text))
 
 

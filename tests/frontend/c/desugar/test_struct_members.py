@@ -38,7 +38,7 @@ def test_the_same_with_arrays(arguments: str, statement: str, plain: str, same: 
     assert set(first.signature) >= {array.name for array in first.arrays}
     for mine, other in zip(first.statements, second.statements, strict=True):
         assert (mine.domain, mine.write.relation) == (other.domain, other.write.relation)
-        assert [access.relation for access in mine.reads] == [one.relation for one in other.reads]
+        assert [access.relation for access in mine.reads] == [read.relation for read in other.reads]
     extents = {array.name: (array.extents, array.type) for array in second.arrays}
     scalars = {name: ((), kind) for name, (_, kind) in extents.items()}
     for array in first.arrays:

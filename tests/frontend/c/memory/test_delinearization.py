@@ -28,9 +28,9 @@ def read(text: str) -> Polynomial:
     return polynomial
 
 
-def value(one: Polynomial, names: dict[str, int]) -> int:
+def value(polynomial: Polynomial, names: dict[str, int]) -> int:
     total = 0
-    for term, factor in one.terms.items():
+    for term, factor in polynomial.terms.items():
         for name in term:
             factor *= names[name]
         total += factor
@@ -125,13 +125,13 @@ def test_every_element_stays_the_one_that_it_is(parts: list[str], width: str) ->
             assert arrays["A"].ravel().tolist() == [times[k] for k in range(arrays["A"].size)]
             continue
         sizes = [evaluated(size, n, m) for size in array.extents]
-        found: dict[tuple[int, ...], int] = {}
+        cells: dict[tuple[int, ...], int] = {}
         fixed = write.intersect_params(isl.Set(f"[n, m] -> {{ : n = {n} and m = {m} }}"))
-        fixed.wrap().foreach_point(lambda point, found=found, sizes=sizes: add(point, found, sizes))
-        assert [place for _, place in sorted(found.items())] == expected  # in the same order
+        fixed.wrap().foreach_point(lambda point, cells=cells, sizes=sizes: add(point, cells, sizes))
+        assert [place for _, place in sorted(cells.items())] == expected  # in the same order
 
 
-def add(point: Any, found: dict[tuple[int, ...], int], sizes: list[int]) -> None:
+def add(point: Any, cells: dict[tuple[int, ...], int], sizes: list[int]) -> None:
     values = [
         point.get_coordinate_val(isl.dim_type.set, d).to_python()
         for d in range(point.get_space().dim(isl.dim_type.set))
@@ -141,7 +141,7 @@ def add(point: Any, found: dict[tuple[int, ...], int], sizes: list[int]) -> None
     for subscript, size in zip(values[count:], sizes, strict=True):
         assert 0 <= subscript < size
         place = place * size + subscript
-    found[tuple(values[:count])] = place
+    cells[tuple(values[:count])] = place
 
 
 def evaluated(extent: str, n: int, m: int) -> int:

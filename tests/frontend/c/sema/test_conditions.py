@@ -36,14 +36,14 @@ def scop_of(loop: str) -> Scop:
 )
 def test_bounds_are_convex(loop: str, domain: str) -> None:
     scop = scop_of(loop)
-    found = isl.Set(scop.statements[0].domain).intersect_params(isl.Set(scop.context))
+    instances = isl.Set(scop.statements[0].domain).intersect_params(isl.Set(scop.context))
     expected = isl.Set(f"[n, m] -> {{ S0[i] : {domain} }}").intersect_params(isl.Set(scop.context))
-    assert found.is_equal(expected)
-    assert found.n_basic_set() == 1
+    assert instances.is_equal(expected)
+    assert instances.n_basic_set() == 1
 
 
 def test_a_minimum_that_is_none_keeps_its_pieces() -> None:
     scop = scop_of("for (i = 0; i < (n < 7 ? m : n); i++)")
-    found = isl.Set(scop.statements[0].domain).intersect_params(isl.Set(scop.context))
+    instances = isl.Set(scop.statements[0].domain).intersect_params(isl.Set(scop.context))
     expected = isl.Set("[n, m] -> { S0[i] : 0 <= i and (i < m and n < 7 or i < n and n >= 7) }")
-    assert found.is_equal(expected.intersect_params(isl.Set(scop.context)))
+    assert instances.is_equal(expected.intersect_params(isl.Set(scop.context)))

@@ -60,7 +60,7 @@ def test_a_library_computes_what_it_computes_for_gcc(tmp_path: Path) -> None:
 def test_every_program_has_its_own_library(tmp_path: Path) -> None:
     path = tmp_path / "use.c"
     path.write_text(USE)
-    found = []
+    results = []
     for factor in (3, 5):
         library = built(tmp_path, factor)  # in the place of the one before
         program = load_program(str(path), parameters={"n": 1}, library=str(library))
@@ -70,8 +70,8 @@ def test_every_program_has_its_own_library(tmp_path: Path) -> None:
             "z": np.zeros(1, np.int32),
         }
         run_natively(program.scop, original_schedule(program.scop), {"n": 1}, arrays)
-        found.append(float(arrays["x"][0]))
-    assert found == [2 * 3 + 2 / 8, 2 * 5 + 2 / 8]
+        results.append(float(arrays["x"][0]))
+    assert results == [2 * 3 + 2 / 8, 2 * 5 + 2 / 8]
 
 
 @needs_gcc

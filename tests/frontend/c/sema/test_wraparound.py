@@ -117,7 +117,7 @@ class Number:
     def _with(self, other: Number | int, operate: Callable[[int, int], int]) -> Number:
         right = other if isinstance(other, Number) else Number(other)
         signed = self.signed and right.signed
-        both = [one.value if signed else one.value % 2**32 for one in (self, right)]
+        both = [number.value if signed else number.value % 2**32 for number in (self, right)]
         result = int(operate(*both))
         return Number(result if signed else result % 2**32, signed)
 
@@ -174,11 +174,11 @@ def test_conditions_are_those_of_c(form: str) -> None:
             domain = isl.Set(scop_of("unsigned n, int y[1]", text).statements[0].domain)
         except SourceError:
             domain = isl.Set("{ S0[i, u, s] : false }")  # the region does nothing
-        found = {
+        kept = {
             point
             for point in points
             if not domain.intersect(
                 isl.Set(f"[n] -> {{ {domain.get_tuple_name()}{list(point)} : n = {size} }}")
             ).is_empty()
         }
-        assert found == expected, condition
+        assert kept == expected, condition

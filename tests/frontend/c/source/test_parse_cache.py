@@ -80,9 +80,9 @@ def test_it_is_what_is_read_without(name: str) -> None:
     names = region_names(path)
     scops = [[parse_file(path, function=name) for name in names] for _ in range(2)]
     alone = []
-    for one in names:
+    for region in names:
         parser._cached_texts.clear()
-        alone.append(parse_file(path, function=one))
+        alone.append(parse_file(path, function=region))
     assert scops == [alone, alone]
 
 

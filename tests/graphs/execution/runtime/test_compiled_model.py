@@ -26,7 +26,7 @@ def test_one_result_comes_as_it_is_and_several_as_a_list(layer: CompiledModel) -
     assert isinstance(layer(ONES), np.ndarray)
     two = compile_model(model_of(relu(X), tanh(X)))(ONES)
     assert isinstance(two, list)
-    assert [one.shape for one in two] == [(6, 8), (6, 8)]
+    assert [result.shape for result in two] == [(6, 8), (6, 8)]
 
 
 def test_tensors_come_back_for_tensors(layer: CompiledModel) -> None:
@@ -55,9 +55,9 @@ def test_memory_for_results_can_be_given(layer: CompiledModel) -> None:
 
 def test_results_that_are_inputs_or_weights_are_copies() -> None:
     compiled = compile_model(model_of(X, W, X))
-    one, other, again = compiled(ONES)
-    assert not np.shares_memory(one, ONES)
-    assert not np.shares_memory(one, again)
+    first, other, again = compiled(ONES)
+    assert not np.shares_memory(first, ONES)
+    assert not np.shares_memory(first, again)
     other[:] = 7.0
     assert not np.array_equal(compiled(ONES)[1], other)
 
@@ -109,9 +109,9 @@ def test_padding_of_integers_is_less_than_all() -> None:
     least = np.iinfo(np.int32).min
     image = np.full((1, 1, 3, 3), least + 1, np.int32)
     counts = graph_input("counts", 1, 1, 3, 3, dtype="int32")
-    found = compile_model(model_of(pool("max", counts, (3, 3), padding="same")))(image)
-    assert found.dtype == np.int32
-    assert (found == least + 1).all()
+    pooled = compile_model(model_of(pool("max", counts, (3, 3), padding="same")))(image)
+    assert pooled.dtype == np.int32
+    assert (pooled == least + 1).all()
 
 
 def test_code_that_writes_other_elements_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,13 +23,13 @@ def test_large_ones_are_copied_next_to_each_other() -> None:
         np.array(2.5),
         np.ones((3, 7), np.float32),
     ]
-    found = pack_arrays(arrays)
-    for array, other in zip(found, arrays, strict=True):
+    packed = pack_arrays(arrays)
+    for array, other in zip(packed, arrays, strict=True):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype
         assert address_of(array) % ALIGNMENT == 0
         assert not np.may_share_memory(array, other)
-    for array, other in pairwise(found):
+    for array, other in pairwise(packed):
         assert address_of(array) + array.nbytes <= address_of(other)
 
 

@@ -18,8 +18,8 @@ IMAGE = TensorType((1, 4, 6, 6))
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    with Worker() as one:
-        yield one
+    with Worker() as started:
+        yield started
 
 
 @pytest.mark.parametrize(

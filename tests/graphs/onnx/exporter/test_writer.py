@@ -168,7 +168,7 @@ def test_weights_beside_the_model(tmp_path: Path) -> None:
     assert first != second, "the old pair is whole until the new one is, and goes then"
     assert_same_weights(read(path), other)
     write(model, path)
-    assert [one.name for one in tmp_path.iterdir()] == ["m.onnx"]
+    assert [file.name for file in tmp_path.iterdir()] == ["m.onnx"]
 
 
 def assert_same_weights(one: Model, other: Model) -> None:
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(InputError, match=r"can be written.*No space"):
             write(modelled(make_node("neg", M)), path)
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["m.onnx"]
+    assert [file.name for file in tmp_path.iterdir()] == ["m.onnx"]
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:

@@ -103,9 +103,9 @@ def test_types_of_elements(dtype: str, tmp_path: Path) -> None:
             "w", helper.np_dtype_to_tensor_dtype(array.dtype), (2, 3), array.ravel()
         ),
     ):
-        found = array_of(tensor, tmp_path, "here")
-        assert found.dtype == array.dtype
-        np.testing.assert_array_equal(found, array)
+        result = array_of(tensor, tmp_path, "here")
+        assert result.dtype == array.dtype
+        np.testing.assert_array_equal(result, array)
 
 
 def test_half_precisions_are_widened(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_tables_of_waves(tmp_path: Path) -> None:
         helper.make_node("Sub", ["p", "cosines"], ["y"]),
     ]
     names = {"start": 0, "end": 5, "step": 1}
-    weights = {name: np.array(one, np.float32) for name, one in names.items()}
+    weights = {name: np.array(value, np.float32) for name, value in names.items()}
     weights |= {"one": integers(1), "frequencies": numbers(1, 4)}
     weights |= {"ones": np.ones(4, np.float32)}
     path = save(tmp_path / "m.onnx", nodes, {"x": (5, 4)}, weights=weights)
@@ -252,9 +252,9 @@ NUMBERS |= {"slope": (2 / np.pi) ** 0.5}
 
 def gelu(folder: Path, form: str, **changes: float) -> Path:
     nodes = [
-        helper.make_node(kind, [one for one in (x, y) if one], [z]) for kind, x, y, z in GELU[form]
+        helper.make_node(kind, [key for key in (x, y) if key], [z]) for kind, x, y, z in GELU[form]
     ]
-    values = {name: np.array(one, np.float32) for name, one in (NUMBERS | changes).items()}
+    values = {name: np.array(value, np.float32) for name, value in (NUMBERS | changes).items()}
     return save(folder / "m.onnx", nodes, {"x": (2, 3)}, weights=values)
 
 

@@ -25,8 +25,8 @@ def test_open_extents_must_be_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"input x: .* dimension 0 \(batch\).*{'x': \(1, 3\)}"):
         read(path)
     for shapes in ({"x": (5, 3)}, {"z": [5, 3]}, {"x": (np.int64(5), 3), "z": (5, 3)}):
-        found = [signature.tensor.shape for signature in read(path, shapes).graph.signatures]
-        assert found == [(5, 3), (5, 3)], "a name is one extent, wherever it stands"
+        extents = [signature.tensor.shape for signature in read(path, shapes).graph.signatures]
+        assert extents == [(5, 3), (5, 3)], "a name is one extent, wherever it stands"
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ class Shuffle(nn.Module):
     def forward(self, x):
         count, channels, height, width = x.shape
         x = x.view(count, 2, channels // 2, height, width).transpose(1, 2)
-        one, other = x.reshape(count, channels, height, width).split(channels // 2, 1)
+        half, other = x.reshape(count, channels, height, width).split(channels // 2, 1)
         other = F.pad(other, (1, 1, 2, 0))[:, :, 2:, 1:-1]
-        return torch.cat([one, other], 1)[:, :, ::2, 1:]
+        return torch.cat([half, other], 1)[:, :, ::2, 1:]
 
 
 class Unet(nn.Module):

@@ -128,8 +128,8 @@ class Turned(nn.Module):
         at = torch.cat([at, at], -1)
 
         def turned(x):
-            one, other = x.chunk(2, -1)
-            return x * at.cos() + torch.cat([-other, one], -1) * at.sin()
+            half, other = x.chunk(2, -1)
+            return x * at.cos() + torch.cat([-other, half], -1) * at.sin()
 
         q = turned(x.view(count, length, -1, 4).transpose(1, 2))
         k = turned(x[..., :4].view(count, length, 1, 4).transpose(1, 2))

@@ -44,8 +44,8 @@ def test_comparisons(kind: str, follow: str, tmp_path: Path) -> None:
     path = save(tmp_path / "one.onnx", nodes, {"x": ODD.shape}, ("y", "w"), weights)
     expected = run(path, [ODD])
     model = read(path)
-    found = compile_model(model)(ODD)
-    for array, other in zip(expected, found, strict=True):
+    results = compile_model(model)(ODD)
+    for array, other in zip(expected, results, strict=True):
         np.testing.assert_array_equal(other, array)
 
 

@@ -51,13 +51,13 @@ def test_convolutions(
     w = numbers(8, 4 // groups, *kernel, seed=1)
     bias = [numbers(8, seed=2)] if has_bias else []
     check(tmp_path, "Conv", numbers(2, 4, *size), w, *bias, group=groups, **attributes)
-    one = {
+    options = {
         name: value[:1] if name != "pads" else (value[0], value[2])
         for name, value in attributes.items()
         if name != "auto_pad"
     }
     image = numbers(2, 4, size[0])
-    check(tmp_path, "Conv", image, w[:, :, :, 0], *bias, group=groups, auto_pad=auto, **one)
+    check(tmp_path, "Conv", image, w[:, :, :, 0], *bias, group=groups, auto_pad=auto, **options)
 
 
 @QUICK
@@ -121,9 +121,8 @@ def test_transposed_convolutions(
     added: Any,
     tmp_path: Path,
 ) -> None:
-    assume(
-        all(one < max(step, gap) for one, step, gap in zip(added, strides, dilations, strict=True))
-    )
+    # onnxruntime from 1.32 on refuses padding as large as the stride, even where dilations allow it.
+    assume(all(pad < step for pad, step in zip(added, strides, strict=True)))
     for axis in range(2):
         wide = (kernel[axis] - 1) * dilations[axis] + 1
         assume((size[axis] - 1) * strides[axis] + wide > pads[axis] + pads[axis + 2])
@@ -138,8 +137,8 @@ def test_transposed_convolutions_of_windows_side_by_side(tmp_path: Path) -> None
     for kernel in ((2, 2), (1, 3)):
         w = numbers(4, 3, *kernel, seed=1)
         image = numbers(2, 4, 3, 5)
-        found = check(tmp_path, "ConvTranspose", image, w, numbers(3), strides=kernel)
-        assert "pad" not in {node.head for node in found.graph.nodes()}
+        model = check(tmp_path, "ConvTranspose", image, w, numbers(3), strides=kernel)
+        assert "pad" not in {node.head for node in model.graph.nodes()}
     line = check(tmp_path, "ConvTranspose", numbers(2, 4, 5), numbers(4, 3, 2), strides=[2])
     assert line.graph.tensor(line.graph.outputs[0][1]).shape == (2, 3, 10)
 

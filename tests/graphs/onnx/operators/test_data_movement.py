@@ -61,7 +61,7 @@ def test_parts(extent: int, data: Any, tmp_path: Path) -> None:
     start, stop = (data.draw(st.integers(-extent - 2, extent + 2)) for _ in range(2))
     step = data.draw(st.integers(1, 3))
     assume(len(range(*slice(start, stop, step).indices(extent))) > 0)
-    bounds = [np.array([one], np.int64) for one in (start, stop, 1, step)]
+    bounds = [np.array([bound], np.int64) for bound in (start, stop, 1, step)]
     check(tmp_path, "Slice", image, *bounds)
     if step == 1:
         check(tmp_path, "Slice", image, opset=9, starts=[start], ends=[stop], axes=[-2])
@@ -108,7 +108,7 @@ def test_pads_of_the_tensor_itself(mode: str, tmp_path: Path) -> None:
 
 def test_backwards(tmp_path: Path) -> None:
     for start, stop, step in ((-1, -100, -1), (4, 0, -2), (3, 1, -1)):
-        bounds = [np.array([one], np.int64) for one in (start, stop, 1, step)]
+        bounds = [np.array([bound], np.int64) for bound in (start, stop, 1, step)]
         check(tmp_path, "Slice", numbers(2, 5, 3), *bounds)
 
 

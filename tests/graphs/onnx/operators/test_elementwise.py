@@ -67,8 +67,8 @@ def test_functions_of_pairs(kind: str, shape: tuple[int, ...], tmp_path: Path) -
 
 @pytest.mark.parametrize("by", [1, 2, 3, 0.5, -1, 2.5])
 def test_powers(by: float, tmp_path: Path) -> None:
-    found = check(tmp_path, "Pow", numbers(3, 5, low=0.1), np.array(by, np.float32))
-    assert any(node.head == "pow" for node in found.graph.nodes()) == (by == 2.5)
+    model = check(tmp_path, "Pow", numbers(3, 5, low=0.1), np.array(by, np.float32))
+    assert any(node.head == "pow" for node in model.graph.nodes()) == (by == 2.5)
     check(tmp_path, "Pow", numbers(3, 5, low=0.1), np.full((1, 1, 1), by, np.float32))
 
 
@@ -123,7 +123,7 @@ def test_where_of_known_conditions(tmp_path: Path) -> None:
             path = save(tmp_path / "one.onnx", [node], {"x": (2, 3)}, weights=weights)
             image = numbers(2, 3)
             with np.errstate(all="ignore"):
-                left, right = (image if one == "x" else weights["far"] for one in others)
+                left, right = (image if name == "x" else weights["far"] for name in others)
                 expected = np.where(chosen, left, right)
             np.testing.assert_allclose(evaluated(read(path), [image])[0], expected, rtol=1e-6)
 

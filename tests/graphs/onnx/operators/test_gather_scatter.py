@@ -45,17 +45,17 @@ def same(
             ],
             [helper.make_tensor_value_info("y", kinds[x.dtype.name], None)],
             [
-                helper.make_tensor(name, kinds["int64"], one.shape, one)
-                for name, one in known.items()
+                helper.make_tensor(name, kinds["int64"], tensor.shape, tensor)
+                for name, tensor in known.items()
             ],
         )
         path = folder / "one.onnx"
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
         path.write_bytes(model.SerializeToString())
         expected = run(path, list(given.values()))
-        found = read(path)
-        assert_close(expected, evaluated(found, list(given.values())), 0.0)
-        assert_close(expected, [compile_model(found)(*given.values())], 0.0)
+        imported = read(path)
+        assert_close(expected, evaluated(imported, list(given.values())), 0.0)
+        assert_close(expected, [compile_model(imported)(*given.values())], 0.0)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -46,9 +46,9 @@ def same(
     save(path, [node], {"x": array.shape}, weights=weights, dtype=dtype, results=results)
     [expected] = run(path, [array])
     model = read(path)
-    for found in (evaluated(model, [array])[0], compile_model(model)(array)):
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+    for result in (evaluated(model, [array])[0], compile_model(model)(array)):
+        assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
@@ -93,8 +93,8 @@ def test_infinite(attributes: dict[str, int], tmp_path: Path) -> None:
     ]
     path = save(tmp_path / "one.onnx", nodes, {"x": (6,)}, opset=20)
     model = read(path)
-    for found in (evaluated(model, [array])[0], compile_model(model)(array)):
-        np.testing.assert_array_equal(found, run(path, [array])[0])
+    for result in (evaluated(model, [array])[0], compile_model(model)(array)):
+        np.testing.assert_array_equal(result, run(path, [array])[0])
 
 
 def test_no_number(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_no_number(tmp_path: Path) -> None:
         tmp_path / "one.onnx", nodes, {"x": (5,)}, weights={"zero": np.array(0, np.float32)}
     )
     model = read(path)
-    for found in (evaluated(model, [array])[0], compile_model(model)(array)):
-        np.testing.assert_array_equal(found, run(path, [array])[0])
+    for result in (evaluated(model, [array])[0], compile_model(model)(array)):
+        np.testing.assert_array_equal(result, run(path, [array])[0])
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -66,7 +66,7 @@ def test_resized_images(
 
 def test_twice_as_large_is_repeated(tmp_path: Path) -> None:
     """What PyTorch writes for nearest: nothing is gathered, elements are seen again."""
-    found = resized(
+    model = resized(
         tmp_path,
         [1, 1, 2, 3],
         None,
@@ -74,7 +74,7 @@ def test_twice_as_large_is_repeated(tmp_path: Path) -> None:
         coordinate_transformation_mode="asymmetric",
         nearest_mode="floor",
     )
-    assert {node.head for node in found.graph.nodes()} == {"input", "reshape", "expand"}
+    assert {node.head for node in model.graph.nodes()} == {"input", "reshape", "expand"}
 
 
 @pytest.mark.parametrize("kind", ["nearest", "linear"])

@@ -46,19 +46,19 @@ def _found(folder: Path, *worlds: Vocabulary, seed: int = 0) -> list[str]:
 
 def test_sums_commute_and_relu_is_idempotent(tmp_path: Path) -> None:
     """What a world of sums and relu has to give, and nothing that does not hold."""
-    found = _found(tmp_path, _SUMS)
-    assert "(ewadd ?x ?y) => (ewadd ?y ?x)" in found
-    assert "(relu (relu ?x)) => (relu ?x)" in found
+    texts = _found(tmp_path, _SUMS)
+    assert "(ewadd ?x ?y) => (ewadd ?y ?x)" in texts
+    assert "(relu (relu ?x)) => (relu ?x)" in texts
     for rule in rules.load_rules([str(tmp_path / "found.rules")]):
         assert isinstance(verify_rule(rule), VerifiedRule)
 
 
 def test_two_products_of_one_matrix_become_one(tmp_path: Path) -> None:
     """The rule with two sources, with the axis and the place of the split computed."""
-    found = _found(tmp_path, _SHARED)
-    assert len(found) == 1
-    assert found[0].startswith("(matmul ?a ?x ?v) & (matmul ?a ?x ?w) => (split0 (split ")
-    assert "(=extent ?v (=column-axis ?v))" in found[0]
+    texts = _found(tmp_path, _SHARED)
+    assert len(texts) == 1
+    assert texts[0].startswith("(matmul ?a ?x ?v) & (matmul ?a ?x ?w) => (split0 (split ")
+    assert "(=extent ?v (=column-axis ?v))" in texts[0]
     [rule] = rules.load_rules([str(tmp_path / "found.rules")])
     assert rule.is_multiple
 
@@ -132,11 +132,11 @@ def test_conditions_are_the_weakest_that_do(text: str, own: dict[str, Data], exp
     """One word, and the right one."""
     [rule] = parse_rules(text)
     tensors: dict[str, Data] = {name: TensorType((2, 2)) for name in ("?x", "?y", "?z", "?w")}
-    found = add_conditions(rule, {**tensors, **own})
-    assert found is not None
+    completed = add_conditions(rule, {**tensors, **own})
+    assert completed is not None
     words = [
         term_text(term).replace("(different ?n ?m)", "(different ?m ?n)")
-        for term in found.conditions
+        for term in completed.conditions
     ]
     assert words == [expected]
 
@@ -168,9 +168,9 @@ def test_a_table_is_read_as_it_was_written() -> None:
         "two: (matmul ?a ?x ?v) & (matmul ?a ?x ?w) => (split0 =m) & (split1 =m)\n"
         "    let m = (split 1 (=extent ?v 1) (matmul ?a ?x (concat2 1 ?v ?w))) if (rank ?x 2)\n"
     )
-    found = parse_rules(text)
-    again = parse_rules(rules_table(found))
-    assert again == found
+    parsed = parse_rules(text)
+    again = parse_rules(rules_table(parsed))
+    assert again == parsed
     assert [type(rule) for rule in again] == [Rule] * 3
 
 

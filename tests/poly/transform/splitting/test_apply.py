@@ -61,12 +61,14 @@ def test_pieces_have_every_instance_once_in_the_same_order(name: str) -> None:
     for _ in range(2):
         splitting = random_splitting(scop, generator)
         pieces = pieces_by_statement(scop, splitting)
-        whole = {piece.name: one for one, several in pieces.items() for piece in several}
-        for one, several in pieces.items():
-            found = [point for piece in several for point in points(piece.domain, parameters)]
-            assert sorted(found) == sorted(points(scop.statement(one).domain, parameters))
+        whole = {
+            piece.name: statement for statement, several in pieces.items() for piece in several
+        }
+        for statement, several in pieces.items():
+            covered = [point for piece in several for point in points(piece.domain, parameters)]
+            assert sorted(covered) == sorted(points(scop.statement(statement).domain, parameters))
         cut_order = trace(apply_splitting(scop, splitting), parameters)
-        assert [(whole[one], point) for one, point in cut_order] == whole_order
+        assert [(whole[part], point) for part, point in cut_order] == whole_order
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in SLOW_IN_ISL])
@@ -78,11 +80,11 @@ def test_results_in_the_original_order_and_in_isls(name: str) -> None:
     expected = {key: array.copy() for key, array in arrays.items()}
     interpret(scop, parameters, expected)
     for order in (None, str(isl_schedule(pieces))):
-        found = {key: array.copy() for key, array in arrays.items()}
-        interpret(pieces, parameters, found, order)
+        results = {key: array.copy() for key, array in arrays.items()}
+        interpret(pieces, parameters, results, order)
         for array in scop.arrays:
             if array.live_out:
-                assert found[array.name].tobytes() == expected[array.name].tobytes()
+                assert results[array.name].tobytes() == expected[array.name].tobytes()
 
 
 @pytest.mark.parametrize("name", COMPILED)
@@ -94,11 +96,11 @@ def test_results_of_machine_code(name: str) -> None:
     expected = {key: array.copy() for key, array in arrays.items()}
     run_in_order(scop, parameters, expected)
     for schedule in (original_schedule(pieces), isl_schedule(pieces)):
-        found = {key: array.copy() for key, array in arrays.items()}
-        run_natively(pieces, schedule, parameters, found)
+        results = {key: array.copy() for key, array in arrays.items()}
+        run_natively(pieces, schedule, parameters, results)
         for array in scop.arrays:
             if array.live_out:
-                assert found[array.name].tobytes() == expected[array.name].tobytes()
+                assert results[array.name].tobytes() == expected[array.name].tobytes()
 
 
 def test_schedules_of_pieces_are_judged_by_their_own_dependences() -> None:

@@ -69,17 +69,17 @@ def test_what_is_legal_is_decided_on_what_is_left() -> None:
 
 def test_a_downward_loop_begins_behind_its_last_iteration() -> None:
     scop = under("two_recurrences", "S5:a=expand")
-    found = texts(scop)
-    assert found["S5"] == "a_1[j][n] = 0.0f;"
-    assert found["S9"] == "a_1[j][i] = Y[i][j];"
-    assert found["S7"] == "X[i][j] = Y[i][j] + 0.5f * a_1[j][i + 1] + c;"
-    assert found["S0"] == "a = 0.0f;"  # the other web keeps the source's
+    bodies = texts(scop)
+    assert bodies["S5"] == "a_1[j][n] = 0.0f;"
+    assert bodies["S9"] == "a_1[j][i] = Y[i][j];"
+    assert bodies["S7"] == "X[i][j] = Y[i][j] + 0.5f * a_1[j][i + 1] + c;"
+    assert bodies["S0"] == "a = 0.0f;"  # the other web keeps the source's
 
 
 def test_each_web_has_an_array_of_its_own() -> None:
     scop = under("two_recurrences", "a=rename")
-    found = texts(scop)
-    assert (found["S0"], found["S5"]) == ("a_1 = 0.0f;", "a_2 = 0.0f;")
+    bodies = texts(scop)
+    assert (bodies["S0"], bodies["S5"]) == ("a_1 = 0.0f;", "a_2 = 0.0f;")
     pairs = {
         (dependence.source, dependence.sink)
         for dependence in dependences(scop)
@@ -187,10 +187,10 @@ def test_what_is_dead_is_not_copied_out_and_may_be_contracted() -> None:
     scop = parse_text(DEAD)
     seen = apply_plan(scop, parse_storage("p=rename"))
     assert "p_1_out" in seen.names
-    found = apply_plan(scop, parse_storage("p=dead contract"))
-    assert {statement.write.array for statement in found.statements} == {"p_1", "y"}
-    assert found.array("p") == scop.array("p")  # the argument stays what it was
-    small = contract_legal(LegalSchedule(found, original_schedule(found))).scop
+    changed = apply_plan(scop, parse_storage("p=dead contract"))
+    assert {statement.write.array for statement in changed.statements} == {"p_1", "y"}
+    assert changed.array("p") == scop.array("p")  # the argument stays what it was
+    small = contract_legal(LegalSchedule(changed, original_schedule(changed))).scop
     assert small.array("p_1").rank == 1  # rows may run at the same time, values of a row may not
     with pytest.raises(InputError, match=r"expected an array that f writes, p, y, found A"):
         apply_plan(scop, parse_storage("A=dead"))

@@ -66,7 +66,7 @@ def test_what_is_beyond_the_limit_is_left_out() -> None:
 
 
 def test_kernels() -> None:
-    found = {
+    plans = {
         name: str(default_plan(kernel_scop(name), sizes))
         for name, sizes in (
             ("ludcmp", {"n": 40}),
@@ -74,7 +74,7 @@ def test_kernels() -> None:
             ("gemm", {"ni": 20, "nj": 25, "nk": 30}),
         )
     }
-    assert found == {
+    assert plans == {
         "ludcmp": "S0:w=expand:i,j S3:w=expand:i,j S6:w=expand:i S9:w=expand:i contract",
         "doitgen": "S0:sum=expand:r,q contract",  # an argument, but what is copied out is small
         "gemm": "keep",

@@ -325,23 +325,23 @@ def test_what_is_seen_after_is_not_offered() -> None:
 @pytest.mark.parametrize("name", STORED_PROGRAMS)
 def test_random_plans_schedules_and_mappings(name: str) -> None:
     with every_loop_shared():
-        found = [
+        disagreements = [
             disagreement(name, seed, is_watched=seed % 2 == 1, with_private=True)
             for seed in range(300, 304)
         ]
-    assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []
-    assert None in found
+    assert [said for said in disagreements if said not in (None, NOT_FITTING, REFUSED)] == []
+    assert None in disagreements
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_many_of_them(name: str) -> None:
     with every_loop_shared():
-        found = [
+        disagreements = [
             disagreement(name, seed, is_watched=seed % 4 == 3, with_private=True)
             for seed in range(400, 440)
         ]
-    assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []
+    assert [said for said in disagreements if said not in (None, NOT_FITTING, REFUSED)] == []
 
 
 def sources(program: LoopProgram, sizes: dict[str, int], *, apart: bool) -> list[object]:
@@ -358,7 +358,7 @@ def sources(program: LoopProgram, sizes: dict[str, int], *, apart: bool) -> list
     last: dict[object, int] = {}
     result: list[object] = []
     numbered = enumerate(events(program.body, sizes))
-    for _, together in groupby(numbered, key=lambda one: one[1].step):
+    for _, together in groupby(numbered, key=lambda entry: entry[1].step):
         written: dict[object, int] = {}
         for number, event in together:
             statement = statements[event.statement]
@@ -412,9 +412,9 @@ def test_every_read_sees_on_any_thread_what_it_saw(name: str) -> None:
         if not any(array.storage_class is StorageClass.PRIVATE for array in after.scop.arrays):
             continue
         for apart in (False, True):
-            found = sources(after, sizes, apart=apart)
+            seen = sources(after, sizes, apart=apart)
             # What sees nothing that was written is not read: a condition of the body says so.
-            pairs = [pair for pair in zip(wanted, found, strict=True) if pair[0] is not None]
+            pairs = [pair for pair in zip(wanted, seen, strict=True) if pair[0] is not None]
             assert all(one == other for one, other in pairs)
             compared += len(pairs)
     assert compared or name not in WITH_PRIVATE

@@ -16,17 +16,19 @@ from tests.poly.transform.storage.random_plans import (
 @pytest.mark.parametrize("name", STORED_PROGRAMS)
 def test_random_plans_schedules_and_mappings(name: str) -> None:
     with every_loop_shared():
-        found = [disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(3, 6)]
-    assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []
-    assert None in found
+        disagreements = [disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(3, 6)]
+    assert [said for said in disagreements if said not in (None, NOT_FITTING, REFUSED)] == []
+    assert None in disagreements
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_many_of_them(name: str) -> None:
     with every_loop_shared():
-        found = [disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(100, 140)]
-    assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []
+        disagreements = [
+            disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(100, 140)
+        ]
+    assert [said for said in disagreements if said not in (None, NOT_FITTING, REFUSED)] == []
 
 
 @pytest.mark.parametrize("seed", [1])
@@ -38,5 +40,5 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", STORED_PROGRAMS)
 def test_what_is_not_dead_is_left_as_it_was(name: str) -> None:
-    found = [disagreement(name, seed, with_dead=True) for seed in (200, 201)]
-    assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []
+    disagreements = [disagreement(name, seed, with_dead=True) for seed in (200, 201)]
+    assert [said for said in disagreements if said not in (None, NOT_FITTING, REFUSED)] == []

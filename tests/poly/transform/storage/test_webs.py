@@ -58,9 +58,9 @@ def by_force(scop: Scop, sizes: dict[str, int]) -> tuple[dict, dict[Element, Ins
 def at_sizes(relation: isl.UnionMap, sizes: dict[str, int]) -> set:
     result: set = set()
 
-    def visit(one: isl.Map) -> None:
-        names = one.get_tuple_name(isl.dim_type.in_), one.get_tuple_name(isl.dim_type.out)
-        result.update(((names[0], a), (names[1], b)) for a, b in pairs(one, sizes))
+    def visit(part: isl.Map) -> None:
+        names = part.get_tuple_name(isl.dim_type.in_), part.get_tuple_name(isl.dim_type.out)
+        result.update(((names[0], a), (names[1], b)) for a, b in pairs(part, sizes))
 
     relation.foreach_map(visit)
     return result
@@ -77,8 +77,8 @@ def test_sources_and_what_is_left(name: str) -> None:
                 ((read.statement, point), source)
                 for point, source in seen.get((read.statement, read.access), {}).items()
             }
-            found = {(r, w) for w, r in at_sizes(read.sources, sizes)}
-            assert found | at_sizes(read.initial, sizes) == expected
+            flows = {(r, w) for w, r in at_sizes(read.sources, sizes)}
+            assert flows | at_sizes(read.initial, sizes) == expected
         left = {(writer, element) for element, writer in last.items() if element[0] == array}
         assert at_sizes(live_out_writers(scop, array), sizes) == left
 

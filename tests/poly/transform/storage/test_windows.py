@@ -104,9 +104,9 @@ def test_windows_in_the_order_of_the_text(name: str, plan: str) -> None:
 def test_two_of_the_numbers_of_fibonacci() -> None:
     scop = apply_plan(parse_text(FIBONACCI), parse_storage("f=rename contract"))
     assert liveness_windows(scop, total_order(scop), "f_1") == (2,)
-    found = contract_legal(LegalSchedule(scop, original_schedule(scop))).scop
-    assert found.array("f_1").c_extents == ("2",)
-    statement = found.statement("S2")
+    contracted = contract_legal(LegalSchedule(scop, original_schedule(scop))).scop
+    assert contracted.array("f_1").c_extents == ("2",)
+    statement = contracted.statement("S2")
     written = isl.Map(statement.write.relation).intersect_domain(isl.Set(statement.domain))
     assert dict(pairs(written, {"n": 5})) == {(2,): (0,), (3,): (1,), (4,): (0,)}
     with pytest.raises(InputError, match="would not see the value"):

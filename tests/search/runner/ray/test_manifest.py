@@ -24,20 +24,20 @@ def test_it_fits_the_schema(manifest: Any) -> None:
     jsonschema.Draft202012Validator(SCHEMA).validate(manifest)
 
 
-def _of_another_kind(found: Any) -> None:
-    found["kind"] = "RayJob"
+def _of_another_kind(document: Any) -> None:
+    document["kind"] = "RayJob"
 
 
-def _without_workers(found: Any) -> None:
-    found["spec"]["workerGroupSpecs"] = []
+def _without_workers(document: Any) -> None:
+    document["spec"]["workerGroupSpecs"] = []
 
 
-def _with_a_number_to_start_with(found: Any) -> None:
-    found["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] = 0
+def _with_a_number_to_start_with(document: Any) -> None:
+    document["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] = 0
 
 
-def _with_part_of_a_core(found: Any) -> None:
-    (container,) = found["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"]
+def _with_part_of_a_core(document: Any) -> None:
+    (container,) = document["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"]
     container["resources"]["limits"]["cpu"] = "500m"
 
 

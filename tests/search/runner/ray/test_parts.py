@@ -271,7 +271,7 @@ def test_a_job_whose_turn_has_not_come_gives_signs_of_life_and_can_be_stopped(
             texts.append(text)
             waits.set()
 
-    threads = [Thread(target=ask, args=one) for one in (("1", first), ("2", second))]
+    threads = [Thread(target=ask, args=arguments) for arguments in (("1", first), ("2", second))]
     threads[0].start()
     assert begun.wait(60)
     threads[1].start()

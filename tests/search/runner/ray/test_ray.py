@@ -111,7 +111,7 @@ def test_two_drivers_share_a_cluster(
     folders = [tmp_path / "one", tmp_path / "two"]
     drivers = [start_sweep(path, cluster.address, "mvt", *MORE) for path in folders]
     said = [wait_for_end(driver) for driver in drivers]
-    wanted = {one for one in undisturbed if one[0] == "mvt"}
+    wanted = {episode for episode in undisturbed if episode[0] == "mvt"}
     assert [sweep_episodes(folder) == wanted for folder in folders] == [True, True], said
 
 
@@ -202,7 +202,7 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
     assert said["node"]["processor"] == describe_host().processor
     journal = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
     assert len(journal) == said["tried"] + 1
-    assert {one["outcome"]["status"] for one in journal[1:] if one["outcome"]} <= {"ok", "timeout"}
+    assert {row["outcome"]["status"] for row in journal[1:] if row["outcome"]} <= {"ok", "timeout"}
 
 
 def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +229,7 @@ def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFix
     assert {episode.schedule for episode in sweep_episodes} == {schedule}
     hired = [node for node in nodes if node["worker"] is not None]
     assert hired
-    assert all(one["measuring"] == 1 and one["worker"]["kind"] for one in hired)
+    assert all(host["measuring"] == 1 and host["worker"]["kind"] for host in hired)
 
 
 TRAINING = """polygym/Schedule-v0:

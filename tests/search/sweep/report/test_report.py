@@ -170,7 +170,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     code, text, _ = call(capsys, str(tmp_path), "--json", "--out", str(tmp_path / "x.html"))
     data: dict[str, Any] = json.loads(text)
     assert (code, len(data["files"])) == (0, 7)
-    assert {one["kernel"] for one in data["kernels"]} == {"gemm", "mvt"}
+    assert {kernel["kernel"] for kernel in data["kernels"]} == {"gemm", "mvt"}
     assert all(Path(name).exists() for name in data["files"])
 
 

@@ -200,9 +200,9 @@ class Fleet(Closeable):
         if not calls:
             time.sleep(seconds)
             return
-        found = self.transport.ready(tuple(calls), seconds)
+        ready = self.transport.ready(tuple(calls), seconds)
         with nullcontext() if supply is None else supply.transaction():
-            for call in found:
+            for call in ready:
                 self._receive(supply, calls[call])
 
     def _receive(self, supply: JobSupply[Any] | None, member: FleetMember) -> None:
@@ -242,8 +242,8 @@ class Fleet(Closeable):
 
     def _handle_greeting(self, member: FleetMember, row: Json) -> None:
         if row["sources"] != source_digest():
-            found = f"{row['version']} ({row['sources']})"
-            here = f"expected polygym as it is here ({source_digest()}), found {found}"
+            its_version = f"{row['version']} ({row['sources']})"
+            here = f"expected polygym as it is here ({source_digest()}), found {its_version}"
             self._refuse(member, here)
             return
         member.greeting = greeting_from_json(row)

@@ -63,7 +63,7 @@ def node_kind_from_json(data: Mapping[str, Any]) -> NodeKind:
             str(data["processor"]),
             str(data["features"]),
             int(data["cores"]),
-            tuple(str(one) for one in data["caches"]),
+            tuple(str(text) for text in data["caches"]),
             str(data["llvm"]),
         )
         return NodeKind(machine, str(data["governor"]))

@@ -177,8 +177,8 @@ def _own_folder() -> Path:
     """Return the folder of this user's programs; one that others may enter is refused."""
     folder = Path(tempfile.gettempdir()) / f"polygym-programs-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise InputError(f"{folder}: expected a folder of this user alone, found something else")
     return folder
 

@@ -95,8 +95,8 @@ def test_an_environment_goes_on_or_waits() -> None:
         reward, info = _played(env)
         assert (reward, info["status"]) == (0.0, PENDING_STATUS)
         may_answer.set()
-        worth, found = info["pending"].wait()
-        assert found.speedup == 3.0
+        worth, answer = info["pending"].wait()
+        assert answer.speedup == 3.0
         inner.remote_evaluator = BlockingRewards(ends)
         again, info = _played(env)
         assert (again, info["status"], info["speedup"]) == (worth, "ok", 3.0)
@@ -131,9 +131,9 @@ def test_a_vector_goes_on_while_nobody_has_answered() -> None:
                 pending += list(infos["pending"][there])
                 assert not rewards[there].any()
         assert pending
-        assert not any(one.future.done() for one in pending)
+        assert not any(pending_reward.future.done() for pending_reward in pending)
         may_answer.set()
-        assert {one.wait()[1].speedup for one in pending} == {3.0}
+        assert {pending_reward.wait()[1].speedup for pending_reward in pending} == {3.0}
 
 
 def _played(env: Any) -> tuple[float, dict[str, Any]]:

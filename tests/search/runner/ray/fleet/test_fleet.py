@@ -66,7 +66,7 @@ def test_a_job_at_which_every_node_dies_is_given_up() -> None:
     with Fleet(cluster, said.append, HASTY) as fleet:
         fleet.run(supply)
     assert "3 nodes in a row were lost" in supply.failures["q0"]
-    assert sum("is lost" in one for one in said) == 3
+    assert sum("is lost" in line for line in said) == 3
 
 
 def test_nodes_that_go_together_are_one_loss() -> None:
@@ -95,7 +95,7 @@ def test_nodes_that_go_together_are_one_loss() -> None:
 
     with Fleet(cluster, said.append, HASTY) as fleet:
         fleet.run(supply, stop)
-    assert sum("is lost" in one for one in said) == 4
+    assert sum("is lost" in line for line in said) == 4
     assert supply.failures == {}
     assert set(supply.rows) == {(job, row) for job in range(4) for row in range(3)}
 
@@ -120,7 +120,7 @@ def test_a_site_that_dies_now_and_then_is_hired_again_and_again() -> None:
 
     with Fleet(cluster, said.append, HASTY) as fleet:
         fleet.run(supply, revive)
-    assert sum("is lost" in one for one in said) > 8
+    assert sum("is lost" in line for line in said) > 8
     assert supply.failures == {}
     assert set(supply.rows) == {(job, row) for job in range(20) for row in range(3)}
 
@@ -223,7 +223,7 @@ def test_a_silent_node_loses_its_job() -> None:
         fleet.run(supply)
     assert set(supply.rows) == {(job, row) for job in range(3) for row in range(3)}
     assert "a" in cluster.dismissed
-    assert any("nothing was heard of it" in one for one in said)
+    assert any("nothing was heard of it" in line for line in said)
 
 
 def test_a_slow_node_keeps_its_job_and_gets_fewer() -> None:

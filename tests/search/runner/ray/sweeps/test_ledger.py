@@ -58,11 +58,11 @@ def test_rows_are_kept_once_in_any_number(
         ] == ["S", "T"]
         speedups = [outcome.timing.speedup for outcome in reader.outcomes(store.connection)]
         assert speedups == [2.0, 3.0]
-        found = {
+        outcomes = {
             (episode_row.policy, episode_row.index): episode_row.outcome
             for episode_row in reader.episodes(store.connection)
         }
-        assert found == {("one", 0): 1, ("two", 0): 1, ("one", 1): None, ("two", 1): 2,
+        assert outcomes == {("one", 0): 1, ("two", 0): 1, ("one", 1): None, ("two", 1): 2,
                          ("one", 2): 2}  # fmt: skip
         again = ProgramLedger.read(store, "mvt", ORDERS, "mini")
         assert (again.done, again.numbers) == (book.done, book.numbers)
@@ -111,8 +111,8 @@ def test_runs_are_a_set_of_numbers(parts: list[tuple[int, int]]) -> None:
 
 @pytest.mark.parametrize("status", OutcomeStatus)
 def test_timings_go_through_json(status: OutcomeStatus) -> None:
-    found = replace(Timing(status, 0.1, 0.3, (0.1, 0.2), (0.3,)), detail="why\n…")
-    assert timing_from_json(timing_json(found)) == found
+    outcome = replace(Timing(status, 0.1, 0.3, (0.1, 0.2), (0.3,)), detail="why\n…")
+    assert timing_from_json(timing_json(outcome)) == outcome
 
 
 def test_a_store_is_of_one_kind_of_node(tmp_path: Path) -> None:

@@ -114,8 +114,12 @@ def test_the_best_are_confirmed_once(store: SweepStore) -> None:
     assert job is not None
     assert [text for text, _ in job.document["best"]] == ["S0", "S1"]
     assert confirming.next("b", KIND, 2) is None
-    found = [[text, "small", timing_json(timing(3.0))] for text in ("S0", "S1")]
-    row = {"row": "confirmed", "confirmations": found, "references": [isl() | {"dataset": "small"}]}
+    confirmations = [[text, "small", timing_json(timing(3.0))] for text in ("S0", "S1")]
+    row = {
+        "row": "confirmed",
+        "confirmations": confirmations,
+        "references": [isl() | {"dataset": "small"}],
+    }
     confirming.add_rows(job, [row])
     confirming.job_ended(job)
     assert confirming.is_done
