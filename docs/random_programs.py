@@ -163,11 +163,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "kernels of the suite": KERNELS,
         "comprehensions": COMPREHENSIONS,
     }
-    found = {what: program_shapes(names, what) for what, names in groups.items()}
-    titles = [f"{len(shapes):,} {what}" for what, shapes in found.items()]
-    panels = panels_of(list(found.values()), prefix)
+    by_group = {what: program_shapes(names, what) for what, names in groups.items()}
+    titles = [f"{len(shapes):,} {what}" for what, shapes in by_group.items()]
+    panels = panels_of(list(by_group.values()), prefix)
     print(table(titles, panels))
-    for title, shapes in zip(titles, found.values(), strict=True):
+    for title, shapes in zip(titles, by_group.values(), strict=True):
         if shapes:
             print(f"{title}: {medians(shapes)}")
     picture = small_multiples_svg(

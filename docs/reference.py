@@ -40,8 +40,8 @@ def public_names(name: str) -> list[str]:
     """Return what a module has for others; what waits until it is asked for is imported."""
     module = importlib.import_module(name)
     rooms = {inner.name for inner in pkgutil.iter_modules(getattr(module, "__path__", ()))}
-    for one in set(module.__all__) - rooms:
-        getattr(module, one)
+    for attribute in set(module.__all__) - rooms:
+        getattr(module, attribute)
     names: list[str] = module.__all__
     return names
 

@@ -29,17 +29,17 @@ def select_names(
     ('two',)
     """
     given = [pattern.strip() for pattern in patterns]
-    named = [one for one in given if not one.startswith(NOT)]
+    named = [entry for entry in given if not entry.startswith(NOT)]
     excluded = {
         identity(name)
-        for one in given
-        if one.startswith(NOT)
-        for name in expand(one.removeprefix(NOT).strip())
+        for entry in given
+        if entry.startswith(NOT)
+        for name in expand(entry.removeprefix(NOT).strip())
     }
     if given and not named:
         named = [ALL]
     result: dict[Hashable, str] = {}
-    for one in named:
-        for name in expand(one):
+    for entry in named:
+        for name in expand(entry):
             result.setdefault(identity(name), name)
     return tuple(name for key, name in result.items() if key not in excluded)

@@ -121,7 +121,7 @@ def test_transposed_convolutions(
     added: Any,
     tmp_path: Path,
 ) -> None:
-    # onnxruntime from 1.32 on refuses padding as large as the stride, even where dilations allow it.
+    # onnxruntime 1.32 refuses padding as large as the stride, even where dilations allow it.
     assume(all(pad < step for pad, step in zip(added, strides, strict=True)))
     for axis in range(2):
         wide = (kernel[axis] - 1) * dilations[axis] + 1
