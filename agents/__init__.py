@@ -1,3 +1,1 @@
-"""Agents: what acts in polygym's environments, from random ones to trained networks."""
-
-__all__ = ["networks", "policies"]
+"""Scripts about agents that run from a clone; the library is :mod:`polygym.agents`."""

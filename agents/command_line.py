@@ -3,9 +3,8 @@
 import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
-from polygym.errors import InputError, PolygymError
+from polygym.errors import PolygymError
 
 
 def parser_of(name: str, docstring: str | None) -> argparse.ArgumentParser:
@@ -36,20 +35,6 @@ def exit_code(work: Callable[[], int | None], interrupted: str) -> int:
     except KeyboardInterrupt:
         print(interrupted, file=sys.stderr)
         return 1
-
-
-def expect_folder_of(file: Path | None, option: str) -> None:
-    """Refuse a file that cannot be written since its folder is not there, before anything begins.
-
-    Raises:
-        InputError: says so.
-    """
-    if file is not None and not file.absolute().parent.is_dir():
-        raise InputError(
-            f"{option}: expected a folder to write to, found no {file.absolute().parent}"
-        )
-    if file is not None and file.is_dir():
-        raise InputError(f"{option}: expected a file or nothing at {file}, found a folder")
 
 
 def _error_text(error: OSError) -> str:

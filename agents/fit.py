@@ -10,9 +10,9 @@ which it makes at most four cases in a hundred slower than isl's schedule by mor
 that take a millisecond at least, one that gains most but for chance, and makes fewest slower. The
 last corpus alone says so if it has enough cases, since code changes. To questions about the mapping
 the answers that gain most are given, and none if that is less than a hundredth
-(:mod:`agents.pretraining.calibration`). Then trees and both networks learn from all programs:
-trees.model is what searches, the automatic schedule and the policy ask, pretrained.npz what the
-policy asks besides. Held-out kernels, and what does the same, are never among them.
+(:mod:`polygym.agents.pretraining.calibration`). Then trees and both networks learn from all
+programs. trees.model is what searches, the automatic schedule and the policy ask,
+pretrained.npz what the policy asks besides. Held-out kernels, and what does the same, are never among them.
 
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """
@@ -33,14 +33,14 @@ import numpy as np
 import torch
 
 from agents.command_line import exit_code, parser_of
-from agents.pretraining import boosted_trees
-from agents.pretraining.calibration import (
+from polygym.agents.pretraining import boosted_trees
+from polygym.agents.pretraining.calibration import (
     HeldOutScores,
     calibrate,
     calibrate_mappings,
     variant_calibration_at,
 )
-from agents.pretraining.dataset import (
+from polygym.agents.pretraining.dataset import (
     FOLD_COUNT,
     Array,
     CalibrationDataset,

@@ -3,7 +3,7 @@
     python benchmarks/cluster.py scale [--workers 1,16,64,256] [--time-limit 20s]
     python benchmarks/cluster.py saturate [--time-limit 10s]
     python benchmarks/cluster.py ray [--workers 64] [--actors 2]
-    python benchmarks/cluster.py draw FILE.json docs/cluster-scaling.png
+    python benchmarks/cluster.py draw FILE.json docs/images/cluster-scaling.png
     python benchmarks/cluster.py compare DIR [--kernels mvt,atax] [--budget 8]
     python benchmarks/cluster.py overhead DIR [--kernels mvt,atax] [--budget 60] [--pairs 5]
 

@@ -3,8 +3,8 @@
     python benchmarks/graph_policies.py                 # the small models of the library
     python benchmarks/graph_policies.py --size paper bert nasrnn
 
-Prints the table of docs/graph-environments.md: gains in percent of the static cost. A star says
-that the solver was stopped before it had proved its answer, so that a faster machine may gain more.
+Prints a table: gains in percent of the static cost. A star means that the solver was stopped before
+it had proved its answer, so a faster machine may gain more.
 """
 
 from __future__ import annotations

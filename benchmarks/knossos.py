@@ -7,8 +7,8 @@
 `train_experiment` has trainings of several kinds, each seed in a folder of its own, which go on
 where they were when the command is given again; several may run side by side. `run_tests` has what
 is trained search with more terms, by other searches, and in larger terms, beside searches that
-learned nothing; what is in the table already is not done again. `write_report` writes KNOSSOS.md
-from both, and keeps what is written by hand in it, from a mark on.
+learned nothing; what is in the table already is not done again. The part `report` prints the tables
+of both, for a page under docs/results.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from agents.experiments.experiment import Experiment
-from agents.experiments.reading import read_experiment
-from agents.trainers.training import train_experiment
-from agents.trainers.training_tables import read_rows
+from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.reading import read_experiment
+from polygym.agents.trainers.training import train_experiment
+from polygym.agents.trainers.training_tables import read_rows
 from polygym.errors import PolygymError
 from polygym.rewrite.term import Term
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
@@ -43,8 +43,6 @@ from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.saturation import saturate_term
 
 CONFIGURATION = Path(__file__).parent.parent / "configs" / "knossos_arithmetic.yaml"
-HANDWRITTEN_MARK = "<!-- From here on written by hand; `write_report` keeps it. -->"
-REPORT = Path(__file__).with_name("KNOSSOS.md")
 KINDS = {
     "graph": (),
     "counts": ("hyperparameters.rounds=0",),
@@ -252,12 +250,6 @@ def write_report(folder: Path) -> str:
     return "\n".join([*parts, "", *_large(table)]) + "\n"
 
 
-def handwritten_part(before: str) -> str:
-    """Return what a report has that was written by hand: from the mark on, which is in it."""
-    _, mark, own = before.partition(HANDWRITTEN_MARK)
-    return f"\n{mark}{own}" if mark else ""
-
-
 def _large(table: Sequence[dict[str, Any]]) -> list[str]:
     """Return the part on larger terms."""
     own = {(row["search"], row["kind"]): row for row in table if row["programs"] == "large"}
@@ -316,10 +308,7 @@ def main() -> int:
             case "test":
                 run_tests(options.out, seeds)
             case _:
-                before = REPORT.read_text(encoding="utf-8") if REPORT.exists() else ""
-                REPORT.write_text(
-                    write_report(options.out) + handwritten_part(before), encoding="utf-8"
-                )
+                print(write_report(options.out), end="")
     except PolygymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

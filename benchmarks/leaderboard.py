@@ -36,7 +36,7 @@ from leaderboard_study.agents import (
     check_no_leakage,
 )
 
-from agents.experiments.splits import selected_kernels
+from polygym.agents.experiments.splits import selected_kernels
 from polygym.errors import PolygymError
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 

@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.evaluation.agent_sources import FIRST_SEED
-from agents.experiments.environments import make_env
-from agents.experiments.experiment import EvaluationPlan, Experiment
-from agents.experiments.models import algorithm_class
-from agents.experiments.reading import read_experiment
-from agents.experiments.splits import selected_kernels
-from agents.policies import RulePolicy, TrainedPolicy, run_episode
-from agents.trainers.training import train_experiment
-from agents.trainers.training_tables import read_rows
+from polygym.agents.evaluation.agent_sources import FIRST_SEED
+from polygym.agents.experiments.environments import make_env
+from polygym.agents.experiments.experiment import EvaluationPlan, Experiment
+from polygym.agents.experiments.models import algorithm_class
+from polygym.agents.experiments.reading import read_experiment
+from polygym.agents.experiments.splits import selected_kernels
+from polygym.agents.policies import RulePolicy, TrainedPolicy, run_episode
+from polygym.agents.trainers.training import train_experiment
+from polygym.agents.trainers.training_tables import read_rows
 from polygym.errors import PolygymError
 from polygym.files import write_atomically
 

@@ -1,4 +1,4 @@
-"""Figures 6 and 7 of the Knossos paper, and A* beside equality saturation: benchmarks/TERMS.md.
+"""Figures 6 and 7 of the Knossos paper, and A* beside equality saturation.
 
     python benchmarks/terms.py                        # all that benchmarks/terms.json lacks
     python benchmarks/terms.py --only gemm compared   # some parts of it
@@ -6,12 +6,14 @@
 
 What was found is kept one by one, so that a run that was interrupted goes on where it was. Costs
 and terms are the same on every machine, seconds want a quiet one. About 20 minutes on two cores.
+The tables are printed, for a page under docs/results; progress goes to the standard error.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -232,7 +234,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="find everything anew")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder to write to")
     asked = parser.parse_args()
-    kept, shown = asked.out / "terms.json", asked.out / "TERMS.md"
+    kept = asked.out / "terms.json"
     results: dict[str, Any] = {}
     if kept.exists() and not asked.again:
         results = json.loads(kept.read_text())
@@ -249,10 +251,9 @@ def main() -> None:
                 continue
             results[key] = work()
             said = {name: value for name, value in results[key].items() if isinstance(value, float)}
-            print(key, said, flush=True)
+            print(key, said, file=sys.stderr, flush=True)
             write_atomically(kept, (json.dumps(results, indent=1) + "\n").encode())
-            write_atomically(shown, report(results).encode())
-    write_atomically(shown, report(results).encode())
+    print(report(results), end="")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The page benchmarks/TERMS.md, of what ``terms.py`` found, and how much of it is looked for."""
+"""Tables of the results of ``terms.py``, and the sizes of its searches."""
 
 from __future__ import annotations
 

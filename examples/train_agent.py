@@ -14,9 +14,9 @@ import gymnasium
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from agents.policies.env_policy import EnvPolicy, run_episode
-from agents.policies.heuristics import RulePolicy
-from agents.policies.trained_network import TrainedPolicy
+from polygym.agents.policies.env_policy import EnvPolicy, run_episode
+from polygym.agents.policies.heuristics import RulePolicy
+from polygym.agents.policies.trained_network import TrainedPolicy
 
 ARGUMENTS = {"kernel": "mvt", "reward": "static"}
 

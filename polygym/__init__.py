@@ -5,6 +5,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``polygym/Substitute-v0``, and of terms ``polygym/Rewrite-v0``.
 
 ======================  ===========================================================================
+``agents``              agents for the environments: rules, networks, trainers, evaluation
 ``autoschedule``        default decisions without a search: schedule, storage variant and splitting
 ``cached_hash``         hashes computed once, for values that are keys again and again
 ``cli``                 the command ``polygym``

@@ -18,6 +18,7 @@ __all__ = [
     "InternalError",
     "LimitError",
     "LongWaitWarning",
+    "MissingLibraryError",
     "OutOfRangeError",
     "PolygymError",
     "SourceError",
@@ -85,6 +86,20 @@ class PolygymError(Exception):
 
 class InputError(PolygymError):
     """A value handed in by a user does not fit; the message says what would."""
+
+
+class MissingLibraryError(InputError, ImportError):
+    """An optional library is not installed; the message names the extra that has it.
+
+    >>> print(MissingLibraryError("Parquet files", "pyarrow", "cost"))
+    Parquet files: expected the package pyarrow, found none: pip install 'polygym[cost]'
+    """
+
+    def __init__(self, purpose: str, library: str, extra: str) -> None:
+        """Make the message; ``extra`` is an extra of the package polygym."""
+        super().__init__(
+            f"{purpose}: expected the package {library}, found none: pip install 'polygym[{extra}]'"
+        )
 
 
 class LimitError(InputError):

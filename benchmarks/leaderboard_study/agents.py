@@ -31,18 +31,18 @@ from search_study.candidate_timing import candidate_clock
 from search_study.gains import measure_gain
 
 import polybench
-from agents.evaluation.agent_sources import (
+from polygym.agents.evaluation.agent_sources import (
     FIRST_SEED,
     test_kernels_learned_by,
     with_environment_arguments,
 )
-from agents.experiments.environments import make_env
-from agents.experiments.experiment import Experiment
-from agents.experiments.models import algorithm_class
-from agents.experiments.train_test_leakage import test_kernels_among
-from agents.policies import RolloutSearch, TrainedPolicy
-from agents.policies.env_policy import EnvPolicy, inner_env, run_episode
-from agents.trainers.training import trained_models
+from polygym.agents.experiments.environments import make_env
+from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.models import algorithm_class
+from polygym.agents.experiments.train_test_leakage import test_kernels_among
+from polygym.agents.policies import RolloutSearch, TrainedPolicy
+from polygym.agents.policies.env_policy import EnvPolicy, inner_env, run_episode
+from polygym.agents.trainers.training import trained_models
 from polygym.errors import InputError
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.mdp.env_ids import SCHEDULE

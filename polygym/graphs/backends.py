@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from polygym.errors import InputError
+from polygym.errors import InputError, MissingLibraryError
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.registry import operator_named
 from polygym.graphs.operators.types import NumberData, TextData
@@ -27,7 +27,7 @@ def as_torch(model: Model) -> Callable[..., list[Any]]:
     try:
         import torch
     except ImportError:
-        raise InputError("expected PyTorch, found none: pip install 'polygym[agents]'") from None
+        raise MissingLibraryError("models in PyTorch", "torch", "agents") from None
     graph = model.graph
     known: dict[Term, Any] = {}
     steps: list[Term] = []

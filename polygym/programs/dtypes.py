@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.errors import InputError
+from polygym.errors import MissingLibraryError
 from polygym.ir.types import ScalarType
 
 DTYPES: dict[ScalarType, np.dtype[Any]] = {
@@ -38,8 +38,6 @@ def dtype_of(scalar: ScalarType) -> np.dtype[Any]:
     try:
         import ml_dtypes
     except ImportError:
-        raise InputError(
-            "arrays of bfloat16 need the package ml_dtypes: pip install 'polygym[half]'"
-        ) from None
+        raise MissingLibraryError("arrays of bfloat16", "ml_dtypes", "half") from None
     result: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return result

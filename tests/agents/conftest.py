@@ -13,7 +13,7 @@ def trained_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     Tests copy it before they change anything.
     """
-    from agents.trainers.training import train_experiment
+    from polygym.agents.trainers.training import train_experiment
     from tests.agents.small_experiments import small
 
     base: Path = tmp_path_factory.getbasetemp()

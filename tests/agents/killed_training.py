@@ -11,7 +11,7 @@ from pathlib import Path
 
 def killed(file: Path, folder: Path, seed: int) -> None:
     """Train what a file says, and kill that when a seed has its first checkpoint."""
-    command = [sys.executable, "-m", "agents.train", str(file), "--out", str(folder)]
+    command = [sys.executable, "-m", "polygym", "train", str(file), "--out", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     checkpoint = folder / f"seed-{seed}" / "checkpoint.zip"
     until = time.monotonic() + 120

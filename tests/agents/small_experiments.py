@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agents.experiments.experiment import Experiment
-from agents.experiments.reading import parse_experiment
+from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.reading import parse_experiment
 
 SCHEDULE = "polygym/Schedule-v0"
 
@@ -33,7 +33,7 @@ def small(**entries: Any) -> Experiment:
 
 def weights(path: Path, algorithm: str = "maskable-ppo") -> dict[str, bytes]:
     """Return the weights of a model that was saved, by their names."""
-    from agents.experiments.models import algorithm_class
+    from polygym.agents.experiments.models import algorithm_class
 
     model = algorithm_class(algorithm).load(path, device="cpu")
     return {name: value.numpy().tobytes() for name, value in model.policy.state_dict().items()}

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from agents.pretraining.boosted_trees import validation_of
-from agents.pretraining.calibration import (
+from polygym.agents.pretraining.boosted_trees import validation_of
+from polygym.agents.pretraining.calibration import (
     ENOUGH_CASES,
     LEAST_GAIN_GRID,
     HeldOutScores,
@@ -20,7 +20,7 @@ from agents.pretraining.calibration import (
     calibration_at,
     variant_calibration_at,
 )
-from agents.pretraining.dataset import (
+from polygym.agents.pretraining.dataset import (
     FOLD_COUNT,
     CalibrationDataset,
     _joined_columns,

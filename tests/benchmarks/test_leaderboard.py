@@ -11,7 +11,7 @@ import leaderboard
 import pytest
 from leaderboard_study.agents import best_of
 
-from agents.train import main as train
+from polygym.cli import dispatch
 
 ROW: dict[str, Any] = {
     "agent": "some", "kernel": "mvt", "seed": 0, "budget": 1, "over_isl": 2.0, "isl": 3.0,
@@ -45,7 +45,7 @@ def test_whoever_plays_has_a_row_and_plays_once(
         "  seeds: [4]\n"
     )
     trained = tmp_path / "trained"
-    assert train([str(file), "--out", str(trained)]) == 0
+    assert dispatch.run(["train", str(file), "--out", str(trained)]) == 0
     words = (
         "bias_coeff_0", "annealing", "rollouts", trained, "--kernels", "mvt", "--budget", 2,
         "--seeds", 1, "--dataset", "mini", "--threads", 1, "--out", tmp_path / "board",
@@ -94,7 +94,7 @@ def test_who_has_learned_from_a_kernel_for_tests_does_not_play_on_it(
         "  arguments: {reward: static}\n  hyperparameters: {n_steps: 16, batch_size: 16}\n"
     )
     trained = tmp_path / "trained"
-    assert train([str(file), "--out", str(trained)]) == 0
+    assert dispatch.run(["train", str(file), "--out", str(trained)]) == 0
     capsys.readouterr()
     words = (
         trained, "--seeds", 1, "--dataset", "mini", "--threads", 1, "--out", tmp_path / "board",

@@ -19,7 +19,7 @@ from gymnasium.wrappers import (
     TimeLimit,
 )
 
-from agents.experiments.wrappers import (
+from polygym.agents.experiments.wrappers import (
     CurriculumByDepth,
     CycleKernels,
     RandomOrderKernels,

@@ -2,5 +2,6 @@
 
 ``common`` has programs, sizes, mappings and searches; ``values`` has options by type, and files
 that a user names; ``schedules`` reads schedules, ``variants`` those of a program (splitting and
-storage), ``carry`` the dimensions of dependences, ``cluster`` an address.
+storage), ``agents`` those of agents, ``carry`` the dimensions of dependences, ``cluster`` an
+address.
 """

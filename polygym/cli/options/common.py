@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from polybench import Dataset
 from polygym.cli.options.values import (
+    BoundedNumber,
     F,
-    ValueOption,
     bytes_option,
     combined,
     count_option,
@@ -185,10 +185,9 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
 
 threads_option = click.option(
     "--threads",
-    type=click.IntRange(1, 1024),
+    type=BoundedNumber(int, 1, 1024),
     metavar="N",
     callback=_checked_threads,
-    cls=ValueOption,
     help="Threads for parallel loops. (Default: those of --mapping, else 1.)",
 )
 

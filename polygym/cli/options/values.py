@@ -90,26 +90,50 @@ def combined(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     return add
 
 
-class ValueOption(click.Option):
-    """An option whose help text prints no range; errors print it."""
+class BoundedNumber(click.ParamType[float]):
+    """A whole or real number within bounds; errors name the bounds that matter.
 
-    def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return the notes behind the help text."""
-        extra = super().get_help_extra(ctx)
-        extra.pop("range", None)
-        return extra
+    >>> BoundedNumber(int, 1).range_text, BoundedNumber(float, 0.5, 2.0).range_text
+    ('from 1 on', 'from 0.5 to 2')
+    """
+
+    name = "number"
+
+    def __init__(self, kind: type[int | float], least: float, most: float = MOST) -> None:
+        """Set the type and the bounds."""
+        self.kind, self.least, self.most = kind, least, most
+
+    @property
+    def range_text(self) -> str:
+        """The bounds in words."""
+        form = "d" if self.kind is int else "g"
+        end = "on" if self.most == MOST else f"to {self.most:{form}}"
+        return f"from {self.least:{form}} {end}"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number of a text."""
+        try:
+            number = self.kind(value)
+        except (ValueError, OverflowError):
+            number = self.kind(self.least) - 1
+        if not self.least <= number <= self.most:
+            what = "a whole number" if self.kind is int else "a number"
+            self.fail(f"expected {what} {self.range_text}, found {value!r}", param, ctx)
+        return number
 
 
 def _option(*names: str, default: Any = None, **named: Any) -> Callable[[F], F]:
     shown = default is not None
-    return click.option(*names, default=default, show_default=shown, cls=ValueOption, **named)
+    return click.option(*names, default=default, show_default=shown, **named)
 
 
 def count_option(
     *names: str, help: str, least: int = 1, most: int = MOST, default: int | None = None
 ) -> Callable[[F], F]:
     """Return a decorator that adds an option for a whole number."""
-    kind = click.IntRange(least, most)
+    kind = BoundedNumber(int, least, most)
     return _option(*names, type=kind, metavar="N", default=default, help=help)
 
 
@@ -117,7 +141,7 @@ def factor_option(
     *names: str, help: str, least: float, most: float, default: float
 ) -> Callable[[F], F]:
     """Return a decorator that adds an option for a real number."""
-    kind = click.FloatRange(least, most)
+    kind = BoundedNumber(float, least, most)
     return _option(*names, type=kind, metavar="X", default=default, help=help)
 
 

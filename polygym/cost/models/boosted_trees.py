@@ -28,7 +28,7 @@ from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.features.loops.nests import Floats
 from polygym.cost.models import cost_model
 from polygym.cost.models.tree_inference import BoostedTreeFile
-from polygym.errors import InputError
+from polygym.errors import InputError, MissingLibraryError
 from polygym.pickling import pickle_by_name
 
 # With fewer rows threads wait for each other, busily, for longer than they compute: beside other
@@ -150,7 +150,7 @@ def expect_lightgbm() -> None:
         InputError: it is not there.
     """
     if find_spec("lightgbm") is None:
-        raise InputError("models of cost need LightGBM: pip install 'polygym[cost]'")
+        raise MissingLibraryError("models of cost", "lightgbm", "cost")
 
 
 def _grow_ensemble(

@@ -47,7 +47,7 @@ from polygym.cost.models.cost_model import (
     TrainingSamples,
     bootstrap_samples,
 )
-from polygym.errors import InputError
+from polygym.errors import InputError, MissingLibraryError
 from polygym.files import write_atomically
 from polygym.pickling import pickle_by_name
 
@@ -231,7 +231,7 @@ def expect_torch() -> None:
         InputError: it is not there.
     """
     if find_spec("torch") is None:
-        raise InputError("a tree-gru needs PyTorch: pip install 'polygym[cost]'")
+        raise MissingLibraryError("a tree-gru", "torch", "cost")
 
 
 def _train_network(

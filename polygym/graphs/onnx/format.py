@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.errors import InputError, printable
+from polygym.errors import InputError, MissingLibraryError, printable
 
 
 def onnx_module(name: str = "") -> Any:
@@ -36,11 +36,8 @@ def onnx_module(name: str = "") -> Any:
     """
     try:
         return import_module(f"onnx.{name}" if name else "onnx")
-    except ImportError as error:
-        raise InputError(
-            "ONNX files: expected the package onnx, which is not there "
-            f"({error}): pip install 'polygym[graphs]'"
-        ) from None
+    except ImportError:
+        raise MissingLibraryError("ONNX files", "onnx", "graphs") from None
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.:/-]")

@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from polygym.errors import InputError
+from polygym.errors import InputError, MissingLibraryError
 from polygym.files import atomic_file, create_parent_folder, write_atomically
 from polygym.search.corpus.statistics import program_kind
 from polygym.search.corpus.store import Corpus, open_corpus
@@ -59,8 +59,8 @@ SHIPPED_CORPORA = {
 }
 """The corpora that come with polygym, by what they are called; what is learned is learned from all.
 
-The last says what promises are worth (:mod:`agents.pretraining.calibration`), so it is one of
-kernels, too.
+The last says what promises are worth (:mod:`polygym.agents.pretraining.calibration`), so it is one
+of kernels, too.
 """
 
 _MAX_BYTES = 1 << 30
@@ -187,9 +187,7 @@ def export_parquet(corpus: Corpus, path: Path) -> int:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise InputError(
-            "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
-        ) from None
+        raise MissingLibraryError("Parquet files", "pyarrow", "cost") from None
     corpus.expect_another(path)
     create_parent_folder(path)
     fingerprints = {key: json.dumps(asdict(kind)) for key, kind in corpus.machines().items()}

@@ -1,1 +1,1 @@
-"""Tests of agents.evaluation."""
+"""Tests of polygym.agents.evaluation."""

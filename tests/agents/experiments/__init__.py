@@ -1,1 +1,1 @@
-"""Tests of agents.experiments."""
+"""Tests of polygym.agents.experiments."""

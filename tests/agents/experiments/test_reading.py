@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.experiments.reading import parse_experiment, read_experiment
-from agents.experiments.rewrite_terms import REWRITE, programs_of_selection
-from agents.experiments.splits import selected_kernels
-from agents.experiments.yaml_documents import load_yaml
+from polygym.agents.experiments.reading import parse_experiment, read_experiment
+from polygym.agents.experiments.rewrite_terms import REWRITE, programs_of_selection
+from polygym.agents.experiments.splits import selected_kernels
+from polygym.agents.experiments.yaml_documents import load_yaml
 from polygym.errors import InputError
 from polygym.search.corpus.program_choice import TEST_KERNELS
 from tests.agents.small_experiments import document, small

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.experiments.splits import selected_kernels, split_names, split_part
+from polygym.agents.experiments.splits import selected_kernels, split_names, split_part
 from polygym.errors import InputError
 from polygym.mdp.problems.loading import program_targets
 from polygym.programs import load_program

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agents import compare, evaluate
-from agents.evaluation.results import EpisodeResultLine, read_results, write_results
-from agents.experiments.train_test_leakage import learned_from
-from agents.trainers.training import train_experiment
+from polygym.agents.evaluation.results import EpisodeResultLine, read_results, write_results
+from polygym.agents.experiments.train_test_leakage import learned_from
+from polygym.agents.trainers.training import train_experiment
+from polygym.cli import dispatch
 from polygym.errors import InputError
 from tests.agents.small_experiments import small
 
@@ -111,8 +111,8 @@ def test_it_is_said_beside_what_the_model_does(
     files = []
     for folder in (clean, seen):
         files.append(str(tmp_path / f"{folder.name}.jsonl"))
-        given = ["--kernels", "mvt,syr2k,trmm", "--out", files[-1]]
-        assert evaluate.main([str(folder), *given]) == 0
+        given = ["--programs", "mvt,syr2k,trmm", "--out", files[-1]]
+        assert dispatch.run(["evaluate", str(folder), *given]) == 0
         said = capsys.readouterr().out
         assert (f"{folder} has learned from syr2k:" in said) is (folder == seen)
         own = [
@@ -121,7 +121,7 @@ def test_it_is_said_beside_what_the_model_does(
             if result_line.trained_on
         ]
         assert own == (["syr2k"] * 2 if folder == seen else [])
-    assert compare.main(files) == 0
+    assert dispatch.run(["compare", *files]) == 0
     said = capsys.readouterr().out
     assert f"| {seen} * | 2 | 3 |" in said
     assert f"| {clean} | 2 | 3 |" in said
@@ -133,7 +133,7 @@ def test_it_is_said_beside_what_the_model_does(
 
 
 def test_it_is_not_said_of_other_kernels(folders: dict[str, Path], capsys: Any) -> None:
-    assert evaluate.main([str(folders["seen"]), "--kernels", "trmm,mvt"]) == 0
+    assert dispatch.run(["evaluate", str(folders["seen"]), "--programs", "trmm,mvt"]) == 0
     assert "learned from" not in capsys.readouterr().out
 
 
@@ -143,7 +143,7 @@ def test_it_is_said_of_a_file_that_does_the_same(
     arguments = ["--set", "parameters=n=8", "--set", "dataset=mini"]
     for text, is_seen in ((LIKE_SYR2K, True), (LIKE_GEMM, False)):
         file = written(tmp_path, "mine.c", text)
-        assert evaluate.main([str(folders["seen"]), "--kernels", file, *arguments]) == 0
+        assert dispatch.run(["evaluate", str(folders["seen"]), "--programs", file, *arguments]) == 0
         assert ("has learned from" in capsys.readouterr().out) is is_seen
 
 
@@ -163,7 +163,7 @@ def test_what_says_nothing_of_a_model_is_refused(
     file, before = about(folders["clean"]), about(folders["clean"]).read_text()
     file.write_text(text)
     try:
-        assert evaluate.main([str(folders["clean"]), "--kernels", "mvt"]) == 2
+        assert dispatch.run(["evaluate", str(folders["clean"]), "--programs", "mvt"]) == 2
     finally:
         file.write_text(before)
     assert said in capsys.readouterr().err

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import TimeLimit
 
-from agents.experiments.wrappers import (
+from polygym.agents.experiments.wrappers import (
     CurriculumByDepth,
     CycleKernels,
     RandomOrderKernels,

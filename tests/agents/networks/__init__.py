@@ -1,1 +1,1 @@
-"""Tests of agents.networks."""
+"""Tests of polygym.agents.networks."""

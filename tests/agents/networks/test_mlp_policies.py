@@ -13,7 +13,7 @@ from sb3_contrib.common.maskable.policies import (  # noqa: E402
     MaskableMultiInputActorCriticPolicy,
 )
 
-from agents.networks import MaskableMlpPolicy  # noqa: E402
+from polygym.agents.networks import MaskableMlpPolicy  # noqa: E402
 from polygym.errors import InputError  # noqa: E402
 from polygym.mdp.observation.episode_arrays import REMAINING_COLUMNS  # noqa: E402
 from tests.agents.networks.test_set_policies import batch, states  # noqa: E402

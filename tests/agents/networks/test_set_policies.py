@@ -10,9 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.networks.set_network import SetNetwork  # noqa: E402
-from agents.networks.set_policies import MaskableSetPolicy, SetPolicy  # noqa: E402
-from agents.policies import TrainedPolicy, run_episode  # noqa: E402
+from polygym.agents.networks.set_network import SetNetwork  # noqa: E402
+from polygym.agents.networks.set_policies import MaskableSetPolicy, SetPolicy  # noqa: E402
+from polygym.agents.policies import TrainedPolicy, run_episode  # noqa: E402
 from polygym.envs.base import PolygymEnv  # noqa: E402
 from polygym.errors import InputError  # noqa: E402
 from polygym.mdp.observation.arrays import MOST_STATEMENTS  # noqa: E402

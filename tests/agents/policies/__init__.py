@@ -1,1 +1,1 @@
-"""Tests of agents.policies."""
+"""Tests of polygym.agents.policies."""

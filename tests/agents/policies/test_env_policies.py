@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agents.policies import (
+from polygym.agents.policies import (
     EnvPolicy,
     EpisodeSummary,
     RolloutSearch,

@@ -11,14 +11,14 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agents.evaluate import main as evaluate
-from agents.evaluation.results import read_results
-from agents.experiments.reading import parse_experiment
-from agents.policies import BeamSearch, RulePolicy, TreeSearch, run_episode
-from agents.policies.env_policy import inner_env
-from agents.policies.guide import scaled_value, uniform_guide
-from agents.policies.tree_search import ValueRange
-from agents.trainers.training import train_experiment
+from polygym.agents.evaluation.results import read_results
+from polygym.agents.experiments.reading import parse_experiment
+from polygym.agents.policies import BeamSearch, RulePolicy, TreeSearch, run_episode
+from polygym.agents.policies.env_policy import inner_env
+from polygym.agents.policies.guide import scaled_value, uniform_guide
+from polygym.agents.policies.tree_search import ValueRange
+from polygym.agents.trainers.training import train_experiment
+from polygym.cli import dispatch
 from polygym.envs.base import PolygymEnv
 from polygym.errors import InputError
 from polygym.mdp.episode import Episode
@@ -255,8 +255,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsys: Any) -> None:
     rewards, names, file = [], [], tmp_path / "x.jsonl"
     for more in ([], ["--simulations", "24"], ["--beam-width", "6"]):
-        given = [str(folder / algorithm), "--kernels", "mvt", *more, "--out", str(file)]
-        assert evaluate(given) == 0
+        given = [str(folder / algorithm), "--programs", "mvt", *more, "--out", str(file)]
+        assert dispatch.run(["evaluate", *given]) == 0
         rewards.append(float(capsys.readouterr().out.split("\n")[1].split()[1]))
         names += [result_line.agent for result_line in read_results(file)]
     plain = str(folder / algorithm)
@@ -281,11 +281,11 @@ def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsy
         ),
         (
             ["ppo", "--simulations", "0"],
-            "--simulations: expected a number from 1 to 10000, found 0",
+            "'--simulations': expected a whole number from 1 on, found '0'",
         ),
         (
             ["ppo", "--beam-width", "-1"],
-            "--beam-width: expected a number from 1 to 10000, found -1",
+            "'--beam-width': expected a whole number from 1 on, found '-1'",
         ),
         (
             ["ppo", "--simulations", "10001"],
@@ -305,13 +305,12 @@ def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsy
 def test_what_cannot_look_ahead(folder: Path, given: list[str], said: str, capsys: Any) -> None:
     agent, *more = given
     name = str(folder / agent) if agent in ("ppo", "dqn") else agent
-    assert evaluate([name, "--kernels", "mvt", *more]) == 2
+    assert dispatch.run(["evaluate", name, "--programs", "mvt", *more]) == 2
     assert re.search(said, capsys.readouterr().err)
 
 
 def test_the_help_says_what_looking_ahead_costs(capsys: Any) -> None:
-    with pytest.raises(SystemExit):
-        evaluate(["--help"])
+    assert dispatch.run(["evaluate", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "up to N times a step" in text
     assert "compiled and measured" in text

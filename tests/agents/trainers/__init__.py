@@ -1,1 +1,1 @@
-"""Tests of agents.trainers."""
+"""Tests of polygym.agents.trainers."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.experiments.experiment import Experiment
-from agents.trainers.baselines import LibraryLearner
-from agents.trainers.delayed_rewards import refusal_reason
+from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.trainers.baselines import LibraryLearner
+from polygym.agents.trainers.delayed_rewards import refusal_reason
 from polygym.search.runner.ray.episode_rewards import BlockingRewards, RayRewards
 from polygym.search.runner.ray.fleet.fleet import Fleet
 from polygym.search.runner.ray.fleet.jobs import Json

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
-from agents import evaluate
-from agents.experiments.experiment import Experiment
-from agents.experiments.reading import parse_experiment, read_experiment
-from agents.trainers.training import train_experiment
-from agents.trainers.training_tables import read_rows
+from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.reading import parse_experiment, read_experiment
+from polygym.agents.trainers.training import train_experiment
+from polygym.agents.trainers.training_tables import read_rows
+from polygym.cli import dispatch
 from polygym.errors import InputError
 from polygym.search.planning import PlanningLimits, search
 from polygym.terms.learning.weights import ValueWeights, value_function_named
@@ -86,7 +86,7 @@ def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
         ValueWeights.load(tmp_path / "a" / f"seed-{seed}" / "model.zip") for seed in (0, 1)
     )
     assert (weights.network.weights["out.weight"] != other.network.weights["out.weight"]).any()
-    assert evaluate.main([str(tmp_path / "a"), "--kernels", "gemm"]) == 2
+    assert dispatch.run(["evaluate", str(tmp_path / "a"), "--programs", "gemm"]) == 2
     assert "polygym rewrite optimize --policy" in capsys.readouterr().err
 
 

@@ -11,19 +11,19 @@ import pytest
 import yaml
 from gymnasium import spaces
 
-from agents.experiments.environments import make_env
-from agents.experiments.experiment import Experiment
-from agents.experiments.models import algorithm_class, new_model
-from agents.experiments.options import CloningOptions
-from agents.experiments.reading import parse_experiment, read_experiment
-from agents.policies.env_policy import inner_env, run_episode
-from agents.policies.guide import NetworkGuide
-from agents.policies.trained_network import TrainedPolicy
-from agents.train import main
-from agents.trainers.demonstrations import load_demonstrations
-from agents.trainers.policy_dataset import PolicyDataset, fit_batch
-from agents.trainers.training import train_experiment, trained_models
-from agents.trainers.training_tables import read_rows
+from polygym.agents.experiments.environments import make_env
+from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.models import algorithm_class, new_model
+from polygym.agents.experiments.options import CloningOptions
+from polygym.agents.experiments.reading import parse_experiment, read_experiment
+from polygym.agents.policies.env_policy import inner_env, run_episode
+from polygym.agents.policies.guide import NetworkGuide
+from polygym.agents.policies.trained_network import TrainedPolicy
+from polygym.agents.trainers.demonstrations import load_demonstrations
+from polygym.agents.trainers.policy_dataset import PolicyDataset, fit_batch
+from polygym.agents.trainers.training import train_experiment, trained_models
+from polygym.agents.trainers.training_tables import read_rows
+from polygym.cli import dispatch
 from polygym.errors import InputError
 from polygym.mapping.machine import Machine
 from polygym.mdp.policies.registry import POLICIES
@@ -156,7 +156,7 @@ def test_what_was_killed_goes_on_bit_for_bit(own: dict[str, Any], tmp_path: Path
     file.write_text(yaml.safe_dump(given))
     killed(file, folder, 5)
     assert not (folder / "seed-6" / "model.zip").exists()
-    assert main([str(file), "--out", str(folder), "--resume"]) == 0
+    assert dispatch.run(["train", str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):
         path, other = (where / f"seed-{seed}" for where in (whole, folder))
         assert weights(path / "model.zip") == weights(other / "model.zip")

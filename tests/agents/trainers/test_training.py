@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.evaluation.agent_sources import policies_of_agent
-from agents.train import main
-from agents.trainers.training import (
+from polygym.agents.evaluation.agent_sources import policies_of_agent
+from polygym.agents.trainers.training import (
     EPISODE_COLUMNS,
     EVALUATION_COLUMNS,
     train_experiment,
     trained_models,
 )
-from agents.trainers.training_tables import read_rows
+from polygym.agents.trainers.training_tables import read_rows
+from polygym.cli import dispatch
 from polygym.errors import InputError, PolygymError
 from tests.agents.killed_training import killed
 from tests.agents.small_experiments import SCHEDULE, document, small, weights
@@ -102,8 +102,8 @@ def test_what_was_killed_goes_on_bit_for_bit(trained_experiment: Path, tmp_path:
     file, folder = tmp_path / "x.yaml", tmp_path / "out"
     file.write_text(yaml.safe_dump(document(seeds=[5, 6])))
     killed(file, folder, 5)
-    assert main([str(file), "--out", str(folder)]) == 2
-    assert main([str(file), "--out", str(folder), "--resume"]) == 0
+    assert dispatch.run(["train", str(file), "--out", str(folder)]) == 2
+    assert dispatch.run(["train", str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):
         path, other = (where / f"seed-{seed}" for where in (trained_experiment, folder))
         assert weights(path / "model.zip") == weights(other / "model.zip")
@@ -260,13 +260,12 @@ def test_other_algorithms_go_on_too(
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: Any) -> None:
-    assert main([str(tmp_path / "none.yaml"), "--out", str(tmp_path / "out")]) == 2
+    assert dispatch.run(["train", str(tmp_path / "none.yaml"), "--out", str(tmp_path / "out")]) == 2
     assert "expected an experiment" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_is_said(tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(yaml.safe_dump(document()))
-    assert main([str(file), "--out", str(file)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {file}: expected")
+    assert dispatch.run(["train", str(file), "--out", str(file)]) == 2
+    assert f"'{file}' is a file" in capsys.readouterr().err

@@ -125,7 +125,7 @@ def test_agents_without_masks_start_too() -> None:
 
 @every_id
 def test_the_policies_of_agents_play_it(name: str) -> None:
-    from agents.policies import run_episode
+    from polygym.agents.policies import run_episode
     from polygym.graphs.envs import SteepestDescent, Tensat
 
     env = gymnasium.make(f"polygym:{name}", graph="nasrnn")

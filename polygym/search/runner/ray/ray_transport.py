@@ -25,7 +25,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError, MissingLibraryError, PolygymError
 from polygym.search.runner.ray.fleet.transport import Call, MeasuringSite, Worker, WorkerLostError
 from polygym.search.runner.ray.node import MeasuringNode
 from polygym.version import __version__
@@ -49,10 +49,7 @@ def expect_ray() -> Any:
         InputError: it is not installed.
     """
     if find_spec("ray") is None:
-        raise InputError(
-            "--cluster ray: expected Ray to be installed, found no package ray; "
-            "pip install 'polygym[ray]'"
-        )
+        raise MissingLibraryError("--cluster", "ray", "ray")
     # Usage statistics would be sent from the machine; Ray asks the environment once.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

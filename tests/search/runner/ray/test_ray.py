@@ -23,8 +23,8 @@ from ray_study.ray_nodes import (
 )
 from ray_study.ray_nodes import wait_for as wait
 
-from agents.trainers.training_tables import read_rows
 from polybench import Dataset
+from polygym.agents.trainers.training_tables import read_rows
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.mdp.problems.loading import ProgramSource
 from polygym.poly.scheduling.baselines import original_schedule
@@ -250,7 +250,8 @@ def test_a_training_whose_ends_of_episodes_are_measured_on_the_cluster(
     file.write_text(TRAINING)
     words = (
         "-m",
-        "agents.train",
+        "polygym",
+        "train",
         str(file),
         "--out",
         str(out),

@@ -1,0 +1,175 @@
+"""Wrappers for polygym's environments: which kernel an episode is about, and what a time is.
+
+An environment by itself draws a random kernel. The wrappers that choose know the kernels of the
+environment that they wrap, and hand the reset of it the one that is next; a reset that names a
+kernel itself has its way.
+"""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, SupportsFloat
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+
+from polygym.agents.policies.env_policy import inner_env
+from polygym.envs.episode_end import Info
+from polygym.errors import InputError
+from polygym.mdp.observation.arrays import Observation
+from polygym.mdp.rewards import reward_of_success
+
+_Env = gymnasium.Env[Observation, np.int64]
+
+
+class KernelOrderWrapper(
+    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
+):
+    """What the wrappers have in common: the kernels, the reset, and how many episodes there were.
+
+    Which kernel is next follows from a seed and that number. The seed is that of the last reset
+    that had one, with which they begin anew; before there was any it is the environment's own. So
+    the members of a vector, whose seeds differ, are not all about the same kernel at a time.
+    """
+
+    def __init__(self, env: _Env) -> None:
+        RecordConstructorArgs.__init__(self)  # unless there are arguments, which are kept already
+        gymnasium.Wrapper.__init__(self, env)
+        self._kernels: Sequence[str] = inner_env(env).targets
+        self._seed: int | None = None
+        self._episode, self._is_held = 0, False
+
+    def resume_at(self, seed: int, episode: int) -> None:
+        """Go on with an episode of that number; resets do not begin anew any more."""
+        self._seed, self._episode, self._is_held = seed, episode, True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin an episode on the next kernel, which is the next one still if that fails."""
+        if seed is not None and not self._is_held:
+            self._seed, self._episode = seed, 0
+        elif self._seed is None:
+            self._seed = inner_env(self.env).next_seed
+        given = {} if options is None else options
+        if not isinstance(given, Mapping) or given.get("kernel") is not None:
+            return self.env.reset(seed=seed, options=options)
+        chosen = {**given, "kernel": self._kernel(self._seed, self._episode)}
+        result = self.env.reset(seed=seed, options=chosen)
+        self._episode += 1
+        return result
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """Return which actions are allowed, for algorithms with masks."""
+        return inner_env(self.env).action_masks()
+
+    def _kernel(self, seed: int, episode: int) -> str:
+        """Return the kernel of an episode by its number."""
+        raise NotImplementedError
+
+
+class CycleKernels(KernelOrderWrapper):
+    """The kernels in their order, again and again, from the one with the number ``start`` on.
+
+    Without a ``start`` the seed is that number, counted on from the first behind the last kernel.
+    A vector gives each of its members the seed of the one before and 1, so these go round evenly.
+
+    Example, three kernels and ``reset(seed=4)`` of two members: they begin with the second and the
+    third, go on with the third and the first, then with the first and the second.
+    """
+
+    def __init__(self, env: _Env, start: int | None = None) -> None:
+        if start is not None:
+            RecordConstructorArgs.__init__(self, start=start)
+            if type(start) is not int or start < 0:
+                raise InputError(f"start: expected a number from 0 on, found {start!r}")
+        super().__init__(env)
+        self._start = start
+
+    def _kernel(self, seed: int, episode: int) -> str:
+        first = seed if self._start is None else self._start
+        return self._kernels[(first + episode) % len(self._kernels)]
+
+
+class RandomOrderKernels(KernelOrderWrapper):
+    """All kernels in a random order, then all in another one: none comes up less often."""
+
+    def _kernel(self, seed: int, episode: int) -> str:
+        turn, place = divmod(episode, len(self._kernels))
+        order = np.random.default_rng([seed, turn]).permutation(len(self._kernels))
+        return self._kernels[int(order[place])]
+
+
+class CurriculumByDepth(KernelOrderWrapper):
+    """First kernels of few loops and statements, then more and more, at random among them.
+
+    One more of the kernels, in the order of their depth and then of their statements, joins with
+    every ``episodes`` episodes.
+    """
+
+    def __init__(self, env: _Env, episodes: int = 20) -> None:
+        RecordConstructorArgs.__init__(self, episodes=episodes)
+        super().__init__(env)
+        if type(episodes) is not int or episodes < 1:
+            raise InputError(f"episodes: expected a number from 1 on, found {episodes!r}")
+        self._episodes = episodes
+        self._order: list[str] | None = None
+
+    def _kernel(self, seed: int, episode: int) -> str:
+        if self._order is None:
+            self._order = sorted(self._kernels, key=self._size)
+        open_now = min(len(self._order), 1 + episode // self._episodes)
+        rng = np.random.default_rng([seed, episode])
+        return self._order[int(rng.integers(open_now))]
+
+    def _size(self, name: str) -> tuple[int, int]:
+        scop = inner_env(self.env).problem_of(name).program.scop
+        return scop.depth, len(scop.statements)
+
+
+class RuntimePointEstimate(
+    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
+):
+    """Pays for another estimate of the time than the best of its samples: the median or the mean.
+
+    The original order's time is estimated alike. Where nothing was measured, or a schedule failed,
+    the reward stays as it is.
+    """
+
+    def __init__(self, env: _Env, estimate: str = "median") -> None:
+        RecordConstructorArgs.__init__(self, estimate=estimate)
+        gymnasium.Wrapper.__init__(self, env)
+        inner_env(env)  # one of polygym's, or this says so
+        if not isinstance(estimate, str) or estimate not in ESTIMATES:
+            raise InputError(
+                f"estimate: expected one of {', '.join(ESTIMATES)}, found {estimate!r}"
+            )
+        self._estimate = ESTIMATES[estimate]
+
+    def step(self, action: np.int64) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
+        """Take an action; at the end the reward and the times are those of the estimate."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        env = inner_env(self.env)
+        evaluation = env.evaluation
+        if not terminated or evaluation is None or not evaluation.is_ok:
+            return observation, reward, terminated, truncated, info
+        seconds = float(self._estimate(evaluation.samples))
+        before = float(self._estimate(evaluation.baseline_samples))
+        info |= {"seconds": seconds, "baseline_seconds": before, "speedup": before / seconds}
+        value = reward_of_success(env.reward_kind, before / seconds, env.timeout_factor)
+        return observation, float(value), terminated, truncated, info
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """Return which actions are allowed, for algorithms with masks."""
+        return inner_env(self.env).action_masks()
+
+
+ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {
+    "minimum": min, "median": statistics.median, "mean": statistics.fmean,
+}  # fmt: skip
+
+WRAPPERS: dict[str, type[gymnasium.Wrapper[Any, Any, Any, Any]]] = {
+    wrapper.__name__: wrapper
+    for wrapper in (CycleKernels, RandomOrderKernels, CurriculumByDepth, RuntimePointEstimate)
+}
+"""By the names that an experiment has for them."""
