@@ -61,6 +61,19 @@ def _remove_stale_files(path: Path) -> None:
                 beside.unlink()
 
 
+def create_folder(path: Path) -> None:
+    """Make a folder that results are written to, and those above it.
+
+    Raises:
+        OSError: that is not possible; the message says so and names the folder.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"expected a folder that can be created, found: {error.strerror}"
+        raise OSError(error.errno, reason, str(path)) from None
+
+
 def create_parent_folder(path: Path) -> None:
     """Make the folder of a file that is to be written after long work, and try to write there.
 
@@ -69,7 +82,7 @@ def create_parent_folder(path: Path) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    create_folder(path.parent)
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass

@@ -145,7 +145,7 @@ def parse_splitting_choice(text: str) -> SplittingChoice:
     """Return the cuts of a text; ``none`` for none, ``auto`` for those that are found.
 
     Raises:
-        InputError: a cut is not understood.
+        InputError: a cut is not supported.
     """
     word = text.strip()
     if word == DefaultSource.AUTO.value:
@@ -157,7 +157,7 @@ def parse_storage_choice(text: str) -> StoragePlanChoice:
     """Return the plan of a text; ``auto`` and ``model`` for those that are found.
 
     Raises:
-        InputError: a word is not understood, or something is said beside what is found.
+        InputError: a word is not supported, or something is said beside what is found.
     """
     ways = {source.value: source for source in DefaultSource}
     words = text.split()

@@ -7,6 +7,7 @@ import gc
 import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -47,6 +48,21 @@ class LazyGroup(click.Group):
             module = importlib.import_module(f"{self._package}.{name}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the arguments; suggest one where none has that name.
+
+        Raises:
+            click.UsageError: no command has that name.
+        """
+        name = args[0]
+        if name not in self._summaries and not name.startswith("-"):
+            close = get_close_matches(name, self._summaries, 1, 0.7)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

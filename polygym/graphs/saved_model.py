@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.files import atomic_file, write_atomically
+from polygym.files import atomic_file, create_folder, write_atomically
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.ir.text import graph_text, parse_graph
 
@@ -96,7 +96,7 @@ def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
     which something was written half way is refused.
     """
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    create_folder(place)
     (place / _CHECKSUMS).unlink(missing_ok=True)
     write_atomically(place / _GRAPH, graph_text(model.graph).encode())
     needed = {signature.name: model.weights[signature.name] for signature in model.graph.weights}

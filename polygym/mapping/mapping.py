@@ -252,7 +252,7 @@ def parse_mapping(text: str) -> Mapping:
     """Return the mapping of a text: options apart by spaces or commas, later ones count.
 
     Raises:
-        InputError: an option is not understood.
+        InputError: an option is not supported.
     """
     values: dict[str, Any] = {}
     nests: dict[str, dict[str, Any]] = {}

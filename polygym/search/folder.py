@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.files import create_numbered_folder, write_atomically
+from polygym.files import create_folder, create_numbered_folder, write_atomically
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.mdp.records import episode_record as record
 from polygym.mdp.records.record_checks import GIVEN_PHASE
@@ -69,7 +69,7 @@ class SearchFolder(SearchRecorder):
                 name = Path(self.setting.subject.program.name).stem
                 self._folder = create_numbered_folder(Path.cwd(), f"polygym-{name}")
             else:
-                self.requested.mkdir(parents=True, exist_ok=True)
+                create_folder(self.requested)
                 self._folder = self.requested
         return self._folder
 

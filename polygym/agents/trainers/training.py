@@ -55,7 +55,7 @@ from polygym.agents.trainers.training_tables import (
 )
 from polygym.cost.models.tree_gru import use_torch_threads
 from polygym.errors import InputError, PolygymError
-from polygym.files import try_lock, write_atomically
+from polygym.files import create_folder, try_lock, write_atomically
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.version import __version__
 
@@ -131,7 +131,7 @@ def _experiment(folder: Path) -> Experiment:
 
 @contextmanager
 def _folder_lock(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
+    create_folder(folder)
     with (folder / "lock").open("w") as file:
         if not try_lock(file.fileno()):
             raise PolygymError(f"{folder}: expected nobody else to train there, found a training")

@@ -194,7 +194,8 @@ def _print(
 ) -> None:
     """Print the table, and what has to be said about it."""
     names = how.contenders
-    print_entries(result.results, names, {name: mean_speedup(result.of(name)) for name in names})
+    means = {name: mean_speedup(result.of(name)) for name in names}
+    print_entries(result.results, names, means, how.mapping)
     for label, program in programs.items():
         if program.splitting.statements:
             console.write_text(f"{label}, but for the original order, split: {program.splitting}")

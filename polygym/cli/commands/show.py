@@ -130,9 +130,9 @@ def command(
         click.echo(code, nl=False)
         return console.CommandResult()
     result = dependences(scop)
-    document = _as_json(scop, result, schedule, code) | program.to_json()
+    document = _as_json(scop, result, schedule, chosen, code) | program.to_json()
     return console.answer(
-        as_json, document, lambda: _print(scop, result, schedule_text, schedule, code)
+        as_json, document, lambda: _print(scop, result, schedule_text, schedule, chosen, code)
     )
 
 
@@ -200,7 +200,7 @@ def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:
 
 
 def _as_json(
-    scop: Scop, relations: tuple[Dependence, ...], schedule: Schedule, code: str
+    scop: Scop, relations: tuple[Dependence, ...], schedule: Schedule, mapping: Mapping, code: str
 ) -> dict[str, Any]:
     return {
         "name": scop.name,
@@ -237,12 +237,18 @@ def _as_json(
         ],
         "original": scop.schedule,
         "schedule": str(schedule),
+        "mapping": str(mapping),
         "c": code,
     }
 
 
 def _print(
-    scop: Scop, relations: tuple[Dependence, ...], name: str, schedule: Schedule, code: str
+    scop: Scop,
+    relations: tuple[Dependence, ...],
+    name: str,
+    schedule: Schedule,
+    mapping: Mapping,
+    code: str,
 ) -> None:
     console.heading(f"{scop.name} ({scop.file})")
     parameters = ", ".join(f"{p.type.value} {p.name}" for p in scop.parameters)
@@ -268,7 +274,7 @@ def _print(
     if schedule != ordered:
         console.heading(f"\nSchedule: {console.shorten(name, 60)}")
         console.write_text(f"  {without_parameters(str(schedule))}")
-    console.heading("\nC")
+    console.heading(f"\nC (mapping: {mapping})")
     console.write_text(code, newline=False)
 
 

@@ -20,7 +20,7 @@ from polygym.cli.output.console import shorten
 from polygym.cli.output.limits import limit_under
 from polygym.cost.limit.bound import Limit
 from polygym.errors import InputError, PolygymError
-from polygym.files import write_atomically
+from polygym.files import create_folder, write_atomically
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.dependences import dependences
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING
@@ -242,7 +242,7 @@ def draw_limits(figure: Path, results: Sequence[Sequence[BenchEntry]], size: str
             shown.append(LimitShares(row[0].program, named, row[0].limit.bottleneck.value))
     picture = limit_shares_picture(shown, size)
     is_png = figure.suffix.lower() == ".png"
-    figure.parent.mkdir(parents=True, exist_ok=True)
+    create_folder(figure.parent)
     write_atomically(figure, picture.png if is_png else picture.svg)
 
 

@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from polygym.cli.output.console import format_seconds, print_table, ratio_text, shorten, write_text
+from polygym.cli.output.console import (
+    format_seconds,
+    print_table,
+    ratio_text,
+    shorten,
+    write_text,
+    write_wrapped,
+)
 from polygym.cli.output.limits import limit_share
 from polygym.cost.limit.bound import Limit, limit_share_text
+from polygym.mapping.mapping import Mapping
 from polygym.poly.scheduling.strategy import AUTO, ISL
 from polygym.runtime.worker.outcome import Ok, Outcome, outcome_to_json
 from polygym.search.sweep.statistics import geometric_mean
@@ -83,12 +91,16 @@ def mean_of_limit(entries: Sequence[BenchEntry]) -> float | None:
 
 
 def print_entries(
-    results: Sequence[Sequence[BenchEntry]], names: Sequence[str], means: dict[str, float | None]
+    results: Sequence[Sequence[BenchEntry]],
+    names: Sequence[str],
+    means: dict[str, float | None],
+    mapping: Mapping,
 ) -> None:
     """Write a row for every program; its entries are in the order of the names.
 
     The first schedule is the one that the ratios refer to. Where there are limits, how much of them
-    each reaches stands behind it, and they themselves at the end.
+    each reaches stands behind it, and they themselves at the end. Below stands the mapping of the
+    other schedules.
     """
     entries = [entry for row in results for entry in row]
     limited = any(entry.limit is not None for entry in entries)
@@ -114,6 +126,7 @@ def print_entries(
             last += [limit_share_text(mean_of_limit(of_name))] * limited
         rows.append(last + ["", ""] * limited)
     print_table(columns, rows, "l" + "r" * (len(columns) - 1))
+    write_wrapped(f"mapping of {names[0]}: sequential; of other schedules: {mapping}")
     for entry in entries:
         if entry.error:
             write_text(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.error}", err=True)

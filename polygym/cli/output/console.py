@@ -19,7 +19,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,10 +78,12 @@ def sizes_text(sizes: Iterable[tuple[str, object]]) -> str:
 def ratio_text(value: float | None) -> str:
     """Return a speedup as text, a dash for none.
 
-    >>> ratio_text(1.234), ratio_text(None)
-    ('1.23x', '-')
+    >>> ratio_text(1.234), ratio_text(0.00123), ratio_text(None)
+    ('1.23x', '0.0012x', '-')
     """
-    return "-" if value is None else f"{value:.2f}x"
+    if value is None:
+        return "-"
+    return f"{value:.2g}x" if 0 < value < 0.1 else f"{value:.2f}x"
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -169,6 +173,23 @@ def write_text(text: str, *, err: bool = False, newline: bool = True, **style: A
     click.secho(printable(text), err=err, nl=newline, color=colour, **style)
 
 
+def write_wrapped(text: str, *, err: bool = False) -> None:
+    """Write a paragraph; a terminal that is too narrow gets it in lines broken at spaces."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        indent = " " * (len(text) - len(text.lstrip()))
+        lines = textwrap.wrap(
+            text,
+            width,
+            subsequent_indent=f"{indent}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        text = "\n".join(lines)
+    write_text(text, err=err)
+
+
 def write_verdict(verdict: str, text: str, *, err: bool = False, good: bool = False) -> None:
     """Write what was decided, in green or in red, and the text behind it."""
     write_text(verdict, err=err, newline=False, fg="green" if good else "red", bold=True)
@@ -226,7 +247,7 @@ def spinner(purpose: str) -> Iterator[None]:
 def report_background_load(load: BackgroundLoad | None) -> None:
     """Say on standard error that others used the machine too, if they did."""
     if load is not None and load.warning:
-        write_text(load.warning, err=True)
+        write_wrapped(load.warning, err=True)
 
 
 def attributes(value: object, *names: str) -> dict[str, Any]:
@@ -263,20 +284,20 @@ def print_table(
     rows: Iterable[Sequence[object]],
     right: str = "",
     optional: Sequence[str] = (),
-) -> None:
-    """Write a table.
+) -> tuple[str, ...]:
+    """Write a table, and return the columns that it leaves out.
 
     ``right`` has one letter a column: ``r`` aligns it to the right, anything else to the left. The
     columns in ``optional`` are left out one by one, in this order, while a terminal is too narrow
-    for all. What still does not fit is folded at spaces; where not even the longest words fit, the
-    table is written as in a pipe, and the terminal breaks its lines.
+    for all. What still does not fit is folded at spaces; where not even the longest words fit, each
+    row is written as a list of its columns.
     """
     header = tuple(columns)
     sides = right.ljust(len(header), "l")
     cells = [tuple(printable(str(cell)) for cell in row) for row in rows]
     if not sys.stdout.isatty():
         _print_plain(header, cells, sides)
-        return
+        return ()
     from rich.console import Console
 
     console = Console(color_system=None if is_plain_output() else "auto")
@@ -287,9 +308,10 @@ def print_table(
         header, cells, sides = _without(header.index(name), header, cells, sides)
         least, most = _widths(console, _rich_table(header, cells, sides))
     if least > console.width:
-        _print_plain(header, cells, sides)
-        return
-    console.print(_rich_table(header, cells, sides))
+        _print_records(header, cells)
+    else:
+        console.print(_rich_table(header, cells, sides))
+    return tuple(name for name in columns if name not in header)
 
 
 def _print_plain(header: tuple[str, ...], rows: _Rows, sides: str) -> None:
@@ -301,6 +323,16 @@ def _print_plain(header: tuple[str, ...], rows: _Rows, sides: str) -> None:
             for cell, width, side in zip(row, widths, sides, strict=True)
         )
         click.echo("  ".join(cells).rstrip())
+
+
+def _print_records(header: tuple[str, ...], rows: _Rows) -> None:
+    """Write each row below its first cell, a column a line."""
+    width = max(len(name) for name in header)
+    for first, *cells in rows:
+        click.echo(first)
+        for name, cell in zip(header[1:], cells, strict=True):
+            if cell:
+                click.echo(f"  {name.ljust(width)}  {cell}")
 
 
 def _without(

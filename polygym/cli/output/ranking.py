@@ -4,6 +4,7 @@ The command line that goes on with a search, for users to copy.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from polygym.cli.output.console import (
     shorten,
     sizes_text,
     write_text,
+    write_wrapped,
 )
 from polygym.cost.models.cost_model import Acquisition, ModelKind
 from polygym.mdp.task_options import TaskOptions
@@ -38,12 +40,16 @@ _LONGEST_SCHEDULE = 70
 def print_ranking(tally: SearchTally, result: SearchResult, program: Program, budget: int) -> None:
     """Write the table, the counts, and a sentence about the outcome."""
     heading(f"{program.name}: {program.scop.name}({sizes_text(program.parameters)})")
-    print_table(
+    rows = [_original_row(result, program), *_rows(result)]
+    left_out = print_table(
         ("", "SCHEDULE", "STATUS", "TIME", "SAMPLES", "SPEEDUP (-O3)", "SPEEDUP (isl)", "MAPPING"),
-        [_original_row(result, program), *_rows(result)],
+        rows,
         "lllrrrrl",
-        optional=("MAPPING", "SAMPLES", "STATUS"),
+        optional=("SAMPLES", "STATUS", "MAPPING"),
     )
+    if "MAPPING" in left_out:
+        for row in rows:
+            write_wrapped(f"mapping of {row[0]}: {row[-1]}")
     write_text(_counts(tally, budget))
     if tally.trials:
         write_text(f"{len(tally.trials)} mappings tried")
@@ -52,7 +58,7 @@ def print_ranking(tally: SearchTally, result: SearchResult, program: Program, bu
     if result.isl_reason:
         write_text(f"isl: {result.isl_reason}")
     if tally.best is not None and (note := confirmation_note(tally.best, result)):
-        write_text(note)
+        write_wrapped(note)
     _print_outcome(result)
 
 
@@ -67,7 +73,7 @@ def _print_outcome(result: SearchResult) -> None:
     else:
         write_text(f"Best: {ratio_text(best.speedup)}, schedule {best.label}:")
         write_text(f"  {without_parameters(str(best.evaluation.schedule))}")
-        write_text(f"  mapping: {_mapping(best.evaluation)}")
+        write_wrapped(f"  mapping: {_mapping(best.evaluation)}")
         if result.is_faster:
             write_text(f"  {result.gain:.2f}x {result.initial_finding.label}, the start")
 
@@ -101,14 +107,21 @@ def _original_row(result: SearchResult, program: Program) -> Sequence[object]:
 
 
 def _rows(result: SearchResult) -> list[Sequence[object]]:
+    """Return a row for each finding; those of one schedule are told apart by a number."""
+    counts: Counter[str] = Counter()
+    names = []
+    for finding in result.ranking:
+        counts[finding.label] += 1
+        number = counts[finding.label]
+        names.append(finding.label if number == 1 else f"{finding.label} ({number})")
     return [
         (
-            finding.label,
+            name,
             *_cells(finding.evaluation),
             ratio_text(speedup_over(finding.evaluation, result.isl)),
             _mapping(finding.evaluation),
         )
-        for finding in result.ranking
+        for name, finding in zip(names, result.ranking, strict=True)
     ]
 
 

@@ -130,7 +130,7 @@ class TreeArrays:
         """Read LightGBM's text.
 
         Raises:
-            ValueError: there is something in it that is not understood.
+            ValueError: there is something in it that is not supported.
         """
         trees = [_parse_tree(block) for block in _tree_blocks(text)]
         if not trees:

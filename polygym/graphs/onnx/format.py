@@ -196,7 +196,7 @@ def open_onnx(path: Path) -> OnnxFile:
     """Open a file.
 
     Raises:
-        InputError: it is no ONNX model, or one of an operator set that is not understood.
+        InputError: it is no ONNX model, or one of an operator set that is not supported.
     """
     title = printable(str(path))
     model = _parse(path, title)

@@ -142,7 +142,7 @@ def parse_strategy(text: str) -> ScheduleStrategy:
     Of words that say two things of one option the later one counts.
 
     Raises:
-        InputError: a word is not understood.
+        InputError: a word is not supported.
     """
     first, *words = text.replace(",", " ").split() or [""]
     if first not in _FIRST:

@@ -56,7 +56,7 @@ class BackgroundLoad:
         """What to tell people; nothing where it is not worth a word."""
         if not self.is_notable:
             return ""
-        return f"the machine was not ours alone: {self}; times of several threads suffer most"
+        return f"warning: machine busy, times unreliable: {self}"
 
     def to_json(self) -> dict[str, float]:
         """Return plain data."""

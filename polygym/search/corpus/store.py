@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from polygym.closeable import Closeable
 from polygym.errors import InputError
+from polygym.files import create_folder
 from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
 from polygym.search.corpus import checksums
@@ -351,7 +352,7 @@ def file_problems(path: Path) -> list[str]:
 
 def _create(path: Path) -> None:
     """Make an empty corpus: under another name until it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    create_folder(path.parent)
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")

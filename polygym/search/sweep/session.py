@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.files import try_lock
+from polygym.files import create_folder, try_lock
 from polygym.mdp.problems.loading import source_digest
 from polygym.programs import is_path
 from polygym.runtime.evaluation.c_compilers import compiler_version
@@ -48,7 +48,7 @@ def open_session(
         InputError: another sweep is at work there, or the one there has another setting, was begun
             on another machine, or with another text of one of the programs.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    create_folder(folder)
     with lock_folder(folder) as lock, create_or_open(folder, setting) as store:
         store.add_kernels(workload.programs)
         for name in filter(is_path, workload.programs):

@@ -120,7 +120,7 @@ def test_initial_data_is_chosen_only_by_name() -> None:
     [
         ("", "no C code"),
         ("   \n// nothing\n", "no C code"),
-        ("int main(void) { return 0; }", "no '#pragma scop'"),
+        ("int main(void) { return 0; }", "write '#pragma scop' before the loops"),
         ("#pragma scop\nint x;\n#pragma endscop", "the region does nothing"),
         ("void f(void) {\n#pragma scop\n}", "no '#pragma endscop'"),
         ("void f(void) {\n#pragma endscop\n}", "without a '#pragma scop'"),

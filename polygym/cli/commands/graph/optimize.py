@@ -20,7 +20,7 @@ from polygym.cli.commands.graph.options import (
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import choice_option, count_option, duration_option, factor_option
 from polygym.cli.output import console
-from polygym.files import write_atomically
+from polygym.files import create_folder, write_atomically
 
 if TYPE_CHECKING:
     from polygym.graphs.benchmark import BenchmarkResult
@@ -133,7 +133,7 @@ def command(
 
     source = open_source(model, shapes, seed)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known at once
+        create_folder(out)  # what cannot be written is better known at once
     rules = load_rules(rule_files)
     costs = make_costs(kind, threads)
     tell = teller(as_json)

@@ -31,11 +31,11 @@ _END = object()  # where a return leads to
 
 
 class _UnsupportedJump(Exception):
-    """Some jump is not understood."""
+    """Some jump is not supported."""
 
 
 def without_jumps(items: Sequence[Any], on_return: Callable[[Any], list[Any]] | None) -> list[Any]:
-    """Return statements of a block without jumps; the same ones where some are not understood.
+    """Return statements of a block without jumps; the same ones where some are not supported.
 
     Where they are those of a function, ``on_return`` returns what stands for a ``return``.
     """

@@ -205,7 +205,7 @@ class _Desugarer:
         condition = None if node.cond is None else lift.read(node.cond)
         if lift.before or lift.after:
             raise self.source.error(
-                node.cond, "a loop's condition that changes something is not understood"
+                node.cond, "a loop's condition that changes something is not supported"
             )
         inside = self._block(body, scope)
         if after:

@@ -166,7 +166,7 @@ class _StructFlattener:
         if named.bitsize is not None:
             raise self._source.error(
                 member.base,
-                f"{field} has bits of its own in its structure, which are not understood",
+                f"{field} has bits of its own in its structure, which are not supported",
                 "declare it without a number of bits",
             )
         name = "_".join((member.base.name, *member.path))

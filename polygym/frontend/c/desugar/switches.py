@@ -79,7 +79,7 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
     for place, item in enumerate(items):
         if not isinstance(item, c_ast.Case | c_ast.Default):
             raise source.error(
-                item, "a statement of a switch before its first case is not understood"
+                item, "a statement of a switch before its first case is not supported"
             )
         labels.append(None if isinstance(item, c_ast.Default) else _label(item.expr, source))
         statements = list(item.stmts or ())
@@ -102,7 +102,7 @@ def _label(node: Any, source: SourceMap) -> Any:
     """Return the constant of a case, unless it may be wider than what it is compared with."""
     for constant in syntax.walk(node, c_ast.Constant):
         if constant.value.lower().rstrip("u").endswith("l"):
-            raise source.error(constant, "a case of a long constant is not understood")
+            raise source.error(constant, "a case of a long constant is not supported")
     return node
 
 
@@ -110,14 +110,14 @@ def _check(node: Any, source: SourceMap) -> None:
     """Refuse what leaves a case in the middle, or is declared in it for others."""
     if isinstance(node, c_ast.Decl):
         raise source.error(
-            node, "a declaration in a case is not understood", "write a block around the case"
+            node, "a declaration in a case is not supported", "write a block around the case"
         )
     pending = [node]
     while pending:
         part = pending.pop()
         if isinstance(part, c_ast.Break):
             raise source.error(
-                part, "break in the middle of a case is not understood", "write if … else …"
+                part, "break in the middle of a case is not supported", "write if … else …"
             )
         if not isinstance(part, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch):
             pending.extend(child for _, child in part.children())

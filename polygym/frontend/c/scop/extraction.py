@@ -167,7 +167,7 @@ class StatementExtractor:
                 case c_ast.ExprList() | c_ast.For() | c_ast.Assignment() | c_ast.UnaryOp():
                     yield item, spot
                 case c_ast.Pragma():
-                    raise self._source.error(item, "a pragma here is not understood")
+                    raise self._source.error(item, "a pragma here is not supported")
                 case c_ast.FuncCall(name=c_ast.ID(name=name)) if name == SAME_SIZE_CHECK:
                     self._check_sizes(item, spot.environment)
                 case c_ast.FuncCall():
@@ -271,7 +271,7 @@ class StatementExtractor:
                 constant = c_ast.Constant("int", "1", item.coord)
                 self._store(item, item.expr, f"{item.op.strip('p')[0]}=", constant, spot)
             case c_ast.ExprList():
-                raise self._source.error(item, "the comma operator is not understood")
+                raise self._source.error(item, "the comma operator is not supported")
             case _:
                 raise self._source.error(item, "this statement has no effect")
 
@@ -302,7 +302,7 @@ class StatementExtractor:
         if node.init is None:
             return False
         if shape.sizes or isinstance(node.init, c_ast.InitList):
-            raise self._source.error(node.init, "initialiser lists are not understood")
+            raise self._source.error(node.init, "initialiser lists are not supported")
         return not self._bindings.is_alias(symbol, shape, environment, self._affine.expression)
 
     def _store(self, node: Any, target: Any, operator: str, operand: Any, spot: _WalkState) -> None:

@@ -73,7 +73,7 @@ def initial_constants_of(
         elif symbol.scope is DeclarationScope.FILE:
             raise bindings.source.error(
                 symbol.initializer,
-                f"{symbol.name} is const, and its value is not understood as a constant",
+                f"{symbol.name} is const, and its value is not supported as a constant",
                 f"write it with numbers, or make {symbol.name} an argument",
             )
     return values
@@ -125,7 +125,7 @@ def _elements(items: deque[Any], lengths: tuple[int, ...], source: SourceMap) ->
     """Take what initialises an array of some lengths (or a scalar) off a list; None means zero."""
     if items and isinstance(items[0], c_ast.NamedInitializer):
         raise source.error(
-            items[0].expr, "designated initialisers are not understood", "list all values in order"
+            items[0].expr, "designated initialisers are not supported", "list all values in order"
         )
     if items and isinstance(items[0], c_ast.InitList):
         listed = items.popleft()

@@ -148,11 +148,11 @@ def _start(node: Any, bindings: Bindings) -> tuple[Symbol, Any, Any]:
             target, first = init.decls[0], init.decls[0].init
         case c_ast.ExprList() | c_ast.DeclList():
             second = (init.children() or [("", node)])[-1][1]
-            raise source.error(second, "a loop that starts several counters is not understood")
+            raise source.error(second, "a loop that starts several counters is not supported")
         case _:
             raise source.error(init or node, "a loop must start with 'i = …' or 'int i = …'")
     if isinstance(first, c_ast.Assignment):
-        raise source.error(first, "chained assignments are not understood")
+        raise source.error(first, "chained assignments are not supported")
     symbol = bindings.names.symbol_of(target)
     if symbol is None:
         raise source.error(target, f"{target.name} is not declared")
@@ -178,7 +178,7 @@ def _step(
     sign = 1
     match step:
         case None:
-            raise source.error(node, "a loop that does not change its counter is not understood")
+            raise source.error(node, "a loop that does not change its counter is not supported")
         case c_ast.UnaryOp(op="++" | "p++") if is_counter(step.expr):
             return 1
         case c_ast.UnaryOp(op="--" | "p--") if is_counter(step.expr):
@@ -196,7 +196,7 @@ def _step(
     if amount is None:
         raise source.error(
             step,
-            f"this change of {symbol.name} is not understood",
+            f"this change of {symbol.name} is not supported",
             f"a loop may step by {symbol.name}++, {symbol.name}--, or a constant",
         )
     size = affine.expression(amount, environment.with_role("a loop's step"))

@@ -173,10 +173,10 @@ def pointer_arithmetic_error(node: Any, bindings: Bindings) -> SourceError:
         )
     if isinstance(base, c_ast.CompoundLiteral):
         return bindings.source.error(
-            node, "compound literals are not understood", "declare an array with these values"
+            node, "compound literals are not supported", "declare an array with these values"
         )
     return bindings.source.error(
-        node, "pointer arithmetic is not understood", "write accesses as A[i][j]"
+        node, "pointer arithmetic is not supported", "write accesses as A[i][j]"
     )
 
 

@@ -90,7 +90,7 @@ class Declarations:
                 case c_ast.PtrDecl():
                     if pointer or sizes:
                         raise self._source.error(
-                            at, f"{subject} involves pointers in a way that is not understood"
+                            at, f"{subject} involves pointers in a way that is not supported"
                         )
                     pointer = True
                     kind = kind.type

@@ -7,7 +7,7 @@ from pycparser import c_ast
 _COUNTED_LOOP = "write 'for (i = …; i < …; i++)' where the number of iterations is known"
 _OWN_BLOCK = "let every case stand in the switch's own block"
 
-# What is not understood, and what to write instead.
+# What is not supported, and what to write instead.
 _UNSUPPORTED = {
     c_ast.While: ("while loops are", _COUNTED_LOOP),
     c_ast.DoWhile: ("do loops are", _COUNTED_LOOP),
@@ -53,10 +53,10 @@ def replacement_hint(role: str, reason: str) -> str:
 def unsupported_statement(node: Any) -> tuple[str, str]:
     """Return the sentence that refuses a statement, and what to write instead."""
     if type(node) not in _UNSUPPORTED:
-        return "this has no effect or is not understood", ""
+        return "this has no effect or is not supported", ""
     subject, replacement = _UNSUPPORTED[type(node)]
     return (
-        f"{subject} not understood: which iterations run would depend on what ran before; a region "
+        f"{subject} not supported: which iterations run would depend on what ran before; a region "
         "is made of for loops and if alone",
         replacement,
     )

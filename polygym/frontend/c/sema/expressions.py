@@ -196,7 +196,7 @@ class ExpressionReader:
             return comparison_expression(_COMPARISONS[spelling], left, right)
         operator = _ARITHMETIC.get(spelling)
         if operator is None:
-            raise self._source.error(node, f"the operator {spelling} is not understood")
+            raise self._source.error(node, f"the operator {spelling} is not supported")
         if operator in INTEGER_ONLY:
             for operand in (left, right):
                 if not operand.type.is_integer:
@@ -362,20 +362,20 @@ def _unsupported_message(node: Any) -> str:
     """Return the sentence that refuses a node which has no value here."""
     match node:
         case c_ast.Assignment():
-            return "an assignment inside an expression is not understood"
+            return "an assignment inside an expression is not supported"
         case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
             return f"{node.op.strip('p')} inside an expression is a side effect"
         case c_ast.UnaryOp(op="&"):
-            return "taking an address is not understood"
+            return "taking an address is not supported"
         case c_ast.UnaryOp(op="sizeof"):
-            return "sizeof is not understood"
+            return "sizeof is not supported"
         case c_ast.ExprList():
-            return "the comma operator is not understood"
+            return "the comma operator is not supported"
         case c_ast.StructRef():
-            return "members of structures are not understood"
+            return "members of structures are not supported"
         case c_ast.CompoundLiteral() | c_ast.InitList():
-            return "compound literals and initialiser lists are not understood"
+            return "compound literals and initialiser lists are not supported"
         case c_ast.Compound():
-            return "a block inside an expression is not understood"
+            return "a block inside an expression is not supported"
         case _:
-            return "this expression is not understood"
+            return "this expression is not supported"

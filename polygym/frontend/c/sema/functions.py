@@ -40,7 +40,7 @@ class ExpressionInliner:
         """Return what a call stands for, None if the file does not define the function."""
         source = self._bindings.source
         if not isinstance(call.name, c_ast.ID):
-            raise source.error(call, "a call through a pointer is not understood")
+            raise source.error(call, "a call through a pointer is not supported")
         name = call.name.name
         function = self._bindings.names.functions.get(name)
         if function is None:

@@ -44,7 +44,7 @@ FloatLiteral(value=1.5, type=<ScalarType.FLOAT: 'float'>))
         return _integer(match[1], match[2].lower())
     if match := _FLOATING.fullmatch(text):
         return _floating(match[1], match[2].lower())
-    return f"the constant {text} is not understood"
+    return f"the constant {text} is not supported"
 
 
 def builtin_literal(call: Any) -> FloatLiteral | None:
@@ -65,7 +65,7 @@ def integer_value(node: Any) -> int | None:
 def _integer(digits: str, suffix: str) -> IntegerLiteral | str:
     """Give an integer constant its type: the first of C's list that holds it."""
     if suffix not in ("", "l", "ll", "u", "ul", "ull", "lu", "llu"):
-        return f"the constant {digits}{suffix} is not understood"
+        return f"the constant {digits}{suffix} is not supported"
     prefix = digits[:2].lower()
     decimal = digits[0] != "0"
     if prefix in ("0x", "0b"):
@@ -87,12 +87,12 @@ def _integer(digits: str, suffix: str) -> IntegerLiteral | str:
 def _floating(digits: str, suffix: str) -> FloatLiteral | str:
     """Give a floating constant its type."""
     if suffix == "l":
-        return f"the constant {digits}{suffix} is long double, which is not understood"
+        return f"the constant {digits}{suffix} is long double, which is not supported"
     scalar = ScalarType.FLOAT if suffix else ScalarType.DOUBLE
     try:
         value = float.fromhex(digits) if digits[:2].lower() == "0x" else float(digits)
     except (ValueError, OverflowError):
-        return f"the constant {digits} is not understood"
+        return f"the constant {digits} is not supported"
     return FloatLiteral(round_to_type(value, scalar), scalar)
 
 
@@ -108,6 +108,6 @@ def _character(text: str) -> IntegerLiteral | str:
     elif match := re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", body):
         value = int(match[1], 16)
     else:
-        return f"the character constant {text} is not understood"
+        return f"the character constant {text} is not supported"
     # char is signed on the machines that polygym runs on.
     return IntegerLiteral(value - 256 if 128 <= value < 256 else value)

@@ -46,6 +46,10 @@ _MAX_TOKENS = 60_000
 _MAX_RESULTS = 16  # of one text
 
 
+_CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx"})
+_CPP_HINT = 'put the loop into a C file, as a function that C++ declares extern "C"'
+
+
 @dataclass(frozen=True, slots=True)
 class _CachedText:
     """A text as it was read, in which folder, and with what in the other files."""
@@ -126,7 +130,7 @@ _NEAR = 8
 # What the parser says of declarations of old, for which C took int.
 _MISSING_TYPE = "write the type; C took int where none was written"
 _OLD_DECLARATIONS = {
-    "Missing type in declaration": "a declaration without a type is not understood",
+    "Missing type in declaration": "a declaration without a type is not supported",
     "Invalid function definition": "a function that is defined so, or without a type, is refused",
 }
 
@@ -223,9 +227,11 @@ def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> Source
         if token.text in _UNSUPPORTED_TOKENS:
             return SourceError(
                 source.location_of_origin(token.origin),
-                f"{token.text} is not understood",
+                f"{token.text} is not supported",
                 _UNSUPPORTED_TOKENS[token.text],
             )
+    if Path(place.file).suffix in _CPP_SUFFIXES:
+        return SourceError(place, "expected C, found C++", _CPP_HINT)
     if detail in _OLD_DECLARATIONS:
         return SourceError(place, _OLD_DECLARATIONS[detail], _MISSING_TYPE)
     if detail.startswith("before:"):
@@ -298,7 +304,10 @@ def choose_region(regions: Sequence[ScopRegion], function: str | None, file: str
     chosen by name.
     """
     if not regions:
-        raise InputError(f"{file}: no '#pragma scop' … '#pragma endscop' inside a function")
+        raise InputError(
+            f"{file}: expected a marked region inside a function, found none: write "
+            "'#pragma scop' before the loops and '#pragma endscop' after them"
+        )
     names = [region.name for region in regions]
     listed = ", ".join(names)
     if function is not None:

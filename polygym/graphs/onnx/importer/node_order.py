@@ -135,7 +135,7 @@ def order_nodes(
     """Return the nodes that results need, each after those that it needs.
 
     Raises:
-        InputError: a name has no maker, or two, a node needs itself, or is not understood.
+        InputError: a name has no maker, or two, a node needs itself, or is not supported.
     """
     makers = _producers(source, graph, known)
     order: list[OrderedNode] = []

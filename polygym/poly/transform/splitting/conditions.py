@@ -154,7 +154,7 @@ def parse_splitting(text: str) -> Splitting:
     """Return the splitting of a text; "" is none at all.
 
     Raises:
-        InputError: it is not understood.
+        InputError: it is not supported.
     """
     if len(text) > _LONGEST_TEXT:
         raise InputError(

@@ -174,7 +174,7 @@ def parse_storage(text: str) -> StoragePlan:
     'w=expand:i S3:w=rename y=expand:t%2'
 
     Raises:
-        InputError: a word is not understood.
+        InputError: a word is not supported.
     """
     if len(text) > _LONGEST_TEXT:
         raise InputError(f"storage: expected at most {_LONGEST_TEXT:,} characters")

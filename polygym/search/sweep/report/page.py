@@ -18,7 +18,7 @@ from pathlib import Path
 
 from polygym.cost.limit.bound import limit_share_text
 from polygym.errors import InternalError
-from polygym.files import write_atomically
+from polygym.files import create_folder, write_atomically
 from polygym.mapping.mapping import TOLERANCE_TEXT
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.sweep.reader import SweepContents
@@ -336,7 +336,7 @@ def write_report(
     drawn = sweep_figures(contents, all_summaries)
     policies = tuple(dict.fromkeys(row.policy for row in contents.episodes))
     text = page_html(ReportPage(contents.setting, policies, all_summaries, drawn, contents.runs))
-    page.parent.mkdir(parents=True, exist_ok=True)
+    create_folder(page.parent)
     files = [(page, text.encode())]
     for figure in drawn:
         for ending, data in ((".png", figure.picture.png), (".svg", figure.picture.svg)):

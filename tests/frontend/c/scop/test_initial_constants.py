@@ -70,7 +70,7 @@ def test_variables_at_file_scope_that_may_change_are_input() -> None:
 
 
 REFUSED = [
-    ("double w[2] = {[1 + 0] = 2};", 26, "designated initialisers are not understood"),
+    ("double w[2] = {[1 + 0] = 2};", 26, "designated initialisers are not supported"),
     ("double w[2] = {1, 2, 3};", 22, "more values than there are elements"),
     ("double w[2] = {{1, 2}};", 20, "more values than there are elements"),
     ("double w[100000] = {0};", 21, "more than 65536 elements"),
@@ -85,5 +85,5 @@ def test_refused_initialisers(declaration: str, column: int, fragment: str) -> N
 
 
 def test_a_const_variable_without_a_known_value_is_refused() -> None:
-    with pytest.raises(SourceError, match="its value is not understood as a constant"):
+    with pytest.raises(SourceError, match="its value is not supported as a constant"):
         array_of("const double w = sqrt(2.0);", "w", local=False)

@@ -1,4 +1,4 @@
-// refused: goto is not understood
+// refused: goto is not supported
 void f(int n, double a[n]) {
   int i = 0;
 #pragma scop

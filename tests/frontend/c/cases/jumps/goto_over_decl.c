@@ -1,4 +1,4 @@
-// refused: goto_over_decl.c:6:19: error: goto is not understood
+// refused: goto_over_decl.c:6:19: error: goto is not supported
 void f(int n, double a[n]) {
 #pragma scop
   for (int i = 0; i < n; i++) {

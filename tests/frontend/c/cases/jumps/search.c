@@ -1,4 +1,4 @@
-// refused: break is not understood
+// refused: break is not supported
 void f(int n, double a[n], int r[1]) {
   int index = -2;
 #pragma scop

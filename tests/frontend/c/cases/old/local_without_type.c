@@ -1,4 +1,4 @@
-// refused: local_without_type.c:3:12: error: a declaration without a type is not understood
+// refused: local_without_type.c:3:12: error: a declaration without a type is not supported
 void kernel(double a[100]) {
   register i;
 #pragma scop

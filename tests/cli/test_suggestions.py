@@ -1,0 +1,71 @@
+"""Messages for mistakes at the command line: what was expected, and what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polygym.cli import dispatch
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["optimise", "mvt"], "Did you mean optimize?"),
+        (["graph", "optimise"], "Did you mean optimize?"),
+        (["sho"], "Did you mean show?"),
+        (["show", "gemmm"], "did you mean gemm"),
+    ],
+)
+def test_a_close_name_is_suggested(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dispatch.run(arguments) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_nothing_is_suggested_for_a_distant_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch.run(["zzzz"]) == 2
+    assert "Did you mean" not in capsys.readouterr().err
+
+
+def test_a_cpp_file_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.cpp"
+    file.write_text("#include <vector>\nint main() { std::vector<int> v; }\n")
+    assert dispatch.run(["show", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert "expected C, found C++" in error
+    assert 'extern "C"' in error
+
+
+def test_a_file_without_pragmas_is_told_what_to_add(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.c"
+    file.write_text("void f(int n, double a[n]) { for (int i = 0; i < n; i++) a[i] = 0; }\n")
+    assert dispatch.run(["show", str(file)]) == 2
+    assert "write '#pragma scop' before the loops" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["optimize", "mvt"], ["sweep", "mvt"]])
+def test_a_folder_that_cannot_be_created_is_named(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", "/proc/nothing", "--budget", "1"]
+    size = ["-d", "mini"] if command[0] == "optimize" else []
+    assert dispatch.run([*command, *out, *size]) == 2
+    assert "/proc/nothing: expected a folder that can be created" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("0", "from 1 on"), ("-3", "from 1 on"), ("many", "a whole number"), ("1.5", "whole number")],
+)
+def test_a_number_out_of_bounds_is_told_the_bounds(
+    given: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dispatch.run(["optimize", "mvt", "--budget", given]) == 2
+    error = capsys.readouterr().err
+    assert expected in error
+    assert "4611686018427387904" not in error
