@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 PACKAGE = Path(__file__).parent
 """The folder ``polygym``."""

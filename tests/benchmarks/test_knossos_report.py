@@ -1,4 +1,4 @@
-"""The report on what is learned for terms keeps what is written by hand."""
+"""The report on learned value functions prints the tables of the tests."""
 
 from __future__ import annotations
 
@@ -10,26 +10,17 @@ import knossos
 import pytest
 
 
-def test_what_is_written_by_hand_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_prints_the_rows_of_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     row = {
         "programs": "test", "search": "greedy", "kind": "nothing", "seed": 0,
         "costs": [100.0, 48.1], "seconds": 1.0,
     }  # fmt: skip
     (tmp_path / "tests.jsonl").write_text(json.dumps(row) + "\n")
-    page = tmp_path / "REPORT.md"
-    monkeypatch.setattr(knossos, "REPORT", page)
     monkeypatch.setattr(sys, "argv", ["knossos.py", "report", "--out", str(tmp_path)])
     assert knossos.main() == 0
-    made = page.read_text()
-    assert "| test, greedy | 148.1, 1 | 1 | 132.1 |" in made
-    assert knossos.HANDWRITTEN_MARK not in made
-    own = f"\n{knossos.HANDWRITTEN_MARK}\n\n## Notes\n\nAs said by hand.\n"
-    page.write_text(f"an older table\n{own}")
-    for _ in range(2):
-        assert knossos.main() == 0
-        assert page.read_text() == made + own
-    assert knossos.handwritten_part("no mark") == ""
-
-
-def test_the_page_that_is_shipped_has_the_mark() -> None:
-    assert knossos.REPORT.read_text().count(knossos.HANDWRITTEN_MARK) == 1
+    printed = capsys.readouterr().out
+    assert "| test, greedy | 148.1, 1 | 1 | 132.1 |" in printed
+    assert "| Figure 9, MCTS, MCTS | - | | 148 |" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["tests.jsonl"]
