@@ -15,7 +15,10 @@ from polygym.pictures.charts import chart_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLORS = (chart_style.MAIN_COLOR, "#e69f00", "#cc79a7", "#56b4e9", "#000000")
+_COLORS = (
+    chart_style.MAIN_COLOR, "#e69f00", "#cc79a7", "#56b4e9",
+    "#d55e00", "#009e73", "#8c6d31", "#777777",
+)  # fmt: skip
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 3)))
 
 
@@ -25,13 +28,19 @@ def policy_curves_picture(
     kernels: int,
     size: str,
 ) -> chart_style.Picture:
-    """Draw the curves; a pair (n, mean) holds from n episodes on until the next."""
+    """Draw the curves; a pair (n, mean) holds from n episodes on until the next.
+
+    References have the colours that the curves leave, so that no two lines share one.
+    """
+    level_colors = [_color(len(curves) + position) for position in range(len(references))]
     entries = [
         chart_style.LegendEntry(name, *_line_style(position), width=1.5)
         for position, name in enumerate(curves)
     ]
     entries += [
-        chart_style.LegendEntry(name, _color(position), dashes=_level_dashes(position), width=0.9)
+        chart_style.LegendEntry(
+            name, level_colors[position], dashes=_level_dashes(position), width=0.9
+        )
         for position, name in enumerate(references)
     ]
     top = chart_style.legend_height(chart_style.COLUMN_WIDTH, entries)
@@ -63,7 +72,7 @@ def policy_curves_picture(
     for position, level in enumerate(references.values()):
         axes.axhline(
             level,
-            color=_color(position),
+            color=level_colors[position],
             linewidth=0.9,
             linestyle=_level_dashes(position),
             zorder=3,
@@ -75,11 +84,11 @@ def policy_curves_picture(
 
 def _line_style(position: int) -> tuple[str, str, object]:
     """Return the colour of a policy's line, no marker, and the pattern of the line."""
-    return _COLORS[position % len(_COLORS)], "None", _DASHES[position % len(_DASHES)]
+    return _color(position), "None", _DASHES[position % len(_DASHES)]
 
 
 def _color(position: int) -> str:
-    return chart_style.REFERENCE_COLORS[position % len(chart_style.REFERENCE_COLORS)]
+    return _COLORS[position % len(_COLORS)]
 
 
 def _level_dashes(position: int) -> object:

@@ -1,5 +1,6 @@
 """The charts of a sweep: files for every sweep, however little or odd it found."""
 
+import re
 import struct
 from itertools import combinations
 
@@ -67,6 +68,21 @@ def test_every_curve_has_a_picture(
     curves: dict[str, tuple[tuple[int, float], ...]], levels: dict[str, float]
 ) -> None:
     assert width(policy_curves_picture(curves, levels, 3, "mini")) == 700
+
+
+def test_no_two_lines_of_curves_and_levels_share_a_colour() -> None:
+    curves = {name: ((1, 1.5), (9, 2.0 + place)) for place, name in enumerate("abc")}
+    levels = {name: 1.1 + place for place, name in enumerate(("isl", "clang", "gcc", "polly"))}
+    svg = policy_curves_picture(curves, levels, 3, "mini").svg.decode()
+    curve_widths, level_widths = "stroke-width: 1.5", "stroke-width: 0.9"
+    colors = {
+        color
+        for color, width in re.findall(r"stroke: (#\w{6}); (stroke-width: [\d.]+)", svg)
+        if width in (curve_widths, level_widths)
+    } | set(re.findall(r"stroke-dasharray: [\d.,]+; stroke-dashoffset: 0; stroke: (#\w{6})", svg))
+    assert len(colors - {chart_style.style.INK, chart_style.style.FAINT_INK}) >= len(curves) + len(
+        levels
+    )
 
 
 def test_a_suite_is_as_wide_as_a_page_and_not_wider() -> None:
