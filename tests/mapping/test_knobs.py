@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
 from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS
 from polygym.mapping.mapping import NEST_OPTIONS, Mapping
-from tests.patched_package import ROOT, run_patched
+from tests.patched_package import run_patched
 
 FIELD = "    prefetch: bool = False\n"
 ROW = """    Knob("prefetch", Flag(is_likely=0.5), "loads are issued ahead", is_per_nest=True,
@@ -79,9 +76,3 @@ def test_every_option_has_a_row() -> None:
 def test_questions_are_about_knobs_of_one_kind() -> None:
     for question in QUESTIONS.values():
         assert len({KNOB_NAMED[name].is_per_nest for name in question.knobs}) == 1
-
-
-@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_the_guide_has_a_row_for_every_knob(knob: object) -> None:
-    guide = (ROOT / "docs" / "mapping.md").read_text()
-    assert re.search(rf"^\| `{knob.name}` \|", guide, re.MULTILINE)  # type: ignore[attr-defined]

@@ -52,7 +52,8 @@ failed. Ctrl-C prints what there is.
 --against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
 (clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
 not installed is left out with a word. With other compilers outputs are compared to a relative 1e-6.
-And limit: a time below which no code of the program runs on this machine (docs/limit.md).
+And limit: a time below which no code of the program runs on this machine
+(docs/explanation/limit.md).
 
 \b
 Examples:

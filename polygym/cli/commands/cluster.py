@@ -26,7 +26,7 @@ Example:
 
 @click.group("cluster")
 def command() -> None:
-    """Say how the nodes of a Ray cluster are (see docs/cluster.md)."""
+    """Say how the nodes of a Ray cluster are (see docs/guides/cluster.md)."""
 
 
 @command.command("status", help=_STATUS_HELP)

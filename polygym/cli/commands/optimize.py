@@ -36,13 +36,13 @@ _HELP = f"""Search for the schedule and the mapping under which a program is fas
 
 A strategy proposes candidates: a schedule and a mapping each. They are compiled, run beside the
 original order and timed; their outputs are compared with the original's. The initial candidates,
-isl's schedule and that of `auto` among them (docs/schedules.md), come first. The default strategy,
-{DEFAULT_STRATEGY}, asks networks that come with polygym: with --budget 1 for their one answer,
-after that it explores. Other policies construct schedules by random choices or by a rule, under the
-mapping to start from. genetic, random, annealing and filter choose schedules of isl and mappings
-together: sixteen candidates at a time are compiled on all cores, and one that takes several times
-as long as the best is cut off. With --mapping-budget N, mappings are tried at last for the three
-fastest schedules, that of `auto`, isl's and the original order.
+isl's schedule and that of `auto` among them (docs/explanation/schedules.md), come first. The
+default strategy, {DEFAULT_STRATEGY}, asks networks that come with polygym: with --budget 1 for
+their one answer, after that it explores. Other policies construct schedules by random choices or by
+a rule, under the mapping to start from. genetic, random, annealing and filter choose schedules of
+isl and mappings together: sixteen candidates at a time are compiled on all cores, and one that
+takes several times as long as the best is cut off. With --mapping-budget N, mappings are tried at
+last for the three fastest schedules, that of `auto`, isl's and the original order.
 
 In the end the best five are timed again, in turn with the original order, isl's schedule and the
 initial candidate: the best of many single measurements is a lucky one too. The initial candidate

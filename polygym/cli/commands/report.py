@@ -22,8 +22,9 @@ _HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG 
 DIR is the folder of `polygym sweep --out DIR`, which may still be at work. The page needs neither a
 network nor scripts. Beside it stand the distribution of speedups (Figure 8 of the PolyGym paper),
 the best of every program (Figure 9), and the mean of the best so far against schedules explored
-(Figure 10); docs/sweeps.md has the sweep that they need. After `sweep --against limit` the page and
---json say which share of its limit each program reaches, and a picture shows it.
+(Figure 10); docs/guides/search-many-programs.md has the sweep that they need. After
+`sweep --against limit` the page and --json say which share of its limit each program reaches, and a
+picture shows it.
 
 \b
 Examples:

@@ -29,7 +29,7 @@ from polygym.terms.saturation import KIND, SaturationRecord, replay_saturation, 
 _HELP = """Rewrite terms by rules into cheaper ones, or follow a derivation again.
 
 Terms are s-expressions of a small functional language: (add x (mul 2.0 y)), let, lam, build,
-sumbuild, index, tuples. See docs/terms.md.
+sumbuild, index, tuples. See docs/guides/terms.md.
 
 \b
 Examples:

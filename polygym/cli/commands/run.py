@@ -63,7 +63,7 @@ _MUCH_MEMORY = 2**30
     metavar="SCHEDULE",
     help="original, isl (also with options such as fusion=minimum or skew=off), auto (the choice "
     "of cost models, with --storage and --split if they are not given), isl text, or a file of isl "
-    "text or of `run --json` (docs/schedules.md).",
+    "text or of `run --json` (docs/explanation/schedules.md).",
 )
 @count_option(
     "--repeat", most=1000, default=4, help="How often to run it; the time is the smallest."

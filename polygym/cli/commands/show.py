@@ -72,8 +72,8 @@ _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
     "--after",
     metavar="PASS|list",
     help="Print what a pass leaves, and nothing else: the C of the region, the tree of the "
-    "schedule, the loops as C, or LLVM IR; `list` prints the passes. (See docs/c.md, "
-    "docs/schedules.md.)",
+    "schedule, the loops as C, or LLVM IR; `list` prints the passes. "
+    "(See docs/explanation/schedules.md.)",
 )
 @variant_options(
     "none, or what the schedule's file has",

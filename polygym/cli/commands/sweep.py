@@ -111,7 +111,7 @@ Examples:
     metavar="NAME[,NAME]",
     help="Other compilers to measure beside the schedules, at both sizes: clang, gcc, polly. One "
     "that is not installed is left out with a word. And limit: which share of what this machine "
-    "can do they reach (docs/limit.md).",
+    "can do they reach (docs/explanation/limit.md).",
 )
 @click.option(
     "--search-dataset",

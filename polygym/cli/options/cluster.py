@@ -28,7 +28,7 @@ def cluster_option(function: F) -> F:
         callback=_parse_cluster,
         metavar="ray[://HOST:PORT]",
         help="Measure on a Ray cluster: that of RAY_ADDRESS, or of a head (needs polygym[ray] here "
-        "and on the nodes). See docs/cluster.md.",
+        "and on the nodes). See docs/guides/cluster.md.",
     )(function)
 
 

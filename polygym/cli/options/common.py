@@ -163,7 +163,7 @@ def mapping_option(default: str) -> Callable[[F], F]:
         metavar="MAPPING",
         callback=parsed_by(parse_mapping, 400),
         help="The mapping of the loops to the machine: default, sequential, or options such as "
-        "'tile=32x64 unroll_jam=4 vector_bits=256'; docs/mapping.md lists them. "
+        "'tile=32x64 unroll_jam=4 vector_bits=256'; docs/explanation/mapping.md lists them. "
         f"(Default: {default}.)",
     )
 

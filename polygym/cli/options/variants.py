@@ -55,7 +55,8 @@ def variant_options(
         metavar="SPLIT",
         callback=parsed_by(program_recipes.parse_splitting_choice, 400),
         help="Split statements into pieces with their own schedules: 'S0: i = k, 2*j < n; S1: "
-        "i = k', auto (where isl's scheduler gains by it), or none (docs/schedules.md). "
+        "i = k', auto (where isl's scheduler gains by it), or none "
+        "(docs/explanation/schedules.md). "
         f"(Default: {split}.)",
     )
     model = "model (what models of cost expect to be faster, cuts too), " if for_sizes else ""

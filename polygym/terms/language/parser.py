@@ -183,7 +183,7 @@ class _TermParser:
         from difflib import get_close_matches
 
         near = get_close_matches(word, [*OPERATORS, *self._known, "lam"], 3)
-        return f"perhaps {', '.join(near)}" if near else "docs/terms.md lists the operators"
+        return f"perhaps {', '.join(near)}" if near else "docs/guides/terms.md lists the operators"
 
     def _leaf(self, syntax: Syntax, scope: NameScope) -> TypedTerm:
         word = syntax.word

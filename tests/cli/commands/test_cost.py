@@ -53,6 +53,16 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_the_shipped_model_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = call(capsys, "cost", "show")
+    assert code == 0
+    assert "on programs left out: rank correlation" in text
+    code, data = call_json(capsys, "cost", "show")
+    assert code == 0
+    assert data["notes"]["command"] == "python -m agents.fit"
+
+
+
 def test_a_model_is_made_and_shown(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:

@@ -209,7 +209,7 @@ def test_what_a_command_does_without_a_word_is_in_its_help(
         _, out, _ = call(capsys, command, "--help")
         text = " ".join(out.split())
         assert f"lists what there is. (Default: {expected}.)" in text
-        assert f"(docs/schedules.md). (Default: {cuts}" in text
+        assert f"(docs/explanation/schedules.md). (Default: {cuts}" in text
         assert ("model (what models" in text) == (command != "check")
 
 

@@ -379,8 +379,9 @@ def test_other_compilers_are_measured_at_both_sizes(
 
 
 def documented(text: str) -> list[str]:
-    """Return the words of the command in docs/sweeps.md that begins a sweep into a folder."""
-    page = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text().replace("\\\n", " ")
+    """Return the words of the guide's command that begins a sweep into a folder."""
+    guide = Path(__file__).parents[3] / "docs" / "guides" / "search-many-programs.md"
+    page = guide.read_text().replace("\\\n", " ")
     (line,) = re.findall(rf"^\$ polygym (sweep .*--out {text})$", page, re.MULTILINE)
     return shlex.split(line)
 

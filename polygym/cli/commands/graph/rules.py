@@ -14,7 +14,7 @@ from polygym.errors import InputError
 _HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.
 
 A rule of a file is checked on every kind of shapes that it can meet, in exact arithmetic; one that
-does not hold is refused with a case in which it does not. docs/graphs.md says how rules are
+does not hold is refused with a case in which it does not. docs/guides/graphs.md says how rules are
 written.
 
 \b

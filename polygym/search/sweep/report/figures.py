@@ -96,7 +96,7 @@ def _limits(summaries: Sequence[KernelSummary]) -> ReportFigure:
     text = (
         f"Which share of its limit each program reaches ({plural(len(shown), 'program')}; "
         f"geometric mean of the best: {100 * (mean or 0):.3g} %). No schedule, storage or mapping "
-        "is faster than the limit on this machine; docs/limit.md says how it is computed."
+        "is faster than the limit on this machine; docs/explanation/limit.md explains it."
     )
     title = "Every program under its roof"
     picture = limit_shares_picture(programs, _sizes(shown))
