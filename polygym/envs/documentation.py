@@ -157,7 +157,7 @@ _SHARED_SECTIONS = """
     | `max_coefficient` | 2 | N: the coefficients are 0 … N |
     | `max_dimensions` | 4 | dimensions of a space at most; a program that needs more gets them |
     | `max_rays`, `max_vertices` | 64, 8 | generators of a dimension at most; a sample stands for more |
-    | `reward` | "speedup" | see above |
+    | `reward` | "speedup" | "speedup", "log_speedup", "static", "model" or "log_model" |
     | `threads` | 1 | threads that the compiled code may use |
     | `mapping` | "default" | what is done to the loops for the machine's sake, as docs/explanation/mapping.md has it |
     | `timeout_factor` | 10 | a run is cut off after so many times the original's time |

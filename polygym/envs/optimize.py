@@ -90,7 +90,7 @@ class OptimizeEnv(StorageEnv):
 
     | argument | default | meaning |
     |---|---|---|
-    | `check_start` | None | the schedule that is edited: "isl", "isl fusion=maximum", "original", "auto"; None: built from nothing |
+    | `start` | None | the schedule that is edited: "isl", "isl fusion=maximum", "original", "auto"; None: built from nothing |
     | `features` | True | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
 
     `mapping` is the one that decisions begin with. The last `info` also holds `mapping` (str).

@@ -237,7 +237,7 @@ class Comprehension:
         strategy: str | Policy = "genetic",
         seed: int = 0,
         time_limit: float | None = None,
-        show: Callable[[SearchProgress], None] = lambda _: None,
+        on_progress: Callable[[SearchProgress], None] = lambda _: None,
     ) -> SearchResult:
         """Search for faster code for arguments like these, keep it, and use the fastest.
 
@@ -254,7 +254,7 @@ class Comprehension:
         count, order = generations * population, self._strategy
         plan = SearchPlan(count, population, strategy, seed, time_limit, schedule=order)
         program, similar = self._builder.program(sizes), self._builder.similar_choices(sizes)
-        result = tune(program, self.mapping, plan, similar=similar, on_progress=show)
+        result = tune(program, self.mapping, plan, similar=similar, on_progress=on_progress)
         kernel = self._builder.compile_tuned(sizes, result)
         with self._lock:
             self._cache_kernel(self._key(arrays), kernel)

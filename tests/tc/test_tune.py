@@ -44,7 +44,7 @@ def first_allowed(episode: Episode, generator: np.random.Generator) -> int:
 def test_what_is_found_is_used_and_kept(search: str | Policy) -> None:
     operator = define(MM)
     seen: list[SearchProgress] = []
-    result = operator.tune(A, B, generations=2, population=5, strategy=search, show=seen.append)
+    result = operator.tune(A, B, generations=2, population=5, strategy=search, on_progress=seen.append)
     assert result.best.is_ok
     assert result.wrong == 0
     assert result.tried == len(seen) >= 6
@@ -114,7 +114,7 @@ def test_ctrl_c_keeps_the_best() -> None:
             raise KeyboardInterrupt
 
     operator = define(MM)
-    result = operator.tune(A, B, generations=5, population=6, show=show)
+    result = operator.tune(A, B, generations=5, population=6, on_progress=show)
     assert result.interrupted
     assert result.tried == 4
     assert (operator(A, B) == A @ B).all()
@@ -275,7 +275,7 @@ def test_what_did_well_for_similar_kernels_is_tried_first() -> None:
     names = "def f(double(I,J) X, double(J,L) Y) -> (Z) { Z(a,b) +=! X(a,c) * Y(c,b) }"
     operator, seen = define(names, threads=2), list[SearchProgress]()
     arrays = (A[:10].astype(float), B.astype(float))
-    operator.tune(*arrays, generations=1, population=1, show=seen.append)
+    operator.tune(*arrays, generations=1, population=1, on_progress=seen.append)
     assert result.best.mapping in [
         replace(progress.proposal.mapping, threads=1)
         for progress in seen

@@ -34,9 +34,9 @@ sumbuild, index, tuples. See docs/guides/terms.md.
 \b
 Examples:
   polygym rewrite optimize '(div (mul 2.0 (add x y)) (sub (add x y) 1))'
-  polygym rewrite optimize gemm.ks --rules extended --search greedy
+  polygym rewrite optimize gemm.ks --rules extended --strategy greedy
   polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules
-  polygym rewrite optimize gemm.ks --measure --size n=500 --size l=500
+  polygym rewrite optimize gemm.ks --measure -p n=500 -p l=500
   polygym rewrite gradient gemm.ks > gradient.ks
   polygym rewrite replay found.json
 """

@@ -96,9 +96,9 @@ class SaturateEnv(GraphEnv):
 
     `progress` (10,): `nodes_by_limit`, `steps_by_limit`; `nodes`, `classes`, `blacklisted` nodes of
     the e-graph; `start_nodes` it began with; `cost` of what greedy extraction would choose, by the
-    start's; `total_price` so far for nodes and time; `is_full`; `illegal_actions` / 100.
+    start's; `paid` so far for nodes and time; `is_full`; `illegal_actions` / 100.
 
-    `nodes_by_operator`, 2 by 47: how many nodes there were of each operator at the start, and are
+    `operators`, 2 by 47: how many nodes there were of each operator at the start, and are
     now (`polygym.graphs.envs.observation_tables.OPERATOR_NAMES` names the columns).
 
     `groups`, 15 by 6, a row for every action: `allowed`, number of `rules`, number of

@@ -74,7 +74,7 @@ class SubstituteEnv(GraphEnv):
     are shares of the start's cost.
 
     `progress`, float32 (8,): `steps_by_limit`; `cost` now, `least_cost` of a candidate; `nodes`,
-    `start_nodes`, `candidates`, `omitted` (more candidates than are offered); `illegal_actions` /
+    `start_nodes`, `candidates`, `left_out` (more candidates than are offered); `illegal_actions` /
     100.
 
     `nodes`, float32, max_nodes by 14, children first: `exists`, `constant` (known from weights
@@ -114,7 +114,7 @@ class SubstituteEnv(GraphEnv):
 
     ## More Information
 
-    Beside what both environments say, `info` has `steps`, `candidates` and `omitted` (int), and
+    Beside what both environments say, `info` has `steps`, `candidates` and `left_out` (int), and
     `last` (str): the rule that was applied last.
 
     ## More Arguments

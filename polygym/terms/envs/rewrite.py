@@ -100,8 +100,8 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
     | `max_nodes` | 64 | rows of the observation, nodes of a term at most |
     | `max_steps` | 10 | rewrites of an episode at most |
     | `reward` | `"cost"` | what a step pays, `"cost"` or `"relative"` |
-    | `check_seed` | None | seed of the first reset without one |
-    | `check_render_mode` | None | `"ansi"` or `"rgb_array"`: the term, the last rewrite's place
+    | `seed` | None | seed of the first reset without one |
+    | `render_mode` | None | `"ansi"` or `"rgb_array"`: the term, the last rewrite's place
     marked |
 
     With several programs each reset draws one; `reset(options={"term": …})` chooses.
