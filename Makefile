@@ -29,8 +29,9 @@ goldens: ## write the golden files from what is found now; read the difference b
 	python -m pytest -q -n 2 --update-golden tests -k golden
 	git diff --stat -- tests/golden
 
-docs: ## the API reference from the docstrings, into build/reference
-	python docs/reference.py build/reference
+docs: ## build the documentation site into build/site, with warnings as errors
+	python -m mkdocs build --strict --site-dir build/site
+	@echo "the site is in build/site; its search needs a server: python -m http.server --directory build/site"
 
 clean: ## remove what was built
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,40 +1,110 @@
-"""The Python examples of the documents run."""
+"""The documents: their code runs, their links lead somewhere, and they keep to one form."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from docs.site.navigation import GENERATED_INDEXES
+from docs.site.pages import REFERENCE_PAGES, api_pages
+from docs.site.root_pages import root_pages
+from tests.docs import page_form
+from tests.docs.page_links import link_faults
+from tests.docs.page_runner import run_page
+from tests.rotation import NIGHTLY
+
 ROOT = Path(__file__).parent.parent
-EXAMPLES = [
-    pytest.param(block, id=f"{path.name}-{number}")
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
-]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+PAGES = sorted(DOCS.rglob("*.md"))
+DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *PAGES)
+
+FORMED_FOLDERS = ("tutorials", "guides", "explanation", "data")
+UNCOUNTED_FOLDERS = ("reference", "results")
+MOST_WORDS = 35_000
+MOST_LONG_SENTENCES = 0.05
 
 
-@pytest.mark.parametrize("block", EXAMPLES)
-def test_examples_run(
-    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def address(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def cases(paths: tuple[Path, ...] | list[Path]) -> list[object]:
+    return [pytest.param(path, id=address(path)) for path in paths]
+
+
+FORMED = [path for path in PAGES if path.parent.name in FORMED_FOLDERS or path == DOCS / "index.md"]
+GENERATED = {
+    *(f"docs/{page.src_uri}" for page in (*REFERENCE_PAGES, *api_pages())),
+    *(f"docs/{src_uri}" for src_uri in GENERATED_INDEXES),
+}
+
+
+@pytest.mark.parametrize("page", cases([README, *PAGES]))
+def test_the_code_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "<example>", "exec"), {"__name__": "example"})
-    printed = capsys.readouterr().out
-    assert ("print(" in block) == bool(printed)
+    run_page(page, tmp_path, nightly=NIGHTLY)
 
 
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 4
+@pytest.mark.parametrize("page", cases(FORMED))
+def test_pages_have_their_form(page: Path) -> None:
+    assert list(page_form.form_faults(page.read_text())) == []
 
 
-LINKS = [
-    pytest.param(path, link, id=f"{path.name}-{link}")
-    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
-    for link in dict.fromkeys(re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text()))
-    if "://" not in link
-]
+@pytest.mark.parametrize("page", cases(DOCUMENTS))
+def test_blocks_have_a_language_and_skipped_ones_a_reason(page: Path) -> None:
+    assert list(page_form.mark_faults(page.read_text())) == []
 
 
-@pytest.mark.parametrize(("path", "link"), LINKS)
-def test_links_lead_somewhere(path: Path, link: str) -> None:
-    assert (path.parent / link).exists()
+@pytest.mark.parametrize("page", cases(DOCUMENTS))
+def test_documents_use_the_terms_of_the_field(page: Path) -> None:
+    assert page_form.forbidden_phrases(page.read_text()) == []
+
+
+def test_few_sentences_are_long() -> None:
+    texts = [path.read_text() for path in DOCUMENTS]
+    every = sum(1 for text in texts for _ in page_form.sentences(text))
+    long = [one for text in texts for one in page_form.long_sentences(text)]
+    assert len(long) < MOST_LONG_SENTENCES * every, "\n\n".join(long)
+
+
+def test_the_documents_are_short() -> None:
+    beside = [ROOT / path for path in root_pages() if path.endswith("README.md")]
+    counted = {
+        path
+        for path in (*DOCUMENTS, *beside)
+        if not path.is_relative_to(DOCS) or not is_uncounted(path)
+    }
+    words = {address(path): page_form.word_count(path) for path in counted}
+    assert sum(words.values()) <= MOST_WORDS, words
+
+
+def is_uncounted(path: Path) -> bool:
+    """Whether a page is a reference that a test holds against the code, or a dated result."""
+    return path.relative_to(DOCS).parts[0] in {*UNCOUNTED_FOLDERS, "glossary.md"}
+
+
+@pytest.mark.parametrize("page", cases(DOCUMENTS))
+def test_environments_are_made_by_ids_that_import_polygym(page: Path) -> None:
+    """Without the prefix an id is known only where polygym is imported."""
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        if "import polygym" not in block:
+            assert not re.search(r"make\w*\(\s*\"polygym/", block), block
+
+
+@pytest.mark.parametrize("page", cases(DOCUMENTS))
+def test_links_lead_somewhere(page: Path) -> None:
+    generated = GENERATED if page.is_relative_to(DOCS) else set[str]()
+    assert list(link_faults(page, ROOT, generated)) == []
+
+
+@pytest.mark.parametrize("path", sorted(set(root_pages()) - {"CONTRIBUTING.md"}))
+def test_links_of_pages_beside_the_documents_lead_somewhere(path: str) -> None:
+    assert list(link_faults(ROOT / path, ROOT)) == []
+
+
+def test_there_are_pages_of_each_kind() -> None:
+    assert {path.parent.name for path in FORMED} >= set(FORMED_FOLDERS)
+    assert DOCS / "index.md" in FORMED

@@ -13,15 +13,15 @@ from polygym.programs import load_program
 from polygym.programs.generate import source_of_name
 
 ROOT = Path(__file__).parents[2]
-STORED = ROOT / "docs" / "random-programs.svg"
-STORED_SCALARS = ROOT / "docs" / "random-programs-scalars.svg"
-DOCUMENT = ROOT / "docs" / "learning.md"
+STORED = ROOT / "docs" / "images" / "random-programs.svg"
+STORED_SCALARS = ROOT / "docs" / "images" / "random-programs-scalars.svg"
+DOCUMENT = ROOT / "docs" / "guides" / "random-programs.md"
 
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the script, which here compares with few programs."""
-    where = ROOT / "docs" / "random_programs.py"
+    where = ROOT / "docs" / "site" / "random_programs.py"
     spec = importlib.util.spec_from_file_location("random_programs", where)
     assert spec is not None
     assert spec.loader is not None
@@ -109,7 +109,7 @@ def test_the_stored_picture_of_those_with_scalars_is_the_script_s(script: Module
 
 def test_the_document_shows_programs_as_they_are() -> None:
     """Each block begins with the name of a program, and is its region."""
-    section = DOCUMENT.read_text().partition("## Random programs")[2].partition("\n## ")[0]
+    section = DOCUMENT.read_text()
     blocks = re.findall(r"// ((?:random|scalars):\d+)\n(.*?)(?=\n// |\n```)", section, re.DOTALL)
     assert len(blocks) >= 4
     assert {name.partition(":")[0] for name, _ in blocks} == {"random", "scalars"}

@@ -44,7 +44,9 @@ def first_allowed(episode: Episode, generator: np.random.Generator) -> int:
 def test_what_is_found_is_used_and_kept(search: str | Policy) -> None:
     operator = define(MM)
     seen: list[SearchProgress] = []
-    result = operator.tune(A, B, generations=2, population=5, strategy=search, on_progress=seen.append)
+    result = operator.tune(
+        A, B, generations=2, population=5, strategy=search, on_progress=seen.append
+    )
     assert result.best.is_ok
     assert result.wrong == 0
     assert result.tried == len(seen) >= 6

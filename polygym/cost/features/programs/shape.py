@@ -27,7 +27,7 @@ Example::
 
 The shape of a program: what it looks like before anybody schedules it, in a few numbers.
 
-With shapes collections of programs can be compared: ``docs/random_programs.py`` draws those of
+With shapes collections of programs can be compared: ``docs/site/random_programs.py`` draws those of
 random programs beside those of the suite and of the library. Everything is of the source's order
 and of given sizes; nothing is run. What is counted, by the example of y = Ax::
 

@@ -1,0 +1,93 @@
+"""Hooks that MkDocs calls: they add generated pages, fill the navigation, and rewrite links.
+
+MkDocs loads this file by its path, so it puts the root of the repository on Python's path.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from mkdocs.config.defaults import MkDocsConfig  # noqa: E402
+from mkdocs.structure.files import File, Files, InclusionLevel  # noqa: E402
+from mkdocs.structure.pages import Page  # noqa: E402
+
+from docs.site import navigation, root_pages  # noqa: E402
+from docs.site.markdown import page as markdown_page  # noqa: E402
+from docs.site.markdown import table  # noqa: E402
+from docs.site.pages import REFERENCE_PAGES, api_pages  # noqa: E402
+
+STYLES = "site.css"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill the navigation."""
+    if str(ROOT) not in sys.path:  # MkDocs has reset the path after it loaded this file
+        sys.path.insert(0, str(ROOT))
+    reference = [navigation.REFERENCE_INDEX, *(one.src_uri for one in REFERENCE_PAGES)]
+    interface = {"Python API": [one.src_uri for one in api_pages()]}
+    folders: dict[str, list[navigation.Entry]] = {
+        "reference/": [*reference, interface],
+        "results/": [navigation.RESULT_INDEX, *navigation.result_pages(Path(config.docs_dir))],
+    }
+    config.nav = navigation.filled(config.nav or [], folders)
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages, and those from files outside of ``docs/``."""
+    texts = {one.src_uri: _linked(one.make(), one.src_uri) for one in REFERENCE_PAGES}
+    texts |= {one.src_uri: one.make() for one in api_pages()}
+    texts[navigation.REFERENCE_INDEX] = _reference_index()
+    texts[navigation.RESULT_INDEX] = navigation.result_index(Path(config.docs_dir))
+    texts[STYLES] = (Path(__file__).parent / STYLES).read_text(encoding="utf-8")
+    for src_uri, text in texts.items():
+        files.append(File.generated(config, src_uri, content=text))
+    pages = root_pages.root_pages()
+    for one in pages.values():
+        inclusion = InclusionLevel.NOT_IN_NAV if one.is_linked_only else InclusionLevel.UNDEFINED
+        text = _site_text(root_pages.ROOT / one.path, one.path, one.src_uri)
+        files.append(File.generated(config, one.src_uri, content=text, inclusion=inclusion))
+    for path, src_uri in root_pages.root_pictures(pages).items():
+        picture = str(root_pages.ROOT / path)
+        files.append(File.generated(config, src_uri, abs_src_path=picture))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Rewrite links of pages below ``docs/`` that lead out of it."""
+    if page.file.generated_by is not None:
+        return markdown
+    return _linked(markdown, page.file.src_uri)
+
+
+def _linked(text: str, src_uri: str) -> str:
+    """Return the text of a page below ``docs/`` with the links that it has in the site."""
+    return root_pages.with_site_links(text, f"docs/{src_uri}", src_uri, _addresses())
+
+
+def _site_text(file: Path, path: str, src_uri: str) -> str:
+    text = file.read_text(encoding="utf-8")
+    return root_pages.with_site_links(text, path, src_uri, _addresses())
+
+
+def _addresses() -> dict[str, str]:
+    """Return the addresses of files outside of ``docs/`` that the site has."""
+    pages = root_pages.root_pages()
+    pictures = root_pages.root_pictures(pages)
+    return {
+        "README.md": "index.md",
+        **{one.path: one.src_uri for one in pages.values()},
+        **pictures,
+    }
+
+
+def _reference_index() -> str:
+    rows = [
+        (f"[{one.purpose}]({one.src_uri.removeprefix('reference/')})",) for one in REFERENCE_PAGES
+    ]
+    rows += [("[Python API](api/index.md)",), ("[Glossary](../glossary.md)",)]
+    text = "These pages are generated from the tables of the program."
+    return markdown_page("Reference", text, table(("Page",), rows))

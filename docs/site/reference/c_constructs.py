@@ -1,0 +1,36 @@
+"""Reference page of C constructs: accepted and refused ones, by groups, each with an example."""
+
+import textwrap
+from itertools import groupby
+
+from docs.site.c_constructs import Construct, ConstructStatus, read_constructs
+from docs.site.markdown import fenced, heading, page, plain
+
+_BOXES = {ConstructStatus.ACCEPTED: "success", ConstructStatus.REFUSED: "failure"}
+
+_INTRODUCTION = """\
+The front end accepts ✓ or refuses ✗ these constructs. Each opens to an example; a refused one also
+shows the message. A test reads every example. Two arguments are assumed to be different arrays.
+"""
+
+
+def c_constructs_page() -> str:
+    """Return the page."""
+    parts: list[str] = []
+    constructs = read_constructs()
+    for group, rows in groupby(constructs, key=lambda construct: construct.group):
+        parts += [heading(2, group), *map(_box, rows)]
+    accepted = sum(one.status is ConstructStatus.ACCEPTED for one in constructs)
+    counts = f"{accepted} constructs are accepted, {len(constructs) - accepted} are refused."
+    return page("C constructs", _INTRODUCTION, counts, *parts)
+
+
+def _box(construct: Construct) -> str:
+    """Return a box that opens to the example and the message."""
+    parts = [fenced(construct.example, "c")]
+    if construct.message:
+        parts.append(fenced(construct.message))
+    inside = textwrap.indent("\n\n".join(part.strip() for part in parts), "    ")
+    comment = f" <small>{plain(construct.comment)}</small>" if construct.comment else ""
+    assert '"' not in comment, f"{construct.name}: expected a comment without quotation marks"
+    return f'??? {_BOXES[construct.status]} "{construct.name}{comment}"\n\n{inside}\n'

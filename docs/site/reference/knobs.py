@@ -1,0 +1,96 @@
+"""Reference page of mapping options, from the table of knobs."""
+
+from dataclasses import fields
+
+from docs.site.markdown import code, heading, page, plain, sentence, table
+from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS, Knob, KnobQuestion, LoopDirection
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
+
+_INTRODUCTION = """\
+A mapping is a text of options with their values, such as `threads=2 tile=32x64 unroll_jam=4`.
+Options that it does not name have their default. `model` is a default that the planner decides for
+each loop nest; no text states it. `default` and `sequential` are whole mappings.
+
+An option *per nest* also has values for the nest of a statement: `S3:tile=16x256`.
+"""
+
+_QUESTIONS = """\
+An episode of `polygym/Optimize-v0` asks about the mapping in this order. Each question also has the
+answer that keeps the default.
+"""
+
+_VARIANTS = """\
+Searches try these variants of a mapping first.
+"""
+
+
+def knobs_page() -> str:
+    """Return the page: options, questions, variants."""
+    return page(
+        "Mapping options",
+        _INTRODUCTION,
+        heading(2, "Options"),
+        table(
+            ("Option", "Values", "Default", "Per nest", "Meaning"),
+            [_option(knob) for knob in KNOBS],
+        ),
+        f"`sequential` stands for {code(_sequential_text())}.",
+        heading(2, "Questions"),
+        _QUESTIONS,
+        table(
+            ("Question", "Of", "Options", "Answers", "Asked"),
+            [_question(question) for question in QUESTIONS.values()],
+        ),
+        heading(2, "Variants"),
+        _VARIANTS,
+        table(
+            ("Option", "Variants"),
+            [
+                (code(knob.name), ", ".join(map(code, knob.variants)))
+                for knob in KNOBS
+                if knob.variants
+            ],
+        ),
+    )
+
+
+def _option(knob: Knob) -> tuple[str, ...]:
+    value = getattr(DEFAULT_MAPPING, knob.name)
+    default = "model" if value is None else code(knob.domain.text(value))
+    needs = " (with several threads)" if knob.needs_threads else ""
+    return (
+        code(knob.name),
+        plain(knob.domain.expected),
+        default,
+        "yes" if knob.is_per_nest else "no",
+        sentence(plain(knob.doc)) + needs,
+    )
+
+
+def _question(question: KnobQuestion) -> tuple[str, ...]:
+    match question.direction:
+        case None if not KNOB_NAMED[question.knobs[0]].is_per_nest:
+            subject = "the program"
+        case None:
+            subject = "each nest"
+        case LoopDirection.INWARD:
+            subject = "each loop of a nest, inwards"
+        case LoopDirection.OUTWARD:
+            subject = "each loop of a nest, outwards"
+    return (
+        code(question.name),
+        subject,
+        ", ".join(map(code, question.knobs)),
+        plain(question.answers),
+        question.condition or "always",
+    )
+
+
+def _sequential_text() -> str:
+    """Return the options of the sequential mapping that are not the default."""
+    texts = []
+    for entry in fields(Mapping):
+        value = getattr(SEQUENTIAL_MAPPING, entry.name)
+        if entry.name in KNOB_NAMED and value != getattr(DEFAULT_MAPPING, entry.name):
+            texts.append(f"{entry.name}={KNOB_NAMED[entry.name].domain.text(value)}")
+    return " ".join(texts)

@@ -1,0 +1,82 @@
+"""Reference page of the operators of tensor graphs, from their definitions."""
+
+import inspect
+import re
+from collections.abc import Callable
+
+from docs.site.markdown import code, heading, page, plain, sentence, table
+from polygym.graphs.onnx.importer.node_order import import_rows
+from polygym.graphs.operators import elementwise, images, movement, products
+from polygym.graphs.operators.definition import GraphOperator, OnnxMapping
+from polygym.graphs.operators.registry import OPERATORS
+from polygym.graphs.operators.types import DTYPES
+
+FAMILIES = (
+    ("Elements", elementwise),
+    ("Products, reductions, normalization", products),
+    ("Images", images),
+    ("Movement, names, parts", movement),
+)
+
+_WRITTEN = re.compile(r'writer\.operator(?:_outputs)?\(\s*"(\w+)"')
+
+_INTRODUCTION = f"""\
+A node of a tensor graph is `(operator child …)`. Kinds of children: N a number, S a text, T a
+tensor, P a split. Elements are {", ".join(map(code, DTYPES))}. *ONNX* names the operators that the
+exporter writes.
+"""
+
+
+def operators_page() -> str:
+    """Return the page."""
+    parts: list[str] = []
+    for title, family in FAMILIES:
+        rows = [_row(operator) for operator in family.OPERATORS if operator.name in OPERATORS]
+        header = ("Operator", "Children", "Result", "ONNX", "Elements")
+        parts += [heading(2, title), table(header, rows)]
+    return page(
+        "Graph operators",
+        _INTRODUCTION,
+        *parts,
+        f"Further operators by their number of children: {code('concat2')}, {code('concat3')}, … "
+        f"take {code(concat_children())}.",
+        heading(2, "ONNX import"),
+        f"The importer reads these operators: {', '.join(map(code, sorted(import_rows())))}.",
+    )
+
+
+def concat_children() -> str:
+    """Return the children of a concatenation of two tensors."""
+    return movement.concat(2).takes
+
+
+def _row(operator: GraphOperator) -> tuple[str, ...]:
+    return (
+        code(operator.name),
+        code(operator.takes),
+        sentence(plain(operator.doc)),
+        _onnx(operator),
+        "floating point" if operator.needs_floating else "all",
+    )
+
+
+def _onnx(operator: GraphOperator) -> str:
+    match operator.onnx:
+        case None:
+            return "none"
+        case OnnxMapping(kind):
+            return code(kind)
+        case write:
+            return ", ".join(map(code, _written_kinds(operator.name, write))) or "none"
+
+
+def _written_kinds(name: str, write: Callable[..., object]) -> tuple[str, ...]:
+    """Return the ONNX operators that a function writes: named in it, around it, or as it is."""
+    source = inspect.getsource(write)
+    if named := _WRITTEN.findall(source):
+        return tuple(dict.fromkeys(named))
+    around = inspect.getclosurevars(write).nonlocals.get("kind")
+    if isinstance(around, str):
+        return (around,)
+    alike = name.replace("-", "")
+    return tuple(kind for kind in import_rows() if kind.lower() == alike)
