@@ -225,15 +225,15 @@ def _order_choices(context: QuestionContext, default: Any) -> tuple[Any, ...]:
 KNOBS: tuple[Knob, ...] = (
     Knob("threads", Number(1024, is_optional=False), "threads for parallel loops",
          is_searched=False),
-    Knob("scalar_replacement", Flag(), "what an inner loop accumulates lives in registers",
+    Knob("scalar_replacement", Flag(), "sums of an inner loop stay in registers",
          question=flag_question("scalar_replacement"), variants=("scalar_replacement=off",)),
-    Knob("pack", Flag(), "arrays that a nest only reads, down columns by vectors, are copied "
-         "beforehand", question=flag_question("pack"), variants=("pack=off",)),
+    Knob("pack", Flag(), "read-only arrays that vectors read down columns are copied "
+         "before the nest", question=flag_question("pack"), variants=("pack=off",)),
     Knob("separate", Flag(is_likely=0.3), "full tiles have loops of their own, with known bounds",
          question=flag_question("separate"), variants=("separate=on",)),
     Knob("reassociate", Flag(), "sums and products of floats may be computed in another order",
          is_searched=False),
-    Knob("parallel", Sharing(), "how iterations are shared out: many chunks, one a thread, or not",
+    Knob("parallel", Sharing(), "distribution of iterations: many chunks, one chunk for each thread, or none",
          is_per_nest=True, needs_threads=True, variants=("parallel=static", "parallel=off"),
          question=KnobQuestion(
              "parallel", ("parallel",), _fixed_choices(WorkSharing),
@@ -247,7 +247,7 @@ KNOBS: tuple[Knob, ...] = (
              "wavefront and diamonds, wavefront alone, neither", _time_tiling_text,
              lambda context: context.initial_mapping.threads > 1
              and context.current("parallel") is not WorkSharing.OFF, "with threads")),
-    Knob("diamond", Flag(), "where all tiles of a diagonal can start at once, they are shaped so",
+    Knob("diamond", Flag(), "tiles get a shape with which all tiles of a diagonal start at once",
          is_per_nest=True, needs_threads=True, variants=("diamond=off",)),
     Knob("vector_bits", VectorBits(), "bits of a vector", is_per_nest=True,
          variants=("vector_bits=256", "vector_bits=off scalar_replacement=off"),
