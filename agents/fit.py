@@ -12,7 +12,8 @@ last corpus alone says so if it has enough cases, since code changes. To questio
 the answers that gain most are given, and none if that is less than a hundredth
 (:mod:`polygym.agents.pretraining.calibration`). Then trees and both networks learn from all
 programs. trees.model is what searches, the automatic schedule and the policy ask,
-pretrained.npz what the policy asks besides. Held-out kernels, and what does the same, are never among them.
+pretrained.npz what the policy asks besides. Held-out kernels, and what does the same, are
+never among them.
 
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """

@@ -1,9 +1,9 @@
 """Draws what random programs look like beside the programs that people write.
 
 ``--count`` random programs, chosen by the random choices of ``--seed``, are read, and their shapes
-counted (:mod:`polygym.cost.features.programs.shape`), beside those of the thirty kernels of the suite and of
-the library's comprehensions. Nothing is run and nothing is learned. The picture shows shares: a bar
-of 30 % over "2" says that three in ten random programs have two of them.
+counted (:mod:`polygym.cost.features.programs.shape`), beside those of the thirty kernels of the
+suite and of the library's comprehensions. Nothing is run and nothing is learned. The picture shows
+shares: a bar of 30 % over "2" says that three in ten random programs have two of them.
 
 The numbers of the picture are printed as a table too. A thousand programs take two minutes of
 one core's time::

@@ -233,7 +233,7 @@ KNOBS: tuple[Knob, ...] = (
          question=flag_question("separate"), variants=("separate=on",)),
     Knob("reassociate", Flag(), "sums and products of floats may be computed in another order",
          is_searched=False),
-    Knob("parallel", Sharing(), "distribution of iterations: many chunks, one for each thread, or none",
+    Knob("parallel", Sharing(), "distribution of iterations: many chunks, one a thread, or none",
          is_per_nest=True, needs_threads=True, variants=("parallel=static", "parallel=off"),
          question=KnobQuestion(
              "parallel", ("parallel",), _fixed_choices(WorkSharing),

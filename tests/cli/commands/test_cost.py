@@ -62,7 +62,6 @@ def test_the_shipped_model_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["notes"]["command"] == "python -m agents.fit"
 
 
-
 def test_a_model_is_made_and_shown(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
