@@ -10,6 +10,7 @@ from docs.site.reference import (
     api,
     c_constructs,
     commands,
+    comprehensions,
     environments,
     features,
     knobs,
@@ -41,6 +42,11 @@ REFERENCE_PAGES = (
     GeneratedPage("reference/passes.md", "Passes of the compiler", passes.passes_page),
     GeneratedPage(
         "reference/features.md", "Columns of observations and cost features", features.features_page
+    ),
+    GeneratedPage(
+        "reference/comprehensions.md",
+        "Library of comprehensions",
+        comprehensions.comprehensions_page,
     ),
     GeneratedPage("reference/operators.md", "Graph operators", operators.operators_page),
     GeneratedPage("reference/rules.md", "Rules of graphs and terms", rules.rules_page),

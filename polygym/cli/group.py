@@ -125,7 +125,7 @@ Start here:
   polygym bench gemm mvt               which order is faster?
   polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
                                        may I interchange these loops?
-  polygym space gemm                   how many schedules are there?
+  polygym space gemm                   vertices and rays of legal schedules
   polygym optimize gemm --budget 200 --out found
                                        search them for a faster one
   polygym tune tc:matmul --threads 2   tiles, vectors, threads as well

@@ -15,7 +15,7 @@ The last column says whether the strategy also takes `--schedule fixed`.
 """
 
 _POLICIES = """\
-A policy chooses an action of an episode. `polygym sweep --policies` and the argument `policy` of
+A policy chooses an action of an episode. `polygym sweep --strategy` and the argument `policy` of
 environments take these names.
 """
 
