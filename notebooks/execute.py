@@ -1,15 +1,14 @@
-"""Executes the notebooks anew and stores them with what their cells say and draw.
+"""Executes the notebooks again and stores them with their outputs.
 
-    python notebooks/execute.py                     # all of them, where they are
+    python notebooks/execute.py                     # all notebooks, in place
     python notebooks/execute.py 3_your_own_loop     # one of them
-    python notebooks/execute.py --out build         # into another folder; nothing here is changed
+    python notebooks/execute.py --out build         # into another folder; nothing here changes
 
-Each runs from its first cell to its last in a kernel of its own: this Python, with the packages of
-this repository, in an empty folder that is removed afterwards. A cell that fails ends it, and what
-was stored stays. What would differ each time without a reason (when cells ran, the version of
-Python) is not stored, and the user's cache of tuned code takes no part.
+Each notebook runs in a new kernel, with this Python, the packages of this repository and an empty
+temporary folder. If a cell fails, the stored notebook stays as it is. Times and the version of
+Python are not stored, and the user's cache of tuned code is off.
 
-The first picture of the first notebook is the README's too, ``docs/first-steps.png``.
+The first picture of the first notebook is also stored as ``docs/images/first-steps.png``.
 """
 
 from __future__ import annotations
@@ -35,12 +34,13 @@ from polygym.files import write_atomically
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 FIRST = "1_first_steps"
+PICTURES = ROOT / "docs" / "images"
 PICTURE = "first-steps.png"
 CELL_SECONDS = 240
 
 
 def execute_notebook(path: Path) -> Any:
-    """Return a notebook as it is after all of its cells, in order.
+    """Return a notebook after the execution of all cells, in order.
 
     Raises:
         CellExecutionError: a cell failed.
@@ -54,7 +54,7 @@ def execute_notebook(path: Path) -> Any:
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": _fresh_copy(Path(folder) / "work")}},
-        ).execute(cleanup_kc=True)  # a kernel that is handed in is not ended otherwise
+        ).execute(cleanup_kc=True)  # otherwise the kernel would keep running
     return _without_volatile_output(notebook)
 
 
@@ -72,9 +72,9 @@ def first_picture(notebook: Any) -> bytes:
 
 
 def _kernel(folder: Path) -> AsyncKernelManager:
-    """Return a kernel of this Python, whatever kernels the user has installed.
+    """Return a kernel of this Python; kernels that the user has installed are ignored.
 
-    Sockets are files of the folder: no two that run at once can ask for the same port.
+    Sockets are files of the folder, so simultaneous executions do not compete for ports.
     """
     return AsyncKernelManager(
         kernel_name="python3",
@@ -86,13 +86,13 @@ def _kernel(folder: Path) -> AsyncKernelManager:
 
 @contextmanager
 def _kernel_environment(folder: Path) -> Iterator[None]:
-    """Let kernels import what is here, and neither read nor write what is the user's own."""
+    """Let kernels import this repository, and keep them from the user's files and caches."""
     before = dict(os.environ)
     others = [entry for entry in before.get("PYTHONPATH", "").split(os.pathsep) if entry]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *others])
     os.environ["POLYGYM_CACHE"] = "off"
     os.environ["IPYTHONDIR"] = str(folder / "ipython")  # startup files and history
-    os.environ.pop("MPLBACKEND", None)  # the kernel has its own
+    os.environ.pop("MPLBACKEND", None)  # the kernel sets its own
     try:
         yield
     finally:
@@ -106,7 +106,7 @@ def _fresh_copy(folder: Path) -> str:
 
 
 def _without_volatile_output(notebook: Any) -> Any:
-    """Leave out what differs from one machine to the next and says nothing."""
+    """Remove metadata that differ between machines."""
     notebook.metadata.pop("language_info", None)
     for cell in notebook.cells:
         cell.metadata.clear()
@@ -114,11 +114,13 @@ def _without_volatile_output(notebook: Any) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Execute and store; return 0, or 1 where a cell failed."""
+    """Execute and store; return 0, or 1 if a cell failed."""
     names = sorted(path.stem for path in HERE.glob("*.ipynb"))
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; all")
-    parser.add_argument("--out", type=Path, default=HERE, help="where they are stored")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(names)}; default: all"
+    )
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of the results")
     given = parser.parse_args(arguments)
     chosen = [Path(given_name).stem for given_name in given.names] or names
     if unknown := sorted(set(chosen) - set(names)):
@@ -133,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         target = given.out / f"{name}.ipynb"
         write_atomically(target, nbformat.writes(notebook).encode() + b"\n")
         if name == FIRST:
-            pictures = ROOT / "docs" if given.out.resolve() == HERE.resolve() else given.out
+            in_place = given.out.resolve() == HERE.resolve()
+            pictures = PICTURES if in_place else given.out
             write_atomically(pictures / PICTURE, first_picture(notebook))
         print(f"{name}: {target.stat().st_size // 1000} kB")
     return 0

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last, and what is stored in them is whole."""
+"""The notebooks run from the first cell to the last, and their stored outputs are complete."""
 
 import base64
 import json
@@ -20,13 +20,13 @@ PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 MOST_BYTES = 1_500_000
 MOST_LETTERS = 100
 
-# Folders of somebody's machine. A path such as ../docs or /usr says nothing about whose it is.
+# Folders of one machine or user. Paths such as ../docs or /usr are the same everywhere.
 OWN_FOLDER = re.compile(r"(?<![\w.])/(?:home|Users|root|tmp|var/tmp|work|mnt)/\w")
 
 
 @cache
 def notebook(path: Path) -> Any:
-    """Return a notebook that has the form of one."""
+    """Return a notebook of a valid form."""
     result = nbformat.read(path, as_version=4)
     nbformat.validate(result)
     return result
@@ -37,7 +37,7 @@ def code(document: Any) -> list[Any]:
 
 
 def texts(document: Any) -> list[str]:
-    """Return all texts of all outputs, those of values too, but no pictures."""
+    """Return the texts of all outputs, without pictures."""
     outputs = [output for cell in code(document) for output in cell.outputs]
     shown = [output.get("data", output) for output in outputs]
     return [
@@ -56,10 +56,10 @@ def pictures(document: Any) -> list[bytes]:
 
 
 def execute(
-    *words: str, script: Path = NOTEBOOKS / "execute.py"
+    *arguments: str, script: Path = NOTEBOOKS / "execute.py"
 ) -> subprocess.CompletedProcess[str]:
-    """Call the command that executes notebooks; kernels have folders and sockets of their own."""
-    command = [sys.executable, str(script), *words]
+    """Run the script that executes notebooks."""
+    command = [sys.executable, str(script), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=280)
 
 
@@ -68,7 +68,7 @@ def execute(
 def test_notebooks_run(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
     done = execute(path.stem, "--out", str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, ""), "a kernel that is left behind says so"
+    assert (done.returncode, done.stderr) == (0, ""), "a kernel that keeps running prints a warning"
     document = notebook(tmp_path / path.name)
     assert [cell.source for cell in document.cells] == [
         cell.source for cell in notebook(path).cells
@@ -77,11 +77,11 @@ def test_notebooks_run(path: Path, tmp_path: Path) -> None:
         range(1, len(code(document)) + 1)
     )
     assert pictures(document)
-    assert path.read_bytes() == before, "what runs elsewhere changes nothing here"
+    assert path.read_bytes() == before, "--out changes nothing here"
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_what_is_stored_is_whole(path: Path) -> None:
+def test_stored_outputs_are_complete(path: Path) -> None:
     document = notebook(path)
     cells = code(document)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -99,7 +99,7 @@ def test_what_is_stored_is_whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_resolve(path: Path) -> None:
     texts = [cell.source for cell in notebook(path).cells if cell.cell_type == "markdown"]
     links = [link for text in texts for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)]
     assert links
@@ -121,25 +121,25 @@ def test_own_folders_are_found() -> None:
     assert not OWN_FOLDER.search("../docs/mapping.md and a/tmp/b and -p n=1/2")
 
 
-def test_there_are_four_and_each_is_listed() -> None:
+def test_the_readme_lists_every_notebook() -> None:
     assert len(PATHS) >= 4
     listed = (NOTEBOOKS / "README.md").read_text()
     assert all(f"[`{path.name}`]({path.name})" in listed for path in PATHS)
 
 
-def test_they_are_small() -> None:
+def test_notebooks_are_small() -> None:
     assert sum(path.stat().st_size for path in PATHS) < MOST_BYTES
 
 
-def test_the_readme_shows_the_first_picture() -> None:
-    picture = ROOT / "docs" / "first-steps.png"
+def test_the_documentation_shows_the_first_picture() -> None:
+    picture = ROOT / "docs" / "images" / "first-steps.png"
     assert picture.read_bytes() == pictures(notebook(PATHS[0]))[0]
     assert picture.stat().st_size < 150_000
-    assert "](docs/first-steps.png)" in (ROOT / "README.md").read_text()
+    assert "](images/first-steps.png)" in (ROOT / "docs" / "index.md").read_text()
 
 
 @pytest.mark.nightly
-def test_a_cell_that_fails_leaves_what_was_stored(tmp_path: Path) -> None:
+def test_a_failing_cell_keeps_the_stored_notebook(tmp_path: Path) -> None:
     script = tmp_path / "notebooks" / "execute.py"
     script.parent.mkdir()
     shutil.copy(NOTEBOOKS / "execute.py", script)
