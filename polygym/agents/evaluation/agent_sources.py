@@ -120,7 +120,7 @@ def policies_of_agent(
     if experiment.environment == REWRITE:
         raise InputError(
             f"{name}: expected a policy, found value functions of terms; they are for "
-            "`polygym rewrite optimize --policy`"
+            "`polygym rewrite optimize --value-function`"
         )
     if not models:
         raise InputError(f"{name}: expected a seed that has been trained to its end, found none")

@@ -1,6 +1,6 @@
 """The plain network, layers over all tables side by side, as a policy that wastes no time on zeros.
 
-    MaskablePPO(MaskablePlainPolicy, env)
+    MaskablePPO(MaskableMlpPolicy, env)
 
 It computes what ``MultiInputPolicy`` of sb3-contrib computes, with the same layers and the same
 initial weights. Tables have rows for the largest programs, so most entries of an observation are 0.

@@ -35,7 +35,7 @@ Examples:
     "selection",
     required=True,
     metavar="NAMES",
-    help="Programs with commas, as commands take them; split:train, split:validation and "
+    help="Programs with commas, as commands take them; split:train and "
     "split:test are the parts of the split.",
 )
 @count_option("--episodes", default=1, help="Episodes of each program.")

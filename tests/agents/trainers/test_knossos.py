@@ -87,7 +87,7 @@ def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     assert (weights.network.weights["out.weight"] != other.network.weights["out.weight"]).any()
     assert dispatch.run(["evaluate", str(tmp_path / "a"), "--programs", "gemm"]) == 2
-    assert "polygym rewrite optimize --policy" in capsys.readouterr().err
+    assert "polygym rewrite optimize --value-function" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from polygym.frontend.c import parse_text, text_after
-from polygym.frontend.c.passes import PASSES, VARIANTS
+from polygym.frontend.c.passes import PASSES
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "c.md"
 CASES = Path(__file__).parent / "cases" / "windows"
 BY_NAME = {row.name: row for row in PASSES}
 
@@ -74,10 +73,3 @@ def test_a_refused_region_shows_the_passes_before() -> None:
         "void f(int n, double a[n]) {\n#pragma scop\n  while (n) a[0] = 1;\n#pragma endscop\n}"
     )
     assert "while (n)" in text_after(BY_NAME["desugar"], refused, "f.c")
-
-
-def test_the_document_lists_them() -> None:
-    text = DOCUMENT.read_text()
-    listed = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
-    assert listed == [row.name for row in PASSES]
-    assert all(f"`{variant.name}`" in text for variant in VARIANTS)
