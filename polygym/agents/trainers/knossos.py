@@ -1,8 +1,8 @@
 """Knossos: searches over terms explore, and the value function learns what they could have saved.
 
 A step is an epoch (:mod:`polygym.terms.learning.training`). What is kept is a file of weights that
-``polygym rewrite optimize --value-function`` reads, and in a checkpoint what the optimiser holds; beside a
-checkpoint are the examples that are remembered.
+``polygym rewrite optimize --value-function`` reads, and in a checkpoint what the optimiser holds;
+beside a checkpoint are the examples that are remembered.
 """
 
 from __future__ import annotations
