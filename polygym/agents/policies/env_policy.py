@@ -9,6 +9,7 @@ import gymnasium
 
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.observation.arrays import Observation
+from polygym.pickling import pickle_by_name
 
 
 class EnvPolicy(Protocol):
@@ -23,6 +24,7 @@ class EnvPolicy(Protocol):
         ...
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class EpisodeSummary:
     """How an episode ended: the sum of its rewards, its length, and the last ``info``."""
