@@ -1,8 +1,7 @@
 """The study of the TENSAT paper on this machine: saturation beside backtracking, part by part.
 
-``plan`` says which trials there are, ``running`` runs one, ``folder`` keeps what was found and goes
-on where it ended, ``report`` makes tables of it and ``figures`` pictures; ``times`` says by which
-clock.
+``plan`` lists the trials, ``trial_runner`` runs one, ``study_folder`` keeps the results and resumes,
+``report`` makes tables of them and ``figures`` pictures; ``clocks`` compares the clocks.
 """
 
-__all__ = ["figures", "folder", "plan", "report", "running", "times"]
+__all__ = ["clocks", "figures", "plan", "report", "study_folder", "trial_runner"]
