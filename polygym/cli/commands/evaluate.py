@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from polygym.cli.interrupts import EXIT_INTERRUPTED, interrupts_raise
-from polygym.cli.options.agents import AGENT_HELP, agent_options, expect_folder_of, lookahead_of
+from polygym.cli.options.agents import AGENT_HELP, agent_options, expect_folder_of
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import count_option, file_option
-from polygym.cli.output.console import CommandResult, write_text
+from polygym.cli.output.console import CommandResult, answer, write_text
 
 _HELP = """Let a trained agent, or a rule, act on programs, and report the rewards.
 
@@ -56,6 +56,7 @@ def command(
 ) -> CommandResult:
     """Evaluate."""
     from polygym.agents.evaluation.agent_sources import (
+        LookaheadOptions,
         policies_of_agent,
         test_kernels_learned_by,
         with_environment_arguments,
@@ -65,7 +66,7 @@ def command(
     from polygym.agents.experiments.splits import selected_kernels
 
     expect_folder_of(out, "--out")
-    lookahead = lookahead_of(simulations, beam_width)
+    lookahead = LookaheadOptions(simulations, beam_width)
     experiment, policies = policies_of_agent(agent, environment, range(seed_count), lookahead)
     experiment = with_environment_arguments(experiment, overrides)
     programs = selected_kernels(selection)
@@ -82,8 +83,6 @@ def command(
                     write_results(out, lines)
     except KeyboardInterrupt:
         write_text("stopped; the results so far are kept", err=True)
-        return CommandResult(EXIT_INTERRUPTED, {"error": "interrupted"} if as_json else None)
-    if as_json:
-        return CommandResult(0, {"results": [asdict(line) for line in lines]})
-    write_text(means_table(lines))
-    return CommandResult()
+        return answer(as_json, {"error": "interrupted"}, code=EXIT_INTERRUPTED)
+    document = {"results": [asdict(line) for line in lines]}
+    return answer(as_json, document, lambda: write_text(means_table(lines)))

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from polygym.cli.interrupts import interrupts_raise
-from polygym.cli.options.agents import AGENT_HELP, agent_options, lookahead_of
+from polygym.cli.options.agents import AGENT_HELP, agent_options
 from polygym.cli.options.common import json_option, program_argument
 from polygym.cli.options.values import count_option
 from polygym.cli.output.console import CommandResult, answer, write_text
@@ -57,7 +57,11 @@ def command(
     as_json: bool,
 ) -> CommandResult:
     """Write a film."""
-    from polygym.agents.evaluation.agent_sources import policy_of_agent, with_environment_arguments
+    from polygym.agents.evaluation.agent_sources import (
+        LookaheadOptions,
+        policy_of_agent,
+        with_environment_arguments,
+    )
     from polygym.agents.evaluation.episode_film import EpisodeFrames, episode_report
     from polygym.agents.evaluation.videos import (
         LEAST_FPS,
@@ -74,7 +78,7 @@ def command(
     if fps is not None and not LEAST_FPS <= fps <= MOST_FPS:
         raise InputError(f"--fps: expected {LEAST_FPS} to {MOST_FPS:.0f}, found {fps}")
     expect_video_path(out)
-    lookahead = lookahead_of(simulations, beam_width)
+    lookahead = LookaheadOptions(simulations, beam_width)
     experiment, policy = policy_of_agent(agent, environment, seed, lookahead)
     experiment = with_environment_arguments(experiment, overrides, render_mode="rgb_array")
     env = make_env(experiment, programs[0])

@@ -9,7 +9,7 @@ from polygym.cli.interrupts import EXIT_INTERRUPTED, interrupts_raise
 from polygym.cli.options.cluster import cluster_option, open_fleet
 from polygym.cli.options.common import json_option
 from polygym.cli.options.values import file_argument
-from polygym.cli.output.console import CommandResult, write_text
+from polygym.cli.output.console import CommandResult, answer, write_text
 from polygym.errors import InputError
 from polygym.search.runner.ray.fleet.transport import ClusterAddress
 
@@ -84,8 +84,8 @@ def command(
     except KeyboardInterrupt:
         hint = f"stopped; all up to the last checkpoint is kept: --out {out} --resume continues"
         write_text(hint, err=True)
-        return CommandResult(EXIT_INTERRUPTED, {"error": "interrupted"} if as_json else None)
-    return CommandResult(0, _document(out, trained_models(out)[1]) if as_json else None)
+        return answer(as_json, {"error": "interrupted"}, code=EXIT_INTERRUPTED)
+    return answer(as_json, _document(out, trained_models(out)[1]))
 
 
 def _document(out: Path, models: dict[int, Path]) -> dict[str, Any]:

@@ -3,19 +3,13 @@
 Modules of :mod:`polygym.agents` need PyTorch; commands import them when they run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from polygym.cli.options.values import F, combined, count_option
 from polygym.errors import InputError
 from polygym.mdp.env_ids import ENVIRONMENT_IDS, SCHEDULE
-
-if TYPE_CHECKING:
-    from polygym.agents.evaluation.agent_sources import LookaheadOptions
 
 AGENT_HELP = """AGENT is the folder of a training (`polygym train --out DIR`), whose seeds all
 act, each with its likeliest action; or a rule: uniform, bias_coeff_0, bias_select_dep, earliest,
@@ -68,17 +62,6 @@ def results_argument(function: F) -> F:
     )
 
 
-def lookahead_of(simulations: int | None, beam_width: int | None) -> LookaheadOptions:
-    """Return how a network looks ahead.
-
-    Raises:
-        InputError: a number is too large, or both are given.
-    """
-    from polygym.agents.evaluation.agent_sources import LookaheadOptions
-
-    return LookaheadOptions(simulations, beam_width)
-
-
 def expect_folder_of(file: Path | None, option: str) -> None:
     """Refuse a file whose folder does not exist, before anything begins.
 
@@ -89,5 +72,3 @@ def expect_folder_of(file: Path | None, option: str) -> None:
         raise InputError(
             f"{option}: expected a folder to write to, found no {file.absolute().parent}"
         )
-    if file is not None and file.is_dir():
-        raise InputError(f"{option}: expected a file or nothing at {file}, found a folder")

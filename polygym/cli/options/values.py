@@ -8,6 +8,7 @@ Reading a file that a user named: a small regular file with text in it, or a mes
 import re
 import stat
 from collections.abc import Callable, Iterable
+from math import nan
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,7 +118,7 @@ class BoundedNumber(click.ParamType[float]):
         try:
             number = self.kind(value)
         except (ValueError, OverflowError):
-            number = self.kind(self.least) - 1
+            number = nan  # which no bounds hold
         if not self.least <= number <= self.most:
             what = "a whole number" if self.kind is int else "a number"
             self.fail(f"expected {what} {self.range_text}, found {value!r}", param, ctx)
