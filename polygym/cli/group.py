@@ -19,8 +19,8 @@ from polygym.version import __version__
 class LazyGroup(click.Group):
     """A group whose commands stand in modules of a package, each as its ``command``.
 
-    ``summaries`` has a sentence about each, in the order of use; ``aliases`` has the command that
-    another name stands for.
+    ``summaries`` has a sentence about each, in the order of use; ``aliases`` has the modules of
+    those commands that are not in a module of their name.
     """
 
     def __init__(
@@ -110,6 +110,8 @@ COMMANDS = {
     "cache": "List, move or forget compiled comprehensions.",
 }
 
+_AGENT_COMMANDS = ("train", "evaluate", "compare", "validate", "film")
+
 # In help texts \b keeps the lines of a paragraph as they are.
 _HELP = """Explore the legal schedules of loop programs: compiled through LLVM, run and timed.
 
@@ -140,7 +142,7 @@ Start here:
     cls=LazyGroup,
     package="polygym.cli.commands",
     summaries=COMMANDS,
-    aliases={"tune": "optimize"},
+    aliases={"tune": "optimize"} | {name: f"agents.{name}" for name in _AGENT_COMMANDS},
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

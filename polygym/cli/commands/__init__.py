@@ -1,1 +1,1 @@
-"""The subcommands of ``polygym``, one module each; what they share stands beside this folder."""
+"""The subcommands of ``polygym``, one module each; folders hold the commands of one subject."""

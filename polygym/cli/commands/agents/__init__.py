@@ -1,0 +1,1 @@
+"""Commands about agents: ``polygym train``, ``evaluate``, ``compare``, ``validate``, ``film``."""
