@@ -92,6 +92,8 @@ COMMANDS = {
     "storage": "List what may become of a program's arrays.",
     "optimize": "Search for a faster schedule and mapping of a program.",
     "tune": "The same as optimize.",
+    "export": "Write the fast loops as an object, a library, C or Python.",
+    "apply": "Change a C file so that it calls the fast loops.",
     "sweep": "Search many programs with several policies; can be continued.",
     "report": "Draw what a sweep has found: a page and pictures.",
     "replay": "Play a found schedule again, check it, measure it.",

@@ -84,7 +84,7 @@ def _check_array(array: Array) -> Iterator[str]:
     if len(array.extents) != len(array.c_extents):
         yield f"array {array.name} has {len(array.extents)} extents and {len(array.c_extents)} in C"
     yield from _check_initial_value(array)
-    if array.live_out and array.storage_class in (StorageClass.BLOCK, StorageClass.VALUE):
+    if array.live_out and array.storage_class is StorageClass.BLOCK:
         yield f"{array.name} is live after the region but is {array.storage_class.value}"
 
 

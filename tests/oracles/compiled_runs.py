@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.llvm.jit import _optimized_module, optimization_level
+from polygym.codegen.llvm.jit import optimized_module, optimization_level
 from polygym.codegen.loopir.ir import LoopProgram
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.foreign.calls import time_cell
@@ -124,7 +124,7 @@ def quick_code(program: LoopProgram, *, is_watched: bool = False) -> bytes:
 
 @lru_cache(maxsize=32)
 def _quick_object(llvm_ir: str, passes: int) -> bytes:
-    return bytes(_quick_machine().emit_object(_optimized_module(llvm_ir, passes)))
+    return bytes(_quick_machine().emit_object(optimized_module(llvm_ir, passes)))
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.options import common, schedules
+from polygym.cli.execution.resolved_program import resolve_program
+from polygym.cli.options import common
 from polygym.cli.options.values import bytes_option, count_option
 from polygym.cli.options.variants import VariantOptions, storage_figures, variant_options
 from polygym.cli.output import console
@@ -16,9 +17,8 @@ from polygym.cli.output.bench_table import speedup_of
 from polygym.cli.output.limits import known_limit, limit_sentence, limit_share
 from polygym.codegen.transforms.privatization import private_array_texts
 from polygym.cost.limit.bound import Limit
-from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
+from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
-from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.memory_cost import format_bytes
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program, load_program
@@ -94,19 +94,9 @@ def command(
 ) -> console.CommandResult:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
-    asked = common.resolve_mapping(
-        mapping, schedules.mapping_in_file(schedule_text) or DEFAULT_MAPPING, threads
-    )
-    if not variant.is_given and schedules.is_automatic(schedule_text):
-        given = schedules.automatic_schedule(program, asked, variant.memory_limit)
-        program = program if given.variant is None else given.variant.program
-    else:
-        program = variant.apply(program, schedule_text, asked)
-        given = schedules.schedule_maker(schedule_text)(
-            program.scop, dict(program.parameters), asked
-        )
-    mapping, is_original = _mapped(program, given, schedule_text, mapping, threads)
-    schedule = given.schedule
+    resolved = resolve_program(program, schedule_text, variant, mapping, threads)
+    program, given, mapping = resolved.program, resolved.given, resolved.mapping
+    schedule, is_original = given.schedule, resolved.is_original
     start = time.perf_counter()
     with console.spinner("compiling"):
         problem, candidate = code_within(
@@ -132,24 +122,6 @@ def command(
         report["share_of_limit"] = limit_share(limit, outcome.best)
     code = 0 if isinstance(outcome, Ok) else 1
     return console.answer(as_json, report, lambda: _print(report, outcome, limit), code)
-
-
-def _mapped(
-    program: Program,
-    given: schedules.ResolvedSchedule,
-    schedule_text: str,
-    mapping: Mapping | None,
-    threads: int,
-) -> tuple[Mapping, bool]:
-    """Return a schedule's mapping, and whether they are what the baseline is anyway."""
-    said = schedules.mapping_in_file(schedule_text)
-    tuned = common.resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
-    in_order = given.schedule == original_schedule(program.scop)
-    # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
-    as_it_stands = in_order and given.choice is None and said is None
-    chosen = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads) if as_it_stands else tuned
-    is_sequential = replace(chosen, threads=1) == SEQUENTIAL_MAPPING
-    return chosen, program.source is None and in_order and is_sequential
 
 
 def _compiled(

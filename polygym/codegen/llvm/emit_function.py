@@ -56,7 +56,8 @@ class FunctionEmitter:
     live in registers just now to their values; ``written`` says of those that a loop has loaded
     whether an instance has written them since. Those in ``min_max_keys`` are extremes, and have
     keys for values. Elements in ``carried`` have values of earlier iterations, and what this one
-    writes of them is noted in ``results``. Those in ``new_values`` have gone past the caches, with
+    writes of them is noted in ``results``. ``thread_count`` is how many threads parallel loops use,
+    in the kernel. Those in ``new_values`` have gone past the caches, with
     no loop and no condition between.
     """
 
@@ -73,6 +74,7 @@ class FunctionEmitter:
     carried: dict[Cell, Any] = field(default_factory=dict)
     new_values: dict[Cell, Any] = field(default_factory=dict)
     results: dict[Cell, Any] = field(default_factory=dict)
+    thread_count: Any = None
 
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""

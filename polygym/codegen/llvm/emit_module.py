@@ -50,6 +50,20 @@ def emit_llvm(program: LoopProgram, *, is_instrumented: bool = False) -> str:
     return str(module)
 
 
+def emit_kernel(program: LoopProgram, name: str) -> str:
+    """Return the text of a module with the kernel alone, as a function of a name for others.
+
+    ::
+
+        int32_t name(T *array, …, int64_t parameter, …, int32_t threads);
+
+    Parallel loops use as many threads as the last argument says.
+    """
+    module = ir.Module(name=program.scop.name)
+    _emit_kernel(module, program, name, takes_threads=True).linkage = ""
+    return str(module)
+
+
 class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
     """Function attributes with those that say how wide vectors may be."""
 
@@ -60,13 +74,20 @@ class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
     }
 
 
-def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bool) -> ir.Function:
-    """Emit the ``kernel`` function."""
+def _emit_kernel(
+    module: ir.Module,
+    program: LoopProgram,
+    name: str = "kernel",
+    *,
+    is_instrumented: bool = False,
+    takes_threads: bool = False,
+) -> ir.Function:
+    """Emit the kernel as a function of a name."""
     scop = program.scop
-    given = _caller_arrays(scop)
+    given = caller_arrays(scop)
     count = len(given)
-    signature = ir.FunctionType(I32, [POINTER] * count + [I64] * len(scop.parameters))
-    function = ir.Function(module, signature, "kernel")
+    types = [POINTER] * count + [I64] * len(scop.parameters) + [I32] * takes_threads
+    function = ir.Function(module, ir.FunctionType(I32, types), name)
     function.linkage = "internal"
     function.attributes = _Attributes(["noinline", "nounwind"])
     widest = _widest_vector_bits(program)
@@ -77,7 +98,7 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
     kind = CheckedBuilder if is_instrumented else ir.IRBuilder
     builder = kind(function.append_basic_block("entry"))
     names = (parameter.name for parameter in scop.parameters)
-    parameters: Environment = dict(zip(names, function.args[count:], strict=True))
+    parameters: Environment = dict(zip(names, function.args[count:], strict=not takes_threads))
     if program.sizes is not None:
         parameters = {name: i64(value) for name, value in program.sizes}
     storage: dict[str, Any] = {}
@@ -89,7 +110,9 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
     for array, sizes in zip(scop.arrays, program.extents, strict=True):
         extents[array.name] = tuple(emit_index(builder, size, parameters) for size in sizes)
         if array.storage_class is StorageClass.SCRATCH and not array.rank:
-            storage[array.name] = builder.alloca(LLVM_TYPE[array.type], name=array.name)
+            storage[array.name] = _new_scalar(builder, array)
+        elif array.storage_class is StorageClass.SCRATCH and _is_constant(program, array):
+            storage[array.name] = _initialized_array(module, builder, program, array, None)
         elif array.storage_class is StorageClass.SCRATCH:
             new.append(array)
     offsets = [memory_allocation.staggered_offset(k, len(new)) for k in range(len(new))]
@@ -101,11 +124,16 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
     for (array, at), size in zip(pairs, own, strict=True):
         memory = _allocate_array(module, builder, array, size, made)
         storage[array.name] = builder.gep(memory, [i64(at)], source_etype=ir.IntType(8))
+    for array, _ in pairs:
+        if isinstance(array.initial, tuple):
+            address = storage[array.name]
+            storage[array.name] = _initialized_array(module, builder, program, array, address)
     storage |= memory_allocation.allocate_stack_arrays(builder, program)
     checks = begin_subscript_checks(builder, program, is_instrumented=is_instrumented)
     if isinstance(builder, CheckedBuilder) and checks is not None:
         builder.checks = checks.runtime_checks
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
+    emitter.thread_count = function.args[-1] if takes_threads else i32(program.threads)
     emitter.emit_node(program.body, dict(parameters))
     if program.nontemporal_stores:
         settle(module, builder)
@@ -114,10 +142,18 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bo
     return function
 
 
-def _caller_arrays(scop: Scop) -> tuple[Array, ...]:
+def caller_arrays(scop: Scop) -> tuple[Array, ...]:
     """Return the arrays that the caller has; the kernel makes the others for itself."""
     own = memory_allocation.STACK_STORAGE | {StorageClass.SCRATCH}
     return tuple(array for array in scop.arrays if array.storage_class not in own)
+
+
+def _new_scalar(builder: ir.IRBuilder, array: Array) -> Any:
+    """Return a slot for a scalar of the kernel's own, with its initial value if it has one."""
+    slot = builder.alloca(LLVM_TYPE[array.type], name=array.name)
+    if array.initial is not None:
+        builder.store(ir.Constant(LLVM_TYPE[array.type], array.initial), slot)
+    return slot
 
 
 def _allocation_size(
@@ -179,6 +215,12 @@ def _array_address(
     return slot
 
 
+def _is_constant(program: LoopProgram, array: Array) -> bool:
+    """Whether an array has the values of its initialiser and no others."""
+    written = any(s.write.array == array.name for s in program.scop.statements)
+    return isinstance(array.initial, tuple) and not written
+
+
 def _initialized_array(
     module: ir.Module, builder: ir.IRBuilder, program: LoopProgram, array: Array, argument: Any
 ) -> Any:
@@ -191,7 +233,7 @@ def _initialized_array(
     constant.linkage = "internal"
     constant.global_constant = True
     constant.initializer = ir.Constant(row, [ir.Constant(kind, value) for value in values])
-    if all(s.write.array != array.name for s in program.scop.statements):
+    if _is_constant(program, array):
         return constant
     copy = module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
     size = i64(len(values) * array.type.size)
@@ -205,7 +247,7 @@ def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) ->
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     block, nanoseconds = function.args
     arguments = []
-    count = len(_caller_arrays(program.scop))
+    count = len(caller_arrays(program.scop))
     for position in range(count + len(program.scop.parameters)):
         slot = builder.gep(block, [i64(position)], source_etype=POINTER)
         argument = builder.load(slot, typ=POINTER)

@@ -24,16 +24,17 @@ def compile_object(llvm_ir: str, level: int = 3) -> bytes:
 
     Schedules and mappings often come to the same code.
     """
-    return bytes(_target_machine().emit_object(_optimized_module(llvm_ir, level)))
+    return bytes(target_machine().emit_object(optimized_module(llvm_ir, level)))
 
 
 def optimize(llvm_ir: str, level: int = 3) -> str:
     """Return the text of a module after LLVM's pipeline for this machine."""
-    return str(_optimized_module(llvm_ir, level))
+    return str(optimized_module(llvm_ir, level))
 
 
-def _optimized_module(llvm_ir: str, level: int = 3) -> Any:
-    machine = _target_machine()
+def optimized_module(llvm_ir: str, level: int = 3, machine: Any = None) -> Any:
+    """Return a module after LLVM's pipeline for a target machine, this one by default."""
+    machine = machine or target_machine()
     try:
         module = llvm.parse_assembly(llvm_ir)
         module.verify()
@@ -51,14 +52,16 @@ def _optimized_module(llvm_ir: str, level: int = 3) -> Any:
     return module
 
 
-@lru_cache(maxsize=1)
-def _target_machine() -> Any:
+@lru_cache(maxsize=8)
+def target_machine(processor: str | None = None, features: str = "") -> Any:
+    """Return LLVM's target machine for a processor with features, by default for the host's."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for inline assembly
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=compile_target().processor,
-        features=compile_target().target,
+        cpu=compile_target().processor if processor is None else processor,
+        features=compile_target().target if processor is None else features,
         opt=3,
         reloc="pic",
         codemodel="default",

@@ -20,7 +20,10 @@ MAX_INDEX_VALUE = 2**62
 
 IntegerInterval: TypeAlias = tuple[int, int]
 
-_MAX_LONG_PARAMETER, _MAX_INT_PARAMETER = 2**48, 2**31  # parameters of 64 bits, and all others
+MAX_LONG_PARAMETER = 2**48
+"""The bound of the absolute values of parameters of 64 bits; others have that of their types."""
+
+_MAX_INT_PARAMETER = 2**31
 _TRUTH_INTERVAL: IntegerInterval = (0, 1)
 
 
@@ -36,7 +39,7 @@ def check_ranges(body: ir.Node, scop: Scop) -> None:
 def parameter_ranges(scop: Scop) -> dict[str, IntegerInterval]:
     """Return the interval of every parameter."""
     limits = {
-        p.name: _MAX_LONG_PARAMETER if p.type.size == 8 else _MAX_INT_PARAMETER
+        p.name: MAX_LONG_PARAMETER if p.type.size == 8 else _MAX_INT_PARAMETER
         for p in scop.parameters
     }
     return {name: (-limit, limit) for name, limit in limits.items()}

@@ -8,6 +8,7 @@ function around a region that has none. The packages, in the order of their work
 ``completion``             files without a function around a region, completed
 ``desugar``                desugaring
 ``driver``                 the front end as a whole
+``embedding``              a region in its file: C expressions for what its program uses
 ``implicit_declarations``  names that a region uses and nothing declares
 ``loops``                  loops that are not affine
 ``memory``                 memory

@@ -142,6 +142,5 @@ def _buffer_name(program: Program, scop: Scop, array: Array) -> str:
 
 def _is_compared(array: Array) -> bool:
     """Whether an array must end as in the original order: private variables need not."""
-    return array.storage_class not in (StorageClass.BLOCK, StorageClass.VALUE) and (
-        array.live_out or array.storage_class is not StorageClass.LOCAL
-    )
+    private = (StorageClass.BLOCK, StorageClass.VALUE, StorageClass.LOCAL)
+    return array.live_out or array.storage_class not in private

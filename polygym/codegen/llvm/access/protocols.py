@@ -45,6 +45,7 @@ class Emitter(Protocol):
     min_max_keys: dict[Cell, MinMaxUpdate]
     carried: dict[Cell, Any]
     results: dict[Cell, Any]
+    thread_count: Any
 
     def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
         """Return the lanes of an instance, and which of them run."""

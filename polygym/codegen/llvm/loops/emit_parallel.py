@@ -175,11 +175,15 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
     region, captured = _emit_region(emitter, loop, environment)
     count = _trip_count(builder, loop, lower, upper)
     is_dynamic = isinstance(loop.annotation, ParallelLoop) and loop.annotation.is_dynamic
-    wanted = threads * (TUNING.dynamic_chunks if is_dynamic else 1)
-    chunks = _minimum(builder, count, i64(wanted))
+    assert isinstance(loop.annotation, ParallelLoop)
+    factor = TUNING.dynamic_chunks if is_dynamic else 1
+    wanted: Any = i64(threads * factor)
+    is_constant = isinstance(emitter.thread_count, ir.Constant)
+    if not is_constant and not loop.annotation.reductions:  # whose order the chunks decide
+        wanted = builder.mul(builder.zext(emitter.thread_count, I64), i64(factor))
+    chunks = _minimum(builder, count, wanted)
     middle = _midpoint(builder, lower, upper)
     inside = _estimated_work(builder, loop.body, environment | {loop.variable: middle})
-    assert isinstance(loop.annotation, ParallelLoop)
     copies = reduction_copies(emitter, loop.annotation.reductions)
     copying = (threads * copy.elements * TUNING.work_per_copied_element for copy in copies)
     least = max([TUNING.min_parallel_work, *copying])
@@ -204,7 +208,7 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
             fork = declare_function(emitter.module, FORK_FUNCTION, fork_type)
             if emitter.program.nontemporal_stores:
                 settle(emitter.module, builder)  # what this thread has stored, the others read
-            builder.call(fork, [task, frame, i32(threads), i32(0)])
+            builder.call(fork, [task, frame, emitter.thread_count, i32(0)])
             if memory is not None:
                 combine_copies(builder, copies, arrays, memory, chunks)
         with alone:

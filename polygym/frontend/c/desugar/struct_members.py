@@ -17,6 +17,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.sema.declarations import array_rank
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
@@ -36,6 +37,26 @@ def with_member_arrays(tree: Any, region: ScopRegion, source: SourceMap) -> Scop
     if not syntax.contains(region.items, c_ast.StructRef):
         return region
     return _StructFlattener(tree, region, source).region()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOrigin:
+    """The member of a structure that an array stands for: ``g->rows[i].v`` is ``g``, rows, v.
+
+    ``own_rank`` is the number of the member's own dimensions, which lie one behind the other.
+    """
+
+    base: str
+    path: tuple[str, ...]
+    own_rank: int
+
+
+def member_origins(
+    tree: Any, region: ScopRegion, source: SourceMap
+) -> tuple[ScopRegion, dict[str, MemberOrigin]]:
+    """Return what :func:`with_member_arrays` does, and the members of the new arrays."""
+    flattener = _StructFlattener(tree, region, source)
+    return flattener.region(), flattener.origins()
 
 
 def used_structures(tree: Any, region: ScopRegion, source: SourceMap) -> tuple[str, ...]:
@@ -60,6 +81,7 @@ class _StructFlattener:
         self._spelled = {token.text for token in source.tokens}
         self._names: dict[tuple[str, tuple[str, ...]], str] = {}
         self._new: dict[str, list[Any]] = {}
+        self._own_ranks: dict[str, int] = {}
 
     def region(self) -> ScopRegion:
         """Return the region with names in the place of members."""
@@ -81,6 +103,13 @@ class _StructFlattener:
             place = block.index(base)
             block[place + 1 : place + 1] = new
         return self._region.reread()
+
+    def origins(self) -> dict[str, MemberOrigin]:
+        """Return the members that new names stand for."""
+        return {
+            name: MemberOrigin(base, path, self._own_ranks[name])
+            for (base, path), name in self._names.items()
+        }
 
     def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
@@ -174,6 +203,7 @@ class _StructFlattener:
             name += "_"
         self._spelled.add(name)
         self._names[key] = name
+        self._own_ranks[name] = array_rank(named.type, self._typedefs)
         kind = syntax.type_named(named.type, name)
         for size in reversed(sizes):
             if size is None:

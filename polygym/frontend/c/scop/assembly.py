@@ -198,6 +198,8 @@ def _is_observable(symbol: Symbol, bindings: Bindings) -> bool:
             return True
         case StorageClass.LOCAL:
             return bindings.names.is_static(symbol) or bindings.names.is_used_after(symbol)
+        case StorageClass.VALUE:
+            return bindings.names.is_used_after(symbol)
         case _:
             return False
 

@@ -65,7 +65,8 @@ class ResolvedNames:
     ``replaced`` holds the symbols whose own value may change, with the first node that does it:
     ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` about what it points to.
     ``iterated`` has where loops count with a symbol: of its ``uses`` those that every mention asks
-    for. ``redeclared`` are declarations of a name that its scope has already, which C forbids.
+    for. ``visible`` are the symbols in scope where the region begins. ``redeclared`` are
+    declarations of a name that its scope has already, which C forbids.
     """
 
     symbols: dict[int, Symbol] = field(default_factory=dict)
@@ -75,6 +76,7 @@ class ResolvedNames:
     functions: dict[str, Any] = field(default_factory=dict)
     prototypes: dict[str, Any] = field(default_factory=dict)
     file_scope: dict[str, Symbol] = field(default_factory=dict)
+    visible: dict[str, Symbol] = field(default_factory=dict)
     begin: int = 0
     end: int = 0
     in_loop: bool = False
@@ -261,6 +263,8 @@ class _NameResolver:
                 if self.region is not None and node is self.region.begin:
                     self.names.begin = self.position
                     self.names.in_loop = self.loops > 0
+                    for scope in self.scopes:
+                        self.names.visible |= scope
                 elif self.region is not None and node is self.region.end:
                     self.names.end = self.position
             case c_ast.Struct() | c_ast.Union():

@@ -1,0 +1,134 @@
+"""``polygym apply``: the user's file, changed to call the fast loops."""
+
+from pathlib import Path
+
+import click
+
+from polybench import Dataset
+from polygym.cli.execution import export_session
+from polygym.cli.options import common
+from polygym.cli.options.variants import VariantOptions, variant_options
+from polygym.cli.output import console
+from polygym.errors import InputError
+from polygym.export.applying import ApplyKind, apply_export, build_lines, unified_diff
+from polygym.export.c_compiler import user_compiler
+from polygym.mapping.mapping import Mapping
+
+_HELP = """Change a C file so that its region calls the fast loops, and write what it needs.
+
+FILE gets the schedule of --schedule; a RESULT of `polygym optimize` has its own. The changed copy
+goes to --out with the loops beside it, as C or as an object, so that the program is built with
+
+\b
+  gcc -O3 -march=native -fopenmp DIR/*.c -lm        (--kind c)
+  gcc -O3 -fopenmp DIR/FILE.c DIR/F_kernel.o -lm    (--kind object)
+
+The loops of the source stay in the file, for arrays that overlap and for sizes that the program
+does not admit. --diff prints the change and writes nothing; --write changes FILE itself and puts
+the loops beside it (undo: `patch -R` with the diff, which is printed). The lines for Make, CMake
+and Meson are printed.
+
+\b
+Examples:
+  polygym apply blur.c -p n=2000 --kind c --out fast
+  polygym apply found/best.json --diff
+  polygym apply blur.c -p n=2000 --kind object --write
+"""
+
+
+@click.command("apply", help=_HELP, epilog=common.PROGRAM_HELP)
+@click.argument("target", metavar="FILE|RESULT")
+@common.function_option
+@common.size_options
+@click.option(
+    "--schedule",
+    "schedule_text",
+    default="auto",
+    show_default=True,
+    metavar="SCHEDULE",
+    help="The schedule of a FILE: as `polygym run` takes it.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in ApplyKind]),
+    default=ApplyKind.C.value,
+    show_default=True,
+    help="The loops as C, or as an object.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder of the changed copy and the loops.",
+)
+@click.option("--diff", "shows_diff", is_flag=True, help="Print the change as a unified diff.")
+@click.option("--write", "in_place", is_flag=True, help="Change the file itself.")
+@export_session.export_options
+@variant_options("decided with --schedule auto", "decided with --schedule auto")
+@common.mapping_options
+@common.json_option
+def command(
+    target: str,
+    region: str | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    schedule_text: str,
+    kind: str,
+    out: Path | None,
+    shows_diff: bool,
+    in_place: bool,
+    sizes: tuple[tuple[tuple[str, int], ...], ...],
+    cpus: tuple[str, ...],
+    assume_disjoint: bool,
+    no_measure: bool,
+    variant: VariantOptions,
+    mapping: Mapping | None,
+    threads: int,
+    as_json: bool,
+) -> console.CommandResult:
+    """Generate the code, change the file or a copy of it, and measure the loops."""
+    if (out is not None) + in_place + shows_diff != 1:
+        raise click.UsageError("expected one of --out DIR, --write and --diff.")
+    chosen = export_session.resolve_target(
+        target,
+        export_session.TargetOptions(
+            region, dataset, parameters, schedule_text, variant, mapping, threads
+        ),
+    )
+    form, compiler = ApplyKind(kind), user_compiler()
+    export = export_session.prepare(chosen, None, sizes, cpus, assume_disjoint)
+    if export.embedding is None:
+        raise InputError(f"{target}: expected the path of a C file, or a result of one")
+    source = Path(export.embedding.scop.file)
+    difference = unified_diff(export, out or source.parent)
+    if shows_diff:
+        return console.answer(
+            as_json, {"diff": difference}, lambda: click.echo(difference, nl=False)
+        )
+    folder = source.parent if out is None else out
+    files = apply_export(export, form, folder)
+    times, note = export_session.measured(
+        export, compiler, as_c=form is ApplyKind.C, is_wanted=not no_measure
+    )
+    lines = build_lines(export, form, folder)
+    document = {
+        "files": [str(path) for path in files],
+        "diff": difference,
+        "build": lines,
+        "notes": [text for text in (chosen.note, *export.plan.notes, note) if text],
+        **export_session.times_to_json(times),
+    }
+
+    def show() -> None:
+        if in_place:
+            click.echo(difference, nl=False)
+        console.heading("Files")
+        for path in files:
+            console.write_text(f"  {path}")
+        for tool, text in lines.items():
+            console.heading(f"\n{tool}")
+            click.echo("\n".join(f"  {line}" for line in text.splitlines()))
+        console.heading("\nTimes")
+        export_session.print_times(times, note)
+
+    return console.answer(as_json, document, show, int(export_session.failed(times)))

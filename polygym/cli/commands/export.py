@@ -1,0 +1,139 @@
+"""``polygym export``: a schedule as object code, a library, C, LLVM IR or a Python module."""
+
+from pathlib import Path
+
+import click
+
+from polybench import Dataset
+from polygym.cli.execution import export_session
+from polygym.cli.options import common
+from polygym.cli.options.variants import VariantOptions, variant_options
+from polygym.cli.output import console
+from polygym.export.c_compiler import user_compiler
+from polygym.export.writing import ExportKind, write_export
+from polygym.mapping.mapping import Mapping
+
+_HELP = """Write the fast loops of a program as code that links into your own program.
+
+RESULT is `best.json` of `polygym optimize`; a PROGRAM gets the schedule of --schedule.
+
+\b
+Kinds:
+  object   F.o and F.h: your whole file, with the function F made fast
+  static   the same as F.a
+  shared   the same as F.so
+  c        F.c: one C file, your file and the loops, for gcc and clang
+  llvm     the loops as LLVM IR, with a header
+  python   F.py and the loops as a shared library: a function on NumPy arrays
+
+The function keeps its name and its signature. It runs the fast loops where they are known to be
+right: for sizes that the program admits, and arrays that do not overlap. Otherwise it runs the
+loops of the source. It is specialised for the sizes of -p and of each --sizes, and right for all
+others. Exported code needs neither polygym nor Python; with threads, link with -fopenmp. The
+compiler is $CC with $CFLAGS, else cc, gcc or clang; without one, the loops, their header and the
+changed C file are written.
+
+The code is measured as it is exported, and compared with the source. Exit code 0, also where it is
+slower than in polygym (a warning says so); 1: its output is wrong.
+
+\b
+Examples:
+  polygym optimize blur.c -p n=2000 --out found
+  polygym export found/best.json --kind object --out lib
+  polygym export gemm -d large --threads 2 --kind shared --out lib
+  polygym export my.c -p n=512 --sizes n=1024 --cpu x86-64-v3 --cpu x86-64-v4 --out lib
+"""
+
+
+@click.command("export", help=_HELP, epilog=common.PROGRAM_HELP)
+@click.argument("target", metavar="RESULT|PROGRAM")
+@common.function_option
+@common.size_options
+@click.option(
+    "--schedule",
+    "schedule_text",
+    default="auto",
+    show_default=True,
+    metavar="SCHEDULE",
+    help="The schedule of a PROGRAM: as `polygym run` takes it.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in ExportKind]),
+    default=ExportKind.OBJECT.value,
+    show_default=True,
+    help="The kind of code.",
+)
+@click.option(
+    "--name", metavar="NAME", help="Another name for the function, to link it beside the source."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The folder of the files; created if it does not exist.",
+)
+@export_session.export_options
+@variant_options("decided with --schedule auto", "decided with --schedule auto")
+@common.mapping_options
+@common.json_option
+def command(
+    target: str,
+    region: str | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    schedule_text: str,
+    kind: str,
+    name: str | None,
+    out: Path,
+    sizes: tuple[tuple[tuple[str, int], ...], ...],
+    cpus: tuple[str, ...],
+    assume_disjoint: bool,
+    no_measure: bool,
+    variant: VariantOptions,
+    mapping: Mapping | None,
+    threads: int,
+    as_json: bool,
+) -> console.CommandResult:
+    """Generate the code, write it, and measure it."""
+    compiler = user_compiler()
+    chosen = export_session.resolve_target(
+        target,
+        export_session.TargetOptions(
+            region, dataset, parameters, schedule_text, variant, mapping, threads
+        ),
+    )
+    export = export_session.prepare(chosen, name, sizes, cpus, assume_disjoint)
+    form = ExportKind(kind)
+    with console.spinner("writing code"):
+        written = write_export(export, form, out, compiler)
+    times, note = export_session.measured(
+        export, compiler, as_c=form is ExportKind.C, is_wanted=not no_measure
+    )
+    document = {
+        "function": export.function,
+        "kernel": export.plan.name,
+        "kind": kind,
+        "schedule": str(export.schedule),
+        "mapping": str(export.mapping),
+        "files": [str(path) for path in written.files],
+        "notes": [text for text in (chosen.note, written.note, *export.plan.notes, note) if text],
+        "compiler": None if compiler is None else compiler.version,
+        **export_session.times_to_json(times),
+    }
+
+    def show() -> None:
+        console.heading(f"{export.function}: {chosen.program.name}")
+        for line in export.comment()[1:]:
+            console.write_text(f"  {line}")
+        for text in (chosen.note, written.note):
+            if text:
+                console.write_text(f"  {text}")
+        console.heading("\nFiles")
+        for path in written.files:
+            console.write_text(f"  {path}")
+        console.heading("\nTimes")
+        export_session.print_times(times, note)
+
+    return console.answer(as_json, document, show, int(export_session.failed(times)))

@@ -1,0 +1,46 @@
+"""A program as a command line asks for it: its storage, its schedule, its mapping."""
+
+from dataclasses import dataclass, replace
+
+from polygym.cli.options import common, schedules
+from polygym.cli.options.variants import VariantOptions
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.programs import Program
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedProgram:
+    """A program with a schedule and a mapping; ``is_original`` says that nothing is changed."""
+
+    program: Program
+    given: schedules.ResolvedSchedule
+    mapping: Mapping
+    is_original: bool
+
+
+def resolve_program(
+    program: Program,
+    schedule_text: str,
+    variant: VariantOptions,
+    mapping: Mapping | None,
+    threads: int,
+) -> ResolvedProgram:
+    """Return what a schedule's text, the options of storage and the mapping stand for."""
+    said = schedules.mapping_in_file(schedule_text)
+    asked = common.resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
+    if not variant.is_given and schedules.is_automatic(schedule_text):
+        given = schedules.automatic_schedule(program, asked, variant.memory_limit)
+        program = program if given.variant is None else given.variant.program
+    else:
+        program = variant.apply(program, schedule_text, asked)
+        make = schedules.schedule_maker(schedule_text)
+        given = make(program.scop, dict(program.parameters), asked)
+    in_order = given.schedule == original_schedule(program.scop)
+    # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
+    as_it_stands = in_order and given.choice is None and said is None
+    sequential = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
+    chosen = sequential if as_it_stands else asked
+    is_sequential = replace(chosen, threads=1) == SEQUENTIAL_MAPPING
+    is_original = program.source is None and in_order and is_sequential
+    return ResolvedProgram(program, given, chosen, is_original)

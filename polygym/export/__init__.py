@@ -1,0 +1,19 @@
+"""Exported code: the loops of a schedule as something that links into a user's own program.
+
+======================  ======================================================================
+``kernel``              the plan of a kernel: arguments, conditions, loops for each case
+``cpu_levels``          processors that code is made for, and how it asks what it runs on
+``object_code``         a kernel as LLVM IR and as an object file
+``c_kernel``            a kernel as C
+``header``              C headers of the kernel and of the user's function
+``translation_unit``    the user's file with a call in the place of the region
+``exporting``           from a program with a schedule to all of these
+``writing``             the kinds of output, and their files
+``applying``            the user's file, changed, and the lines that build it
+``python_module``       a kernel as a Python module
+``c_compiler``          the user's C compiler
+``measuring``           measuring an export as it is written
+======================  ======================================================================
+"""
+
+__all__: list[str] = []

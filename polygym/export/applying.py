@@ -1,0 +1,92 @@
+"""The user's file with the call of the kernel, the kernel beside it, and how both are built."""
+
+import difflib
+from enum import Enum
+from pathlib import Path
+
+from polygym.errors import InputError
+from polygym.export.c_kernel import kernel_c_text
+from polygym.export.exporting import Export
+from polygym.files import create_folder, write_atomically
+
+
+class ApplyKind(Enum):
+    """What the kernel is written as."""
+
+    C = "c"
+    OBJECT = "object"
+
+
+def changed_text(export: Export, folder: Path) -> str:
+    """Return the changed file as it stands in a folder."""
+    if export.is_source:
+        assert export.embedding is not None
+        return export.embedding.text
+    return export.unit(f'#include "{export.plan.name}.h"\n', folder)
+
+
+def unified_diff(export: Export, folder: Path) -> str:
+    """Return the change as a unified diff, for ``patch``."""
+    assert export.embedding is not None
+    name = Path(export.embedding.scop.file).name
+    before = export.embedding.text.splitlines(keepends=True)
+    after = changed_text(export, folder).splitlines(keepends=True)
+    return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
+
+
+def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, ...]:
+    """Write the changed file and the kernel into a folder; return the files.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
+    assert export.embedding is not None
+    name, kernel = Path(export.embedding.scop.file).name, export.plan.name
+    texts = {} if export.is_source else {f"{kernel}.h": export.kernel_header().encode()}
+    if not export.is_source:
+        if kind is ApplyKind.C:
+            texts[f"{kernel}.c"] = kernel_c_text(export).encode()
+        else:
+            texts[f"{kernel}.o"] = export.object_code()
+    texts[name] = changed_text(export, folder).encode()  # last: it needs the others
+    create_folder(folder)
+    try:
+        for file, content in texts.items():
+            write_atomically(folder / file, content)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written to: {error.strerror}") from None
+    return tuple(folder / file for file in texts)
+
+
+def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]:
+    """Return the lines that build the changed file, by the tool that reads them."""
+    assert export.embedding is not None
+    name, kernel = Path(export.embedding.scop.file).name, export.plan.name
+    stem = Path(name).stem
+    with_threads = export.plan.threads > 1
+    openmp = " -fopenmp" if with_threads else ""
+    target = "app"
+    if kind is ApplyKind.C:
+        flags = f"-O3 -march=native{openmp}"
+        objects, sources = f"{stem}.o {kernel}.o", f"{name} {kernel}.c"
+        cmake = f"set_source_files_properties({kernel}.c PROPERTIES COMPILE_OPTIONS\n"
+        cmake += f'  "{flags.replace(" ", ";")}")\n'
+        meson_files = f"'{name}', '{kernel}.c'"
+        meson_extra = f", c_args: [{', '.join(repr(flag) for flag in flags.split())}]"
+    else:
+        flags = f"-O3{openmp}"
+        objects, sources, cmake = f"{stem}.o {kernel}.o", f"{name} {kernel}.o", ""
+        meson_files, meson_extra = f"'{name}'", f", objects: ['{kernel}.o']"
+    shell_sources = " ".join(str(folder / part) for part in sources.split())
+    meson_threads = ", dependency('openmp')" if with_threads else ""
+    libraries = "OpenMP::OpenMP_C m" if with_threads else "m"
+    package = "find_package(OpenMP REQUIRED)\n" if with_threads else ""
+    make = f"{kernel}.o: CFLAGS += {flags}\n" if kind is ApplyKind.C else ""
+    return {
+        "Shell": f"gcc {flags} {shell_sources} -lm",
+        "Make": f"{make}{target}: LDLIBS += -lm{openmp}\n{target}: {objects}",
+        "CMake": f"{package}target_sources({target} PRIVATE {sources})\n{cmake}"
+        f"target_link_libraries({target} PRIVATE {libraries})",
+        "Meson": "m = meson.get_compiler('c').find_library('m')\n"
+        f"executable('{target}', {meson_files}{meson_extra},\n  dependencies: [m{meson_threads}])",
+    }

@@ -1,0 +1,124 @@
+"""The user's C compiler and linker: ``$CC``, or ``cc``, ``gcc`` or ``clang`` on the PATH."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polygym.errors import InputError
+
+_SECONDS = 600.0
+_NAMES = ("cc", "gcc", "clang")
+_SHOWN_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class UserCompiler:
+    """A compiler as it is called: the words of ``$CC``, and the flags of ``$CFLAGS``."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The words in one line."""
+        return shlex.join(self.command)
+
+    @property
+    def version(self) -> str:
+        """The first line of what ``--version`` prints."""
+        try:
+            done = subprocess.run(
+                [*self.command, "--version"], capture_output=True, text=True, timeout=60
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return self.name
+        return next(iter(done.stdout.splitlines()), self.name)
+
+    def compile(self, source: Path, result: Path, *flags: str) -> None:
+        """Compile one C file into an object.
+
+        Raises:
+            InputError: the compiler refuses it; the message has what it says.
+        """
+        self._run([*self.flags, *flags, "-c", str(source), "-o", str(result)], source.name)
+
+    def join(self, objects: Sequence[Path], result: Path) -> None:
+        """Link objects into one relocatable object."""
+        self._run(["-r", "-nostdlib", *map(str, objects), "-o", str(result)], result.name)
+
+    def link_shared(self, objects: Sequence[Path], result: Path, *libraries: str) -> None:
+        """Link objects into a shared library."""
+        inputs = [*map(str, objects), *libraries]
+        self._run(["-shared", *inputs, "-o", str(result)], result.name)
+
+    def link_program(self, inputs: Sequence[Path], result: Path, *flags: str) -> None:
+        """Compile and link a program."""
+        self._run([*self.flags, *map(str, inputs), *flags, "-o", str(result)], result.name)
+
+    def _run(self, arguments: list[str], what: str) -> None:
+        try:
+            done = subprocess.run(
+                [*self.command, *arguments], capture_output=True, text=True, timeout=_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise InputError(f"{self.name}: {what} took more than {_SECONDS:g} s") from None
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be run: {error.strerror}") from None
+        if done.returncode:
+            lines = (done.stderr or done.stdout).strip().splitlines()[:_SHOWN_LINES]
+            said = "\n  ".join(lines) or "no message"
+            raise InputError(f"{self.name} refuses {what}:\n  {said}")
+
+
+def user_compiler() -> UserCompiler | None:
+    """Return the user's compiler, None where there is none.
+
+    Raises:
+        InputError: ``$CC`` names one that does not exist.
+    """
+    flags = tuple(shlex.split(os.environ.get("CFLAGS", "")))
+    given = shlex.split(os.environ.get("CC", ""))
+    if given:
+        if shutil.which(given[0]) is None:
+            raise InputError(f"CC: expected the name of a C compiler, found {given[0]!r}")
+        return UserCompiler(tuple(given), flags)
+    path = next((name for name in _NAMES if shutil.which(name)), None)
+    return None if path is None else UserCompiler((path,), flags)
+
+
+def weaken_all_but(name: str, result: Path) -> None:
+    """Let every symbol of an object give way to another of its name, but for one function.
+
+    So an object whose function has a new name can stand beside the object of the same file.
+
+    Raises:
+        InputError: there is no objcopy.
+    """
+    if shutil.which("objcopy") is None:
+        raise InputError(
+            "--name: expected objcopy, found none; on Debian: apt-get install binutils"
+        )
+    command = ["objcopy", "--wildcard", "--weaken-symbol", f"!{name}", "--weaken-symbol", "*"]
+    done = subprocess.run([*command, str(result)], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise InputError(f"objcopy refuses {result.name}: {done.stderr.strip()}")
+
+
+def archive(objects: Sequence[Path], result: Path) -> None:
+    """Put objects into a static library.
+
+    Raises:
+        InputError: there is no ar.
+    """
+    if shutil.which("ar") is None:
+        raise InputError("--kind static: expected ar, found none; apt-get install binutils")
+    result.unlink(missing_ok=True)
+    done = subprocess.run(
+        ["ar", "rcs", str(result), *map(str, objects)], capture_output=True, text=True, timeout=60
+    )
+    if done.returncode:
+        raise InputError(f"ar refuses {result.name}: {done.stderr.strip()}")

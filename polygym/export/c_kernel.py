@@ -1,0 +1,83 @@
+"""A kernel as C: the loops of each case, and the function that chooses among them.
+
+The loops are printed from the loop IR after all passes (:mod:`polygym.codegen.c`), so they are
+those of the machine code.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from polygym.codegen.c import print_index
+from polygym.export.header import element_type, kernel_prototype, watched_names
+from polygym.export.kernel import KernelPlan, KernelVariant
+
+if TYPE_CHECKING:
+    from polygym.export.exporting import Export
+
+
+def kernel_c_text(export: "Export") -> str:
+    """Return the C text of a kernel, with all that it needs."""
+    from polygym.codegen.c import kernel_prelude, print_kernel
+
+    plan = export.plan
+    comment = "\n   ".join(line.replace("*/", "* /") for line in export.comment())
+    parts = [f"/* {comment}\n   compile with -O3 -march=native -fopenmp, link with -lm */"]
+    parts.append(kernel_prelude([variant.program for variant in plan.variants]))
+    parts += [print_kernel(v.program, _name(plan, v)) for v in plan.variants]
+    parts.append("\n".join(_entry(plan)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _name(plan: KernelPlan, variant: KernelVariant) -> str:
+    return f"{plan.name}_{variant.suffix}"
+
+
+def _entry(plan: KernelPlan) -> Iterator[str]:
+    """Yield the lines of the function that callers call."""
+    prototype = kernel_prototype(plan)
+    yield f"{prototype};"
+    yield prototype
+    yield "{"
+    for array, size in zip(plan.arrays, plan.array_bytes, strict=True):
+        pairs = {place for pair in (*plan.disjoint, *plan.watched_pairs) for place in pair}
+        if plan.arrays.index(array) in pairs:
+            name = array.name
+            yield f"  const char *begin_{name} = (const char *){name};"
+            yield f"  const char *end_{name} = begin_{name} + ({print_index(size)});"
+    for condition in plan.conditions:
+        yield f"  if (!({print_index(condition)}))\n    return 1;"
+    names = [array.name for array in plan.arrays]
+    for left, right in plan.disjoint:
+        first, second = names[left], names[right]
+        yield f"  if (end_{first} > begin_{second} && end_{second} > begin_{first})\n    return 1;"
+    for left, other in plan.watched_pairs:
+        place, length = watched_names(plan)[other], plan.watched[other][1]
+        yield (
+            f"  if (end_{names[left]} > (const char *){place} && "
+            f"(const char *){place} + {length} > begin_{names[left]})\n    return 1;"
+        )
+    yield "  int code = 1;"
+    for variant in plan.variants:
+        call = f"code = {_name(plan, variant)}({_arguments(plan, variant)});"
+        matches = " && ".join(f"{name} == {value}" for name, value in variant.sizes or ())
+        last = variant.sizes is None
+        prefix = "  else" if variant is not plan.variants[0] else " "
+        condition = "" if last else f" if ({matches})"
+        yield f"{prefix}{condition}\n    {call}"
+    yield "  if (code < 0 || code > 1) {"
+    message = f"stopped: {plan.name} leaves an array, in a computed subscript"
+    yield f'    fprintf(stderr, "{message}\\n");'
+    yield "    abort();"
+    yield "  }"
+    yield "  return code;"
+    yield "}"
+
+
+def _arguments(plan: KernelPlan, variant: KernelVariant) -> str:
+    """Return the arguments of the loops: arrays with the types of their own, and sizes."""
+    values = []
+    for array in plan.arrays:
+        const = "" if array.name in plan.written else "const "
+        same = element_type(array) == array.type.value
+        values.append(array.name if same else f"({const}{array.type.value} *){array.name}")
+    return ", ".join([*values, *(parameter.name for parameter in plan.parameters)])

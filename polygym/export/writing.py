@@ -1,0 +1,176 @@
+"""The kinds of output: object code, libraries, C, LLVM IR, a Python module.
+
+Files are written into a new folder beside the result first, and moved there when all are made: a
+run that is stopped leaves nothing half done.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from polygym.errors import InputError
+from polygym.export.c_compiler import UserCompiler, archive, weaken_all_but
+from polygym.export.c_kernel import kernel_c_text
+from polygym.export.exporting import Export
+from polygym.export.python_module import python_module
+from polygym.files import create_folder
+
+_COMMON_FLAGS = ("-O3", "-fPIC", "-w")
+_LIBRARIES = ("-lm",)
+
+
+class ExportKind(Enum):
+    """What an export is written as."""
+
+    OBJECT = "object"
+    STATIC = "static"
+    SHARED = "shared"
+    C = "c"
+    LLVM = "llvm"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenExport:
+    """The files of an export, and the sentence about what is missing, if anything is."""
+
+    files: tuple[Path, ...]
+    note: str = ""
+
+
+def write_export(
+    export: Export, kind: ExportKind, out: Path, compiler: UserCompiler | None
+) -> WrittenExport:
+    """Write an export into a folder.
+
+    Raises:
+        InputError: the folder cannot be written to, a tool is missing, or refuses.
+    """
+    create_folder(out)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=out) as name:
+            folder = Path(name)
+            note = _WRITERS[kind](export, folder, out, compiler)
+            made = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+            files = tuple(Path(shutil.move(path, out / path.name)) for path in made)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written to: {error.strerror}") from None
+    return WrittenExport(files, note)
+
+
+def _write_object(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
+    return _write_linked(export, folder, out, compiler, ".o")
+
+
+def _write_static(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
+    return _write_linked(export, folder, out, compiler, ".a")
+
+
+def _write_shared(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
+    if compiler is None:
+        raise InputError("--kind shared: expected a C compiler that links (CC), found none")
+    return _write_linked(export, folder, out, compiler, ".so")
+
+
+def _write_linked(
+    export: Export, folder: Path, out: Path, compiler: UserCompiler | None, ending: str
+) -> str:
+    """Write an object or a library with the user's function, or without a compiler its parts."""
+    name, kernel = export.function, export.plan.name
+    kernel_file = folder / f"{kernel}.o"
+    kernel_file.write_bytes(export.object_code())
+    if export.embedding is None:
+        (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
+        _link([kernel_file], folder / f"{kernel}{ending}", export, compiler)
+        if ending != ".o":
+            kernel_file.unlink()
+        return f"{export.program.name} is no C file: there is no function but the kernel"
+    if compiler is None:
+        top = f'#include "{kernel}.h"\n'
+        (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
+        (folder / f"{name}.c").write_text(export.unit(top, out), encoding="utf-8")
+        return (
+            f"no C compiler was found (CC, cc, gcc, clang): compile {name}.c and link it with "
+            f"{kernel}.o"
+        )
+    unit_file, unit_object = folder / ".unit.c", folder / ".unit.o"
+    unit_file.write_text(_whole_unit(export, folder), encoding="utf-8")
+    source = Path(export.embedding.scop.file).resolve()
+    compiler.compile(unit_file, unit_object, *_COMMON_FLAGS, "-iquote", str(source.parent))
+    if export.options.name:
+        weaken_all_but(name, unit_object)
+    (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
+    result = folder / f"{name}{ending}"
+    if ending == ".o":
+        joined = folder / ".joined.o"
+        compiler.join([unit_object, kernel_file], joined)
+        joined.rename(result)
+    else:
+        _link([unit_object, kernel_file], result, export, compiler)
+    kernel_file.unlink()
+    return ""
+
+
+def _link(objects: list[Path], result: Path, export: Export, compiler: UserCompiler | None) -> None:
+    """Make a library of objects."""
+    if result.suffix == ".a":
+        archive(objects, result)
+    elif result.suffix == ".so":
+        assert compiler is not None
+        threads = ("-fopenmp",) if export.plan.threads > 1 else ()
+        compiler.link_shared(objects, result, *threads, *_LIBRARIES)
+
+
+def _whole_unit(export: Export, folder: Path) -> str:
+    """Return the user's file with the call, the kernel's prototype and the function's name."""
+    assert export.embedding is not None
+    own = export.embedding.function.decl.name
+    renamed = f"#define {own} {export.function}\n" if export.function != own else ""
+    return export.unit(export.kernel_header() + renamed, folder, is_external=True)
+
+
+def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
+    kernel = export.plan.name
+    text = "".join(f"; {line}\n" for line in export.comment()) + export.llvm_ir()
+    (folder / f"{kernel}.ll").write_text(text, encoding="utf-8")
+    (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
+    return ""
+
+
+def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
+    """Write one C file: the kernel, and the user's file with the call."""
+    kernel = kernel_c_text(export)
+    if export.embedding is None:
+        (folder / f"{export.plan.name}.c").write_text(kernel, encoding="utf-8")
+        (folder / f"{export.plan.name}.h").write_text(export.kernel_header(), encoding="utf-8")
+        return f"{export.program.name} is no C file: there is no function but the kernel"
+    own = export.embedding.function.decl.name
+    renamed = f"#define {own} {export.function}\n" if export.function != own else ""
+    text = export.unit(f"{kernel}\n{renamed}", out)
+    (folder / f"{export.function}.c").write_text(text, encoding="utf-8")
+    (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
+    return ""
+
+
+def _write_python(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
+    if compiler is None:
+        raise InputError("--kind python: expected a C compiler that links (CC), found none")
+    kernel = folder / ".kernel.o"
+    kernel.write_bytes(export.object_code())
+    _link([kernel], folder / f"{export.plan.name}.so", export, compiler)
+    (folder / f"{export.function}.py").write_text(python_module(export), encoding="utf-8")
+    return ""
+
+
+_Writer = Callable[[Export, Path, Path, UserCompiler | None], str]
+_WRITERS: dict[ExportKind, _Writer] = {
+    ExportKind.OBJECT: _write_object,
+    ExportKind.STATIC: _write_static,
+    ExportKind.SHARED: _write_shared,
+    ExportKind.C: _write_c,
+    ExportKind.LLVM: _write_llvm,
+    ExportKind.PYTHON: _write_python,
+}

@@ -1,0 +1,425 @@
+"""A region in its file: where it stands, and C expressions for what its program uses.
+
+The passes rewrite a region until it is a Scop, whose names may be new ones. A call in the place of
+the region needs the names of the file again::
+
+    void f(struct grid *g, double *a) {       array g_v, size g_n_1, array a
+    #pragma scop
+      for (int i = 0; i < g->n; i++)          g_v    &(g[0].v)      as double *
+        a[i] = g->v[i];                       g_n_1  (g[0].n)       as long
+    #pragma endscop                           a      a              as double *
+    }
+
+A program is *embedded* when every array and parameter of it has such an expression, and when what
+the rest of the function reads of the region's variables is in its arrays. All else is refused.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polygym.errors import SourceError
+from polygym.frontend.c import driver
+from polygym.frontend.c.completion import completed_source
+from polygym.frontend.c.desugar.struct_members import MemberOrigin, member_origins
+from polygym.frontend.c.passes import PASSES, RegionState
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol, resolve_names
+from polygym.frontend.c.source import syntax
+from polygym.frontend.c.source.locations import SourceMap, SourceToken
+from polygym.frontend.c.source.parser import (
+    ScopRegion,
+    choose_region,
+    find_regions,
+    parse_cached,
+    preprocess_cached,
+)
+from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
+from polygym.ir.scop import Array, Scop, StorageClass
+
+_PRAGMA_OPERATOR = re.compile(r'_Pragma\s*\(\s*"[^"]*"\s*\)')
+_OWN = frozenset({StorageClass.BLOCK})
+_LINKAGE_WORDS = frozenset({"static", "inline", "__inline", "__inline__"})
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedArray:
+    """An array of the program as the file has it.
+
+    ``address`` is a C expression of its first element's address; ``is_object`` says that it is an
+    array or a scalar that is declared as such, which overlaps no other object. Of an array of
+    pointers to rows, ``is_rows`` holds, and ``address`` is that of the first row. A ``register``
+    variable has no address: ``is_register``.
+    """
+
+    array: Array
+    address: str
+    is_object: bool
+    is_rows: bool = False
+    is_register: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedParameter:
+    """A parameter: the C expression of its value, and of its address where others may change it."""
+
+    name: str
+    value: str
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RegionEmbedding:
+    """A file with a region, and what a call in the place of the region needs.
+
+    ``text`` is the whole file; the region with its pragmas is ``text[begin:end]``, its statements
+    are ``text[first:last]``. ``linkage_spans`` are the words ``static`` and ``inline`` of the
+    function. ``requirements`` are C conditions that were given beside the file. ``function`` is
+    the syntax tree of the function, ``tree`` that of the file.
+    """
+
+    scop: Scop
+    text: str
+    begin: int
+    first: int
+    last: int
+    end: int
+    linkage_spans: tuple[tuple[int, int], ...]
+    arrays: tuple[EmbeddedArray, ...]
+    parameters: tuple[EmbeddedParameter, ...]
+    requirements: tuple[str, ...]
+    function: Any
+    tree: Any
+
+
+def embed_region(
+    text: str, file: str, function: str | None = None, include_directories: Sequence[str] = ()
+) -> RegionEmbedding:
+    """Return how a region stands in its file.
+
+    Raises:
+        InputError: the region is refused, or code around it depends on what no array holds.
+    """
+    selection = parse_selection(function)
+    text = completed_source(text, file, include_directories, selection).text
+    source = preprocess_cached(text, file, include_directories)
+    region = _region(source, selection, file)
+    return _Embedder(text, file, selection, source, region).embedding()
+
+
+def embed_file(path: str | Path, function: str | None = None) -> RegionEmbedding:
+    """Return how a region stands in a C file; see :func:`embed_region`."""
+    return embed_region(driver.read_text(path), str(path), function)
+
+
+def _region(source: SourceMap, selection: RegionSelection, file: str) -> ScopRegion:
+    regions = find_regions(parse_cached(source), source)
+    return choose_region(regions, selection.region_name, file)
+
+
+class _Embedder:
+    """One region on its way to its embedding."""
+
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        selection: RegionSelection,
+        source: SourceMap,
+        region: ScopRegion,
+    ) -> None:
+        self._text, self._file, self._source, self._region = text, file, source, region
+        self._selection = selection
+        self._tree = parse_cached(source)
+        self._original = _region(source, selection, file)
+        self._names = _names_of(source, selection, file)
+        self._members = self._member_origins()
+        self._translation, self._scop = self._translated()
+        bindings = self._translation.bindings
+        symbols = self._translation.names
+        known = {*symbols.uses, *bindings.parameters, *symbols.symbols.values()}
+        self._symbols = {bindings.name(symbol): symbol for symbol in known}
+
+    def embedding(self) -> RegionEmbedding:
+        """Return the embedding."""
+        arrays = tuple(
+            self._array(array)
+            for array in self._scop.arrays
+            if array.storage_class not in _OWN or array.live_out
+        )
+        self._refuse_lost_values()
+        begin, first = self._pragma_span(self._original.begin)
+        last, end = self._pragma_span(self._original.end)
+        return RegionEmbedding(
+            self._scop,
+            self._text,
+            begin,
+            first,
+            last,
+            end,
+            tuple(self._linkage_spans()),
+            arrays,
+            tuple(self._parameter(parameter.name) for parameter in self._scop.parameters),
+            tuple(f"{name} == {value}" for name, value in self._selection.parameter_values),
+            self._original.function,
+            self._tree,
+        )
+
+    def _error(self, message: str, hint: str = "") -> SourceError:
+        return self._source.error(self._region.begin, f"cannot be exported: {message}", hint)
+
+    def _translated(self) -> tuple[Translation, Scop]:
+        """Return the translation that was not refused, and its Scop."""
+        state = self._state()
+        state.first_scop()
+        translation = state.translation(state.region)
+        return translation, translation.run()
+
+    def _state(self) -> RegionState:
+        chosen = self._selection
+        return RegionState(
+            self._source.with_library(chosen.library), self._file, chosen, dict(chosen.array_sizes)
+        )
+
+    def _member_origins(self) -> dict[str, MemberOrigin]:
+        """Return the members of structures that new names stand for."""
+        if not syntax.contains(self._region.items, c_ast.StructRef):
+            return {}
+        state = self._state()
+        before = next(k for k, row in enumerate(PASSES) if row.name == "struct_members") - 1
+        state.run(state.variant, PASSES[before])
+        return member_origins(state.tree, state.region, state.source)[1]
+
+    def _array(self, array: Array) -> EmbeddedArray:
+        if array.name in self._members:
+            return self._member(array, self._members[array.name])
+        symbol = self._visible(array.name)
+        kind = symbol.declaration.type
+        sizes, _ = _levels(kind, self._names.typedefs)
+        if sizes:
+            self._refuse_moved(symbol)
+        is_pointer = bool(sizes) and (sizes[0] == "*" or symbol.scope is DeclarationScope.ARGUMENT)
+        if sizes.count("*") > 1 or "*" in sizes[1:]:
+            if sizes != ["*", "*"] or array.rank != 2:
+                raise self._error(f"{array.name} points to pointers of more than one level")
+            return EmbeddedArray(array, f"{symbol.name}[0]", is_object=False, is_rows=True)
+        register = "register" in (symbol.declaration.storage or ()) and not sizes
+        address = symbol.name if sizes else f"&{symbol.name}"
+        return EmbeddedArray(array, address, not is_pointer, is_register=register)
+
+    def _refuse_moved(self, symbol: Symbol) -> None:
+        """Refuse a pointer that is set around the region: its array begins where it was before.
+
+        One that walks in the region is where it was when that begins, if nothing repeats it.
+        """
+        around = _direct_targets(self._body_without_region())
+        moved = symbol.scope is DeclarationScope.ARGUMENT and symbol.name in around
+        inside = symbol.name in _direct_targets(list(self._original.items))
+        if moved or (inside and (self._names.in_loop or self._names.is_used_after(symbol))):
+            raise self._error(f"the pointer {symbol.name} moves, and the function needs its place")
+
+    def _member(self, array: Array, origin: MemberOrigin) -> EmbeddedArray:
+        """Return a member of one structure; those of many structures do not lie in one piece."""
+        outer = array.c_extents[: array.rank - origin.own_rank]
+        if any(extent != "1" for extent in outer):
+            raise self._error(
+                f"{origin.base} is an array of structures, whose members {origin.path[-1]} do not "
+                "lie in one piece",
+                "copy the member into an array of its own around the loops",
+            )
+        base = self._names.visible.get(origin.base)
+        if base is None:
+            raise self._error(f"{origin.base} is not visible where the region begins")
+        sizes, _ = _levels(base.declaration.type, self._names.typedefs)
+        is_pointer = bool(sizes)
+        path = "".join(f".{name}" for name in origin.path)
+        whole = f"(*{origin.base}){path}" if is_pointer else f"{origin.base}{path}"
+        return EmbeddedArray(array, f"&{whole}", not is_pointer)
+
+    def _parameter(self, name: str) -> EmbeddedParameter:
+        symbol = self._symbols[name]
+        visible = self._names.visible.get(symbol.name)
+        if visible is not None and self._is_same(symbol, visible):
+            is_shared = symbol.scope is DeclarationScope.FILE
+            return EmbeddedParameter(name, symbol.name, f"&{symbol.name}" if is_shared else None)
+        init = symbol.initializer
+        if init is None or not self._is_before_region(symbol.declaration):
+            raise self._error(f"no name of the file has the value of {name} where it begins")
+        text = self._expression(init)
+        return EmbeddedParameter(name, f"({text})", f"&({text})")
+
+    def _is_before_region(self, declared: Any) -> bool:
+        """Whether a declaration that was put in stands directly before the region."""
+        region = self._translation.region
+        if any(token.text == declared.name for token in self._source.tokens):
+            return False
+        block = syntax.block_with(region.function.body, region.begin)
+        place = next(k for k, item in enumerate(block) if item is region.begin)
+        before = block[:place]
+        while before and isinstance(before[-1], c_ast.Decl):
+            if before.pop() is declared:
+                return True
+        return False
+
+    def _expression(self, node: Any) -> str:
+        """Return an element that was read before the region, in the names of the file."""
+        base, subscripts = syntax.base_and_subscripts(node)
+        if not isinstance(base, c_ast.ID) or syntax.contains(subscripts, c_ast.ArrayRef):
+            raise self._error(f"it reads {CGenerator().visit(node)} before it begins")
+        names = {name for subscript in subscripts for name in syntax.names_in(subscript)}
+        if base.name in self._members:
+            origin = self._members[base.name]
+            if not all(syntax.is_zero(subscript) for subscript in subscripts):
+                raise self._error(f"it reads a member of {origin.base} before it begins")
+            sizes, _ = _levels(
+                self._names.visible[origin.base].declaration.type, self._names.typedefs
+            )
+            path = "".join(f".{name}" for name in origin.path)
+            return f"(*{origin.base}){path}" if sizes else f"{origin.base}{path}"
+        for name in (base.name, *names):
+            if name not in self._names.visible:
+                raise self._error(f"it reads {name}, which is not visible where it begins")
+        return str(CGenerator().visit(node))
+
+    def _visible(self, name: str) -> Symbol:
+        """Return the file's symbol for a name of the program."""
+        symbol = self._symbols[name]
+        visible = self._names.visible.get(symbol.name)
+        if visible is None or not self._is_same(symbol, visible):
+            raise self._error(f"no name of the file stands for {name} where the region begins")
+        return visible
+
+    def _is_same(self, symbol: Symbol, visible: Symbol) -> bool:
+        """Whether a symbol after the passes is one of the file."""
+        return symbol.scope is visible.scope and not isinstance(visible.declaration, tuple)
+
+    def _refuse_lost_values(self) -> None:
+        """Refuse variables whose values after the region are read and in no array."""
+        names = self._names
+        kept = {self._symbols[array.name].name for array in self._scop.arrays if array.live_out}
+        kept |= {origin.base for origin in self._members.values()}
+        for array in self._scop.arrays:
+            if array.storage_class is StorageClass.BLOCK and array.live_out:
+                raise self._error(f"{array.name} is declared in the region and read after it")
+        for symbol in [s for s in names.uses if s.scope is DeclarationScope.REGION]:
+            if names.is_used_after(symbol):
+                raise self._error(
+                    f"{symbol.name} is declared in the region and used after it",
+                    f"declare {symbol.name} before the region",
+                )
+        counters = {symbol.name for symbol in names.iterated if names.iterates_in_region(symbol)}
+        read = set(self._read_outside_loops())
+        for name in syntax.modified_names(list(self._original.items)) - kept:
+            visible = names.visible.get(name)
+            if visible is None:
+                continue
+            at_file_scope = visible.scope is DeclarationScope.FILE
+            is_read = name in read if name in counters else names.is_used_after(visible)
+            if at_file_scope or is_read:
+                raise self._error(
+                    f"{name} has a value after the region that only the loops themselves give it",
+                    f"let the loops count with a variable of their own, for (int {name} = …)"
+                    if name in counters
+                    else "",
+                )
+
+    def _read_outside_loops(self) -> Iterator[str]:
+        """Yield the names that code around the region reads outside of loops that set them."""
+        yield from syntax.names_read_outside_loops(self._body_without_region())
+
+    def _body_without_region(self) -> Any:
+        """Return the body of the function with empty statements in the place of the region's."""
+        inside = {id(item) for item in self._original.items}
+
+        def replacement(node: Any) -> Any:
+            """Return an empty statement for one of the region."""
+            return c_ast.EmptyStatement(node.coord) if id(node) in inside else None
+
+        return syntax.copy_tree(self._original.function.body, replacement)
+
+    def _pragma_span(self, node: Any) -> tuple[int, int]:
+        """Return where a pragma begins and ends in the text."""
+        index = self._source.token_index(node.coord.line, node.coord.column or 1)
+        origin = self._source.tokens[index].origin
+        if origin.file != self._file or origin.in_macro:
+            raise self._error("its pragmas stand in another file or in a macro")
+        starts = _line_starts(self._text)
+        begin = starts[origin.line - 1] + origin.column - 1
+        if match := _PRAGMA_OPERATOR.match(self._text, begin):
+            return begin, match.end()
+        line = starts[origin.line - 1]
+        end = self._text.find("\n", begin)
+        return line, len(self._text) if end < 0 else end
+
+    def _linkage_spans(self) -> Iterator[tuple[int, int]]:
+        """Yield where ``static`` and ``inline`` stand in declarations of the region's function."""
+        name = self._original.function.decl.name
+        starts = _line_starts(self._text)
+        tokens, depth = self._source.tokens, 0
+        specifiers: list[SourceToken] = []
+        for token in tokens:
+            depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
+            if depth == 0 and token.text in (";", "}"):
+                specifiers = []
+            if depth == 0 and token.text in _LINKAGE_WORDS:
+                specifiers.append(token)
+            if depth == 0 and token.text == name:
+                for specifier in specifiers:
+                    origin = specifier.origin
+                    if origin.file != self._file or origin.in_macro:
+                        raise self._error(f"{name} is declared {specifier.text} by a macro")
+                    begin = starts[origin.line - 1] + origin.column - 1
+                    yield begin, begin + len(specifier.text)
+                specifiers = []
+
+
+def _direct_targets(node: Any) -> set[str]:
+    """Return the names that are set themselves, or whose address is taken."""
+    names = {syntax.modified_name(part) for part in syntax.walk(node)}
+    for part in syntax.walk(node, c_ast.UnaryOp):
+        if part.op == "&" and isinstance(part.expr, c_ast.ID):
+            names.add(part.expr.name)
+    return {name for name in names if name is not None}
+
+
+def _line_starts(text: str) -> list[int]:
+    r"""Return the offsets of the lines of a text.
+
+    >>> _line_starts("a\nbc\n")
+    [0, 2, 5]
+    """
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+def _names_of(source: SourceMap, selection: RegionSelection, file: str) -> ResolvedNames:
+    """Return the names of a file as it is written."""
+    tree = parse_cached(source)
+    regions = find_regions(tree, source)
+    return resolve_names(tree, choose_region(regions, selection.region_name, file))
+
+
+def _levels(kind: Any, typedefs: Any) -> tuple[list[str], Any]:
+    """Return the levels of a declared type, ``*`` or ``[]`` each, and what is at the bottom.
+
+    ``double (*A)[4]`` has the levels ``*`` and ``[]``.
+    """
+    levels: list[str] = []
+    while True:
+        match kind:
+            case c_ast.PtrDecl():
+                levels.append("*")
+                kind = kind.type
+            case c_ast.ArrayDecl():
+                levels.append("[]")
+                kind = kind.type
+            case c_ast.TypeDecl():
+                kind = kind.type
+            case c_ast.IdentifierType(names=[name]) if name in typedefs:
+                kind = typedefs[name]
+            case _:
+                return levels, kind
