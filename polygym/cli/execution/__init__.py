@@ -1,4 +1,10 @@
-"""Execution of long commands: ``benching``, ``search_session``, ``sweep_session``, ``export_session``.
+"""Execution of long commands, and what they share.
 
-``resolved_program`` says of which program, schedule and mapping a command line speaks.
+======================  ===================================================================
+``benching``            ``polygym bench``: one program, all contenders
+``search_session``      ``polygym optimize`` and ``tune``
+``sweep_session``       ``polygym sweep``
+``export_session``      ``polygym export`` and ``apply``
+``resolved_program``    the program, schedule and mapping that a command line asks for
+======================  ===================================================================
 """

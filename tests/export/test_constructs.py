@@ -1,0 +1,35 @@
+"""Every construct that the front end accepts is exported, or refused with a reason."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from polygym.errors import SourceError
+from polygym.frontend.c import parse_text
+from tests.export.against_source import check_like_source
+
+_TABLE = Path(__file__).parents[2] / "docs" / "site" / "c_constructs.toml"
+_ROWS = [
+    row for row in tomllib.loads(_TABLE.read_text())["construct"] if row["status"] == "accepted"
+]
+# Where data decide on subscripts, some sizes have data that leave the array.
+_SIZES = {"Element under a condition on data": (24,)}
+_REFUSED = {"Members of structures": "array of structures"}
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("row", _ROWS, ids=lambda row: row["name"])
+def test_a_construct_is_exported(row: dict[str, str], tmp_path: Path) -> None:
+    scop = parse_text(row["example"], file="program.c")
+    names = [parameter.name for parameter in scop.parameters]
+    sizes = [{name: size for name in names} for size in _SIZES.get(row["name"], (24, 8, 33))]
+    if "s == 4" in row["example"]:
+        sizes = [own | {"s": 4} for own in sizes]
+    if row["name"] in _REFUSED:
+        with pytest.raises(SourceError, match=_REFUSED[row["name"]]):
+            check_like_source(tmp_path, row["example"], *sizes)
+        return
+    check_like_source(tmp_path, row["example"], *sizes)

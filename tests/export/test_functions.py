@@ -1,0 +1,378 @@
+"""Functions of all kinds around a region: exported, they do what they did."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from polygym.errors import InputError, SourceError
+from polygym.export.exporting import ExportOptions, prepare_export
+from polygym.export.writing import ExportKind, write_export
+from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
+from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.programs import load_program
+from tests.export.against_source import GCC, check_like_source
+
+_SIZES = ({"n": 40}, {"n": 39}, {"n": 1}, {"n": 64})
+
+CASES = {
+    "statements around the region": """
+double f(int n, double a[n], double b[n]) {
+  double s = 2, t = 0;
+  for (int i = 0; i < n; i++) t += a[i];
+  s = t + 1;
+#pragma scop
+  for (int i = 0; i < n; i++) b[i] = s * a[i];
+#pragma endscop
+  for (int i = 0; i < n; i++) t += b[i];
+  return t;
+}""",
+    "a number that the region sets": """
+double f(int n, double s, double a[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) s = s + a[i];
+#pragma endscop
+  return s * 2;
+}""",
+    "a local variable that the region sets": """
+int f(int n, int a[n]) {
+  int most = 0;
+#pragma scop
+  for (int i = 0; i < n; i++) if (a[i] > most) most = a[i];
+#pragma endscop
+  return most;
+}""",
+    "statics and globals of the file": """
+static double table[64] = {1, 2, 3};
+double seen[64];
+static int calls;
+double f(int n, double a[n]) {
+  assert(n <= 64);
+  calls++;
+#pragma scop
+  for (int i = 0; i < n; i++) { seen[i] = seen[i] + a[i] * table[i]; table[i] = a[i]; }
+#pragma endscop
+  double total = calls;
+  for (int i = 0; i < n; i++) total += table[i];
+  return total;
+}""",
+    "a static function": """
+static inline void f(int n, double a[n], double b[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = b[i] + 1;
+#pragma endscop
+}""",
+    "a static function with a prototype": """
+static void f(int n, double a[], double b[]);
+void g(int n, double a[], double b[]) { f(n, a, b); }
+static void f(int n, double a[n], double b[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = b[i] + 1;
+#pragma endscop
+}""",
+    "counters that other loops use": """
+void f(int n, double a[n], double b[n]) {
+  int i, j;
+  for (i = 0; i < n; i++) b[i] = i;
+#pragma scop
+  for (i = 0; i < n; i++) for (j = 0; j <= i; j++) a[i] += b[j];
+#pragma endscop
+  for (i = 0; i < n; i++) for (j = 0; j < 1; j++) b[i] += a[i];
+}""",
+    "pointers to rows": """
+void f(int n, double **a, double *b) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i][j] = a[i][j] + b[j];
+#pragma endscop
+}""",
+    "a structure by its address": """
+struct grid { int n; double scale; double v[64]; double w[64]; };
+void f(struct grid *g, double a[64]) {
+  int n = g->n;
+  assert(n <= 64);
+#pragma scop
+  for (int i = 0; i < n; i++) g->w[i] = g->scale * g->v[i] + a[i];
+#pragma endscop
+}""",
+    "a structure by its value": """
+struct weights { double w[4]; };
+void f(int n, double a[n], struct weights x) {
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = a[i] * x.w[i % 4];
+#pragma endscop
+}""",
+    "a variable in a register": """
+double f(int n, double a[n]) {
+  register double s = 0;
+#pragma scop
+  for (int i = 0; i < n; i++) s = s + a[i];
+#pragma endscop
+  return s;
+}""",
+    "several regions": """
+void f(int n, double a[n], double b[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = a[i] + 1;
+#pragma endscop
+  if (n > 2) {
+#pragma scop
+    for (int i = 0; i < n; i++) b[i] = a[i] * 2;
+#pragma endscop
+  }
+}""",
+    "macros and a region in one line": """
+#define LOOP(v, n) for (int v = 0; v < (n); v++)
+#define BODY(x) do { (x) = (x) * 2; } while (0)
+void f(int n, double a[n]) { _Pragma("scop") LOOP(i, n) BODY(a[i]); _Pragma("endscop") }""",
+    "comments and strings": """
+/* #pragma scop */
+static const char *text = "#pragma scop";
+int f(int n, double a[n]) { // #pragma endscop
+  #pragma  scop  // here
+  for (int i = 0; i < n; i++) /* } */ a[i] = 1; // {
+  #pragma endscop
+  return text[0];
+}""",
+    "bytes and shorts": """
+void f(int n, unsigned char *a, short *b, unsigned short c[n], signed char d[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) { a[i] = a[i] * 3; b[i] = c[i] + d[i]; }
+#pragma endscop
+}""",
+    "sizes of other types": """
+void f(unsigned n, long m, unsigned char k, double *a) {
+  assert(n == 40 || n == 39 || n == 1 || n == 64);
+#pragma scop
+  for (unsigned i = 0; i < n; i++) a[i] = a[i] + 1;
+#pragma endscop
+}""",
+    "arrays of its own": """
+void f(int n, double a[n][n], double x[n]) {
+#pragma scop
+  double t[n];
+  double w[3] = {1, 2, 1};
+  for (int i = 0; i < n; i++) { t[i] = 0; for (int j = 0; j < n; j++) t[i] += a[i][j] * x[j]; }
+  w[1] = 3;
+  for (int i = 0; i < n; i++) x[i] = t[i] * w[i % 3];
+#pragma endscop
+}""",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("kind", [ExportKind.OBJECT, ExportKind.SHARED])
+def test_a_function_does_what_it_did(name: str, kind: ExportKind, tmp_path: Path) -> None:
+    function = "f:2" if name == "several regions" else None
+    check_like_source(tmp_path, CASES[name], *_SIZES, kind=kind, function=function)
+
+
+REFUSALS = {
+    "a counter that is read behind the loops": (
+        """
+int f(int n, double a[n]) {
+  int i;
+#pragma scop
+  for (i = 0; i < n; i++) a[i] = 1;
+#pragma endscop
+  return i;
+}""",
+        "i has a value after the region",
+    ),
+    "a pointer that moves before the region": (
+        """
+void f(int n, double *a) {
+  a++;
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = 1;
+#pragma endscop
+}""",
+        "the pointer a moves",
+    ),
+    "a pointer that is used behind its walk": (
+        """
+void f(int n, double *a) {
+#pragma scop
+  for (int i = 0; i < n; i++) *a++ = 1;
+#pragma endscop
+  *a = 2;
+}""",
+        "moves|value after the region",
+    ),
+    "a variable of the region": (
+        """
+double f(int n, double a[n]) {
+#pragma scop
+  double s = 0;
+  for (int i = 0; i < n; i++) s = s + a[i];
+#pragma endscop
+  return s;
+}""",
+        "declared in the region",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_would_be_lost_is_refused(name: str, tmp_path: Path) -> None:
+    text, message = REFUSALS[name]
+    with pytest.raises(SourceError, match=message):
+        check_like_source(tmp_path, text, {"n": 10})
+
+
+_SUM = """
+void f(int n, double *a, double *b) {
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = a[i] + 2 * b[i];
+#pragma endscop
+}"""
+
+
+def _exported(tmp_path: Path, text: str, options: ExportOptions, **sizes: int) -> Path:
+    """Export a text as object code; return the folder."""
+    (tmp_path / "program.c").write_text(text)
+    program = load_program(str(tmp_path / "program.c"), parameters=sizes)
+    export = prepare_export(program, isl_schedule(program.scop), DEFAULT_MAPPING, options)
+    write_export(export, ExportKind.OBJECT, tmp_path / "out", GCC)
+    return tmp_path / "out"
+
+
+def _output(folder: Path, main: str, *inputs: Path, compiler: str = "gcc") -> str:
+    """Return what a program prints."""
+    suffix = ".cpp" if compiler == "g++" else ".c"
+    (folder / f"main{suffix}").write_text(main)
+    command = [compiler, "-fopenmp", str(folder / f"main{suffix}"), *map(str, inputs)]
+    done = subprocess.run([*command, "-lm", "-o", str(folder / "main")], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return subprocess.run(
+        [folder / "main"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3, -1])
+def test_arrays_that_overlap_run_the_loops_of_the_source(shift: int, tmp_path: Path) -> None:
+    folder = _exported(tmp_path, _SUM, ExportOptions(sizes=((("n", 32),),)), n=32)
+    main = f"""#include <stdio.h>
+#include "out/f.h"
+int main(void) {{
+  double x[40], y[40];
+  for (int i = 0; i < 40; i++) x[i] = y[i] = i;
+  double *a = x + 4, *b = a + {shift}, *c = y + 4, *d = c + {shift};
+  f(32, a, b);
+  for (int i = 0; i < 32; i++) c[i] = c[i] + 2 * d[i];
+  for (int i = 0; i < 40; i++) if (x[i] != y[i]) return 1;
+  puts("same");
+}}"""
+    assert _output(tmp_path, main, folder / "f.o") == "same\n"
+
+
+def test_a_parameter_in_memory_that_is_written_to(tmp_path: Path) -> None:
+    text = """
+int n;
+void f(int *a) {
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = 1;
+#pragma endscop
+}"""
+    folder = _exported(tmp_path, text, ExportOptions(), n=16)
+    main = """#include <stdio.h>
+#include "out/f.h"
+extern int n;
+int main(void) { n = 5; f(&n); printf("%d\\n", n); }"""
+    assert _output(tmp_path, main, folder / "f.o") == "1\n"
+
+
+def test_cplusplus_calls_it_and_two_kernels_stand_side_by_side(tmp_path: Path) -> None:
+    folder = _exported(tmp_path, _SUM, ExportOptions(sizes=((("n", 32),),)), n=32)
+    other = tmp_path / "second"
+    other.mkdir()
+    _exported(other, _SUM.replace("void f", "void g").replace("2 *", "3 *"), ExportOptions(), n=8)
+    main = """#include <cstdio>
+#include "out/f.h"
+#include "second/out/g.h"
+int main() {
+  double a[32], b[32];
+  for (int i = 0; i < 32; i++) a[i] = b[i] = i;
+  f(32, a, b); g(32, a, b);
+  std::printf("%g\\n", a[10]);
+}"""
+    printed = _output(tmp_path, main, folder / "f.o", other / "out" / "g.o", compiler="g++")
+    assert printed == "60\n"
+
+
+def test_another_name_stands_beside_the_source(tmp_path: Path) -> None:
+    text = "double factor = 2;\nint other(void) { return 7; }\n" + _SUM.replace("2 *", "factor *")
+    folder = _exported(tmp_path, text, ExportOptions(name="fast_f"), n=32)
+    main = """#include <stdio.h>
+#include "out/fast_f.h"
+extern double factor; int other(void); void f(int, double *, double *);
+int main(void) {
+  double a[32], b[32], c[32];
+  factor = 5;
+  for (int i = 0; i < 32; i++) a[i] = b[i] = c[i] = i;
+  f(32, a, c); fast_f(32, b, c);
+  printf("%g %g %d\\n", a[10], b[10], other());
+}"""
+    assert _output(tmp_path, main, folder / "fast_f.o", tmp_path / "program.c") == "60 60 7\n"
+
+
+def test_a_processor_without_the_instructions_runs_the_source(tmp_path: Path) -> None:
+    """Where this machine has them, the kernel runs: the answer is the same."""
+    options = ExportOptions(sizes=((("n", 32),),), cpus=("x86-64-v4",))
+    folder = _exported(tmp_path, _SUM, options, n=32)
+    main = """#include <stdio.h>
+#include "out/f.h"
+int main(void) {
+  double a[32], b[32];
+  for (int i = 0; i < 32; i++) a[i] = b[i] = i;
+  f(32, a, b);
+  printf("%g\\n", a[10]);
+}"""
+    assert _output(tmp_path, main, folder / "f.o") == "30\n"
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v2", "x86-64-v3"])
+def test_a_level_of_this_machine_runs(level: str, tmp_path: Path) -> None:
+    check_like_source(
+        tmp_path, _SUM, *_SIZES, options=ExportOptions(sizes=((("n", 40),),), cpus=(level,))
+    )
+
+
+def test_an_unknown_processor_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--cpu: expected native"):
+        _exported(tmp_path, _SUM, ExportOptions(cpus=("z80",)), n=32)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_threads(threads: int, tmp_path: Path) -> None:
+    text = """
+void f(int n, double c[n][n], double a[n][n], double b[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {
+    c[i][j] = 0;
+    for (int k = 0; k < n; k++) c[i][j] += a[i][k] * b[k][j];
+  }
+#pragma endscop
+}"""
+    mapping = parse_mapping(f"threads={threads}")
+    check_like_source(tmp_path, text, {"n": 100}, {"n": 99}, {"n": 3}, mapping=mapping)
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("standard", ["c99", "c11", "c17", "c++17"])
+@pytest.mark.parametrize("name", CASES)
+def test_headers_compile(name: str, standard: str, tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(f"#include <assert.h>\n{CASES[name]}")
+    function = "f:2" if name == "several regions" else None
+    program = load_program(str(tmp_path / "program.c"), function=function)
+    export = prepare_export(program, isl_schedule(program.scop), DEFAULT_MAPPING, ExportOptions())
+    (tmp_path / "f.h").write_text(export.function_header())
+    (tmp_path / "f_kernel.h").write_text(export.kernel_header())
+    suffix = ".cpp" if "+" in standard else ".c"
+    text = '#include "f.h"\n#include "f_kernel.h"\n#include "f.h"\n'
+    (tmp_path / f"user{suffix}").write_text(text)
+    command = ["g++" if "+" in standard else "gcc", f"-std={standard}", "-pedantic"]
+    command += ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(tmp_path / f"user{suffix}")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
