@@ -7,7 +7,7 @@ those of the machine code.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from polygym.codegen.c import print_index
+from polygym.codegen.c import kernel_prelude, print_index, print_kernel
 from polygym.export.header import element_type, kernel_prototype, watched_names
 from polygym.export.kernel import KernelPlan, KernelVariant
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 def kernel_c_text(export: "Export") -> str:
     """Return the C text of a kernel, with all that it needs."""
-    from polygym.codegen.c import kernel_prelude, print_kernel
-
     plan = export.plan
     comment = "\n   ".join(line.replace("*/", "* /") for line in export.comment())
     parts = [f"/* {comment}\n   compile with -O3 -march=native -fopenmp, link with -lm */"]

@@ -48,12 +48,19 @@ static inline polygym_bfloat16 polygym_to_bfloat16(double x)
 def prelude_lines(scop: Scop, text: str) -> Iterator[str]:
     """Yield what a function of a program needs whose body has this text."""
     yield from _headers(scop)
-    yield from _prototypes(scop)
+    yield from library_prototypes(scop)
     if ScalarType.BFLOAT in _scalar_types(scop):
         yield _BFLOAT_CONVERSIONS
     if not scop.contraction:
         yield "#pragma STDC FP_CONTRACT OFF"
     yield from macro_definitions(text)
+    yield from math_definitions(scop, text)
+    if computed_subscripts(scop):
+        yield _SUBSCRIPT_CHECK
+
+
+def math_definitions(scop: Scop, text: str) -> Iterator[str]:
+    """Yield the definitions of functions that are not the C library's and that a text calls."""
     for scalar in EXPONENTIALS:
         name = MathFunction.EXPONENTIAL.c_name(scalar)
         if f"{name}(" in text:
@@ -62,8 +69,6 @@ def prelude_lines(scop: Scop, text: str) -> Iterator[str]:
         single = function.c_name(ScalarType.FLOAT) + "(" in text
         if single or function.c_name(ScalarType.DOUBLE) + "(" in text:
             yield special_function_c_code(function, single=single)
-    if computed_subscripts(scop):
-        yield _SUBSCRIPT_CHECK
 
 
 def _scalar_types(scop: Scop) -> frozenset[ScalarType]:
@@ -89,7 +94,7 @@ def _headers(scop: Scop) -> Iterator[str]:
         yield "#include <stdlib.h>"
 
 
-def _prototypes(scop: Scop) -> list[str]:
+def library_prototypes(scop: Scop) -> list[str]:
     """Return the declarations of the functions of a user's library."""
     result = {}
     for call in _library_calls(scop):

@@ -26,6 +26,7 @@ from polygym.codegen.llvm.core import memory_allocation
 from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, begin_subscript_checks
+from polygym.codegen.llvm.core.source_builder import SourceBuilder, note
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, i32, i64
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.loopir.ir import LoopProgram, instances_in
@@ -45,7 +46,7 @@ def emit_llvm(program: LoopProgram, *, is_instrumented: bool = False) -> str:
     that is outside, a vector without lanes. That is for tests.
     """
     module = ir.Module(name=program.scop.name)
-    kernel = _emit_kernel(module, program, is_instrumented=is_instrumented)
+    kernel = _emit_kernel(module, program, CheckedBuilder if is_instrumented else ir.IRBuilder)
     _emit_entry(module, kernel, program)
     return str(module)
 
@@ -60,8 +61,13 @@ def emit_kernel(program: LoopProgram, name: str) -> str:
     Parallel loops use as many threads as the last argument says.
     """
     module = ir.Module(name=program.scop.name)
-    _emit_kernel(module, program, name, takes_threads=True).linkage = ""
+    _emit_kernel(module, program, ir.IRBuilder, name, takes_threads=True).linkage = ""
     return str(module)
+
+
+def source_kernel(program: LoopProgram) -> ir.Function:
+    """Return the ``kernel`` function as it is printed as C, in a module of its own."""
+    return _emit_kernel(ir.Module(name=program.scop.name), program, SourceBuilder)
 
 
 class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
@@ -77,9 +83,9 @@ class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
 def _emit_kernel(
     module: ir.Module,
     program: LoopProgram,
+    kind: type[ir.IRBuilder],
     name: str = "kernel",
     *,
-    is_instrumented: bool = False,
     takes_threads: bool = False,
 ) -> ir.Function:
     """Emit the kernel as a function of a name."""
@@ -95,15 +101,17 @@ def _emit_kernel(
         # A CPU may prefer narrower vectors than it has; those that were chosen are to be used.
         function.attributes.add(f'"prefer-vector-width"="{widest}"')
         function.attributes.add(f'"min-legal-vector-width"="{widest}"')
-    kind = CheckedBuilder if is_instrumented else ir.IRBuilder
     builder = kind(function.append_basic_block("entry"))
     names = (parameter.name for parameter in scop.parameters)
     parameters: Environment = dict(zip(names, function.args[count:], strict=not takes_threads))
+    for parameter, argument in parameters.items():
+        note(argument, hint=parameter)
     if program.sizes is not None:
         parameters = {name: i64(value) for name, value in program.sizes}
     storage: dict[str, Any] = {}
     extents: dict[str, tuple[Any, ...]] = {}
     for array, argument in zip(given, function.args[:count], strict=True):
+        note(argument, hint=array.name)
         argument.add_attribute("noalias")
         storage[array.name] = _array_address(module, builder, program, array, argument)
     new: list[Array] = []
@@ -123,13 +131,16 @@ def _emit_kernel(
     made: list[Any] = []
     for (array, at), size in zip(pairs, own, strict=True):
         memory = _allocate_array(module, builder, array, size, made)
-        storage[array.name] = builder.gep(memory, [i64(at)], source_etype=ir.IntType(8))
+        begin = builder.gep(memory, [i64(at)], source_etype=ir.IntType(8))
+        storage[array.name] = note(begin, hint=array.name, element=LLVM_TYPE[array.type])
     for array, _ in pairs:
         if isinstance(array.initial, tuple):
             address = storage[array.name]
             storage[array.name] = _initialized_array(module, builder, program, array, address)
     storage |= memory_allocation.allocate_stack_arrays(builder, program)
-    checks = begin_subscript_checks(builder, program, is_instrumented=is_instrumented)
+    checks = begin_subscript_checks(
+        builder, program, is_instrumented=isinstance(builder, CheckedBuilder)
+    )
     if isinstance(builder, CheckedBuilder) and checks is not None:
         builder.checks = checks.runtime_checks
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)

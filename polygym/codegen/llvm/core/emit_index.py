@@ -27,6 +27,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.codegen.llvm.core.source_builder import note
 from polygym.codegen.llvm.core.types import I64, LaneType, i32, i64, splat
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.loopir.index_arithmetic import coefficient
@@ -79,9 +80,11 @@ def emit_sum(
     for term, factor in terms.items():
         value = emit_index(builder, term, environment, exact)
         if factor != 1:
-            value = builder.mul(value, _modulo(factor))
-        total = value if total is None else builder.add(total, value)
-    return _modulo(constant) if total is None else builder.add(total, _modulo(constant))
+            value = note(builder.mul(value, _modulo(factor)), is_place=True)
+        total = value if total is None else note(builder.add(total, value), is_place=True)
+    if total is None:
+        return _modulo(constant)
+    return note(builder.add(total, _modulo(constant)), is_place=True)
 
 
 def _modulo(number: int) -> ir.Constant:

@@ -25,6 +25,7 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
+from polygym.codegen.llvm.core.source_builder import ALLOCATE, RESERVE, SourceBuilder
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
 from polygym.codegen.loopir.ir import IndexConstant, LoopProgram
 from polygym.ir.scop import StorageClass
@@ -43,6 +44,9 @@ def allocate_memory(module: ir.Module, builder: ir.IRBuilder, size: Any, name: s
 
     Much of it begins with a huge page, and is wished to be of such pages.
     """
+    if isinstance(builder, SourceBuilder):
+        helper = declare_function(module, ALLOCATE, ir.FunctionType(POINTER, [I64]))
+        return builder.call(helper, [size], name=name)
     allocate = declare_function(module, _ALLOCATE, ir.FunctionType(POINTER, [I64, I64]))
     allocate.return_value.add_attribute("noalias")
     huge = i64(_HUGE_PAGE)
@@ -63,6 +67,10 @@ def preallocate(module: ir.Module, builder: ir.IRBuilder, size: Any) -> None:
     LLVM leaves out what is asked for and given back with nothing between; so there is code of which
     it does not know that it is none.
     """
+    if isinstance(builder, SourceBuilder):
+        helper = declare_function(module, RESERVE, ir.FunctionType(ir.VoidType(), [I64]))
+        builder.call(helper, [size])
+        return
     is_little = builder.icmp_unsigned("<=", size, i64(MAX_REUSED_BYTES))
     with builder.if_then(is_little):
         memory = allocate_memory(module, builder, rounded_up(builder, size, CACHE_LINE))

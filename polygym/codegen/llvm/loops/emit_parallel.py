@@ -53,6 +53,7 @@ from polygym.codegen.llvm.core.memory_allocation import (
     release,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
+from polygym.codegen.llvm.core.source_builder import THREADS, SourceBuilder, note
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
 from polygym.codegen.llvm.loops.emit_split_accumulators import (
     combine_values,
@@ -174,13 +175,8 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
     upper = emit_index(builder, loop.upper, environment)
     region, captured = _emit_region(emitter, loop, environment)
     count = _trip_count(builder, loop, lower, upper)
-    is_dynamic = isinstance(loop.annotation, ParallelLoop) and loop.annotation.is_dynamic
     assert isinstance(loop.annotation, ParallelLoop)
-    factor = TUNING.dynamic_chunks if is_dynamic else 1
-    wanted: Any = i64(threads * factor)
-    is_constant = isinstance(emitter.thread_count, ir.Constant)
-    if not is_constant and not loop.annotation.reductions:  # whose order the chunks decide
-        wanted = builder.mul(builder.zext(emitter.thread_count, I64), i64(factor))
+    wanted = _wanted_chunks(emitter, loop.annotation)
     chunks = _minimum(builder, count, wanted)
     middle = _midpoint(builder, lower, upper)
     inside = _estimated_work(builder, loop.body, environment | {loop.variable: middle})
@@ -199,22 +195,44 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
         worth_it = builder.and_(worth_it, is_there)
     with builder.if_else(worth_it) as (shared, alone):
         with shared:
-            values = [lower, upper, chunks, i64(0), *captured]
-            frame = _store_arguments(builder, values if memory is None else [*values, memory])
             places = [captured.index(array) for array in arrays]
             own = tuple(zip(copies, places, strict=True))
-            task = _emit_task(emitter.module, region, captured, loop.step, own)
-            fork_type = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
-            fork = declare_function(emitter.module, FORK_FUNCTION, fork_type)
-            if emitter.program.nontemporal_stores:
-                settle(emitter.module, builder)  # what this thread has stored, the others read
-            builder.call(fork, [task, frame, emitter.thread_count, i32(0)])
+            shared_out = [*captured] if memory is None else [*captured, memory]
+            if isinstance(builder, SourceBuilder):
+                chunk = _emit_chunk_function(emitter.module, region, captured, loop, own)
+                if emitter.program.nontemporal_stores:
+                    settle(emitter.module, builder)
+                call = builder.call(chunk, [i64(0), lower, upper, chunks, *shared_out])
+                note(call, parallel_loop="dynamic" if loop.annotation.is_dynamic else "static")
+            else:
+                frame = _store_arguments(builder, [lower, upper, chunks, i64(0), *shared_out])
+                task = _emit_task(emitter.module, region, captured, loop.step, own)
+                fork_type = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
+                fork = declare_function(emitter.module, FORK_FUNCTION, fork_type)
+                if emitter.program.nontemporal_stores:
+                    settle(emitter.module, builder)  # what this thread has stored, the others read
+                builder.call(fork, [task, frame, emitter.thread_count, i32(0)])
             if memory is not None:
                 combine_copies(builder, copies, arrays, memory, chunks)
         with alone:
             builder.call(region, [lower, upper, *captured])
     if memory is not None:
         release(emitter.module, builder, memory)
+
+
+def _wanted_chunks(emitter: Emitter, annotation: ParallelLoop) -> Any:
+    """Return how many chunks a loop of many iterations has.
+
+    Exported code asks how many threads there are, unless the result depends on the chunks.
+    """
+    each = TUNING.dynamic_chunks if annotation.is_dynamic else 1
+    builder = emitter.builder
+    if isinstance(builder, SourceBuilder) and not annotation.reductions:
+        threads = declare_function(emitter.module, THREADS, ir.FunctionType(I64, []))
+        return builder.mul(builder.call(threads, []), i64(each), flags=["nsw"])
+    if not isinstance(emitter.thread_count, ir.Constant) and not annotation.reductions:
+        return builder.mul(builder.zext(emitter.thread_count, I64), i64(each))
+    return i64(emitter.program.threads * each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +280,13 @@ def _emit_region(
     function = _region_function(emitter, captured.values)
     builder = type(emitter.builder)(function.append_basic_block("entry"))
     lower, upper, *rest = function.args
-    checks = None if emitter.checks is None else emitter.checks.for_callee(builder, rest.pop())
+    note(function, hint=f"loop_{loop.variable}")
+    note(lower, hint="first")
+    note(upper, hint="last")
+    checks = None
+    if emitter.checks is not None:
+        shared = note(rest.pop(), hint="violation", element=I32)
+        checks = emitter.checks.for_callee(builder, shared)
     if isinstance(builder, CheckedBuilder) and checks is not None:
         builder.checks = checks.runtime_checks
     given = iter(rest)
@@ -273,6 +297,8 @@ def _emit_region(
             extents[name] = tuple(islice(given, len(emitter.extents[name])))
         parameters = dict(zip(emitter.parameters, given, strict=False))
     counters = dict(zip(captured.counters, given, strict=True))
+    for name, value in (*parameters.items(), *counters.items()):
+        note(value, hint=name)
     inner = emitter.for_function(builder, parameters, storage, extents, checks)
     held = loop.annotation.scalar_replacement if isinstance(loop.annotation, ParallelLoop) else None
     chunk = loop if held is None else replace(loop, annotation=held)
@@ -292,6 +318,7 @@ def _region_storage(
     """Return where arrays are in a region that has just begun; the first arguments say so."""
     program, storage = emitter.program, dict[str, Any]()
     for name, argument in zip(captured.arrays, given, strict=False):
+        note(argument, hint=name)
         if name in captured.scalars:
             slot = builder.alloca(argument.type, name=name)
             builder.store(argument, slot)
@@ -340,8 +367,8 @@ def _emit_task(
         builder.load(_argument_address(builder, frame, _FIRST_FREE + position), typ=value.type)
         for position, value in enumerate(captured)
     ]
-    size = i64(step)
-    trips = builder.add(builder.sdiv(builder.sub(upper, lower), size), i64(1))
+    slot = _argument_address(builder, frame, _FIRST_FREE + len(captured))
+    memory = builder.load(slot, typ=POINTER) if copies else None
     head = builder.append_basic_block("ticket")
     body = builder.append_basic_block("chunk")
     end = builder.append_basic_block("end")
@@ -352,23 +379,79 @@ def _emit_task(
     builder.cbranch(builder.icmp_signed("<", ticket, chunks), body, end)
     builder.position_at_end(body)
 
-    def begin_of(number: Any) -> Any:
-        """Return where a chunk begins: chunks differ by one iteration at most."""
-        before = builder.sdiv(builder.mul(trips, number), chunks)
-        return builder.add(lower, builder.mul(before, size))
-
-    own = list(arguments)
-    if copies:
-        slot = _argument_address(builder, frame, _FIRST_FREE + len(captured))
-        memory = builder.load(slot, typ=POINTER)
-        for copy, number in copies:
-            own[number] = copy_address(builder, copy, memory, ticket, copies[-1][0].end)
-            initialize_copy(builder, copy, own[number], arguments[number])
-    first = begin_of(ticket)
-    after = begin_of(builder.add(ticket, i64(1)))
-    builder.call(region, [first, builder.sub(after, size), *own])
+    chunk = _Chunk(ticket, lower, upper, chunks, step)
+    _emit_chunk(builder, region, chunk, arguments, copies, memory)
     builder.branch(head)
     builder.position_at_end(end)
+    builder.ret_void()
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """A chunk of a loop by its number, with the loop's bounds and the number of chunks."""
+
+    number: Any
+    lower: Any
+    upper: Any
+    chunks: Any
+    step: int
+
+    def begin(self, builder: ir.IRBuilder, number: Any) -> Any:
+        """Return where a chunk begins: chunks differ by one iteration at most."""
+        size = i64(self.step)
+        span = _count(builder.sub(self.upper, self.lower))
+        trips = _count(builder.add(builder.sdiv(span, size), i64(1)))
+        before = builder.sdiv(_count(builder.mul(trips, number)), self.chunks)
+        return _count(builder.add(self.lower, _count(builder.mul(before, size))))
+
+
+def _emit_chunk(
+    builder: ir.IRBuilder,
+    region: ir.Function,
+    chunk: _Chunk,
+    arguments: Sequence[Any],
+    copies: Sequence[tuple[ReductionCopy, int]],
+    memory: Any,
+) -> None:
+    """Run a chunk, after its copies have been begun."""
+    own = list(arguments)
+    for copy, number in copies:
+        own[number] = copy_address(builder, copy, memory, chunk.number, copies[-1][0].end)
+        initialize_copy(builder, copy, own[number], arguments[number])
+    first = chunk.begin(builder, chunk.number)
+    after = chunk.begin(builder, _count(builder.add(chunk.number, i64(1))))
+    builder.call(region, [first, _count(builder.sub(after, i64(chunk.step))), *own])
+
+
+def _count(value: Any) -> Any:
+    """Say of a number of iterations, or of a sum of bounds, that it is far from wrapping."""
+    return note(value, is_place=True)
+
+
+def _emit_chunk_function(
+    module: ir.Module,
+    region: ir.Function,
+    captured: list[Any],
+    loop: loop_ir.Loop,
+    copies: Sequence[tuple[ReductionCopy, int]],
+) -> ir.Function:
+    """Emit the function of a chunk, which threads call in printed C."""
+    memory = [POINTER] if copies else []
+    kinds = [I64] * 4 + [value.type for value in captured] + memory
+    function = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), kinds), module.get_unique_name("chunk")
+    )
+    note(function, hint=f"chunk_{loop.variable}")
+    for argument, name in zip(function.args, ("chunk", "first", "last", "chunks"), strict=False):
+        note(argument, hint=name)
+    builder = SourceBuilder(function.append_basic_block("entry"))
+    number, lower, upper, chunks, *arguments = function.args
+    for argument, inner in zip(arguments, region.args[2:], strict=False):
+        note(argument, hint=getattr(inner, "hint", ""))
+    chunk = _Chunk(number, lower, upper, chunks, loop.step)
+    place = arguments.pop() if copies else None
+    _emit_chunk(builder, region, chunk, arguments, copies, place)
     builder.ret_void()
     return function
 
@@ -389,14 +472,14 @@ def _argument_address(builder: ir.IRBuilder, frame: Any, position: int) -> Any:
 
 def _trip_count(builder: ir.IRBuilder, loop: loop_ir.Loop, lower: Any, upper: Any) -> Any:
     """Return how many iterations a loop has: 0 at least."""
-    span = builder.add(builder.sub(upper, lower), i64(loop.step))
+    span = _count(builder.add(_count(builder.sub(upper, lower)), i64(loop.step)))
     some = builder.icmp_signed(">", span, i64(0))
     count = builder.sdiv(span, i64(loop.step))
     return builder.select(some, count, i64(0))
 
 
 def _midpoint(builder: ir.IRBuilder, lower: Any, upper: Any) -> Any:
-    return builder.ashr(builder.add(lower, upper), i64(1))
+    return builder.ashr(_count(builder.add(lower, upper)), i64(1))
 
 
 def _minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.codegen.llvm.core.source_builder import STREAM, SourceBuilder
 from polygym.codegen.llvm.core.types import I32, I64, POINTER, declare_function, i32, i64
 
 _FENCE = "llvm.x86.sse.sfence"
@@ -31,6 +32,11 @@ def store_past(
     ``size`` is that of an element: no more is known of the address.
     """
     lanes = value.type
+    if isinstance(builder, SourceBuilder):
+        kind = ir.FunctionType(ir.VoidType(), [lanes, POINTER])
+        helper = declare_function(module, f"{STREAM}.{lanes.intrinsic_name}", kind)
+        builder.call(helper, [value, address])
+        return
     whole = lanes.count * size
     number = builder.ptrtoint(address, I64)
     below = builder.and_(number, i64(whole - 1))

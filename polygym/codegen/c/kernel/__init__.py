@@ -1,0 +1,15 @@
+"""Kernels as C that is as fast as machine code: printed from what becomes machine code.
+
+====================  =====================================================================
+``kernel_text``       the kernel and what stands before it in a file
+``lifting``           LLVM IR, not optimised → operations as C has them
+``values``            blocks, operations, constants, arguments
+``folding``           simple values of operations
+``control_flow``      loops and joins
+``function_printer``  blocks → statements: variables, loops, branches, calls
+``statements``        statements → lines, with declarations
+``expressions``       operations → expressions
+``names``             C names of types
+``helpers``           functions that kernels call: partial vectors, fused operations, memory
+====================  =====================================================================
+"""

@@ -1,0 +1,1 @@
+"""Tests of kernels that are printed as C."""
