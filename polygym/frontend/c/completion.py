@@ -11,7 +11,6 @@ takes, and is read like any other.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.desugar.normal_form import desugar_region
@@ -30,6 +29,7 @@ from polygym.frontend.c.source.enclosing_functions import (
     complete_text,
     with_original_locations,
 )
+from polygym.frontend.c.source.function_bodies import insert_at_mark
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import (
     cached_result,
@@ -39,6 +39,7 @@ from polygym.frontend.c.source.parser import (
     preprocess_cached,
 )
 from polygym.frontend.c.source.preprocessor import normalize_newlines, preprocess
+from polygym.frontend.c.source.region_mark import RegionMark
 from polygym.frontend.c.source.region_selection import RegionSelection
 
 _ANY_REGION = RegionSelection()
@@ -59,16 +60,16 @@ class CompletedFile:
 
 
 def completed_source(
-    text: str,
-    file: str,
-    include_directories: Sequence[str | Path] = (),
-    selection: RegionSelection = _ANY_REGION,
+    text: str, file: str, selection: RegionSelection = _ANY_REGION
 ) -> CompletedFile:
     """Return a text with a function around every region; one that has them is left as it is.
 
-    ``selection`` may have sizes of arrays that nothing declares.
+    ``selection`` may have sizes of arrays that nothing declares, flags that the text is read with,
+    and the mark of a region without pragmas, which get there.
     """
-    source = preprocess_cached(text, file, include_directories)
+    source = preprocess_cached(text, file, selection.flags)
+    if isinstance(selection.mark, RegionMark):
+        return _marked_source(source, text, file, selection)
     regions = cached_result(source, bare_regions, lambda: bare_regions(source, file))
     if not regions:
         return CompletedFile(text, source)
@@ -76,12 +77,28 @@ def completed_source(
 
     def completed() -> CompletedFile:
         """Complete it."""
-        return _Completion(text, file, include_directories, regions, selection).completed()
+        return _Completion(text, file, regions, selection).completed()
 
     try:
         return cached_result(source, (completed_source, selection), completed)
     except RecursionError as error:
         raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
+
+
+def _marked_source(
+    source: SourceMap, text: str, file: str, selection: RegionSelection
+) -> CompletedFile:
+    """Return a text with pragmas around the region that a selection marks."""
+    text = normalize_newlines(text, file)
+    assert isinstance(selection.mark, RegionMark)
+
+    def marked() -> CompletedFile:
+        """Put the pragmas in."""
+        whole = insert_at_mark(source, text, file, selection.mark)
+        with_pragmas, _ = preprocess(whole.text, file, selection.flags)
+        return CompletedFile(whole.text, with_original_locations(with_pragmas, whole, text, file))
+
+    return cached_result(source, (completed_source, selection.mark), marked)
 
 
 class _Completion:
@@ -91,14 +108,13 @@ class _Completion:
         self,
         text: str,
         file: str,
-        include_directories: Sequence[str | Path],
         bare_regions: tuple[BareRegion, ...],
         selection: RegionSelection,
     ) -> None:
         self._text, self._file, self._frames = text, file, bare_regions
         self._library = selection.library
         self._given, self._sized = dict(selection.array_sizes), frozenset[str]()
-        self._include_directories = include_directories
+        self._flags = selection.flags
 
     def completed(self) -> CompletedFile:
         """Complete the text."""
@@ -185,7 +201,7 @@ class _Completion:
     def _source(self, heads: Sequence[str]) -> CompletedFile:
         """Return the text with these heads of functions."""
         whole = complete_text(self._text, list(zip(self._frames, heads, strict=True)))
-        source, _ = preprocess(whole.text, self._file, self._include_directories)
+        source, _ = preprocess(whole.text, self._file, self._flags)
         source.library = self._library
         return CompletedFile(
             whole.text, with_original_locations(source, whole, self._text, self._file)

@@ -5,7 +5,7 @@ runs forever. Recursion that goes too deep, in the parser or here, is a refusal 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pycparser import c_ast
@@ -16,6 +16,7 @@ from polygym.frontend.c.desugar.struct_members import used_structures
 from polygym.frontend.c.memory.unsized_arrays import unsized_arguments
 from polygym.frontend.c.passes import Pass, RegionState
 from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags, checked_flags
 from polygym.frontend.c.source.literals import builtin_literal
 from polygym.frontend.c.source.parser import (
     cached_result,
@@ -58,7 +59,7 @@ def parse_text(
     Raises:
         InputError: See :func:`parse_file`.
     """
-    state = _region_state(text, file, function, include_directories)
+    state = _region_state(text, file, function, checked_flags(include_directories))
     try:
         return cached_result(state.source, state.selection, state.first_scop)
     except RecursionError as error:
@@ -67,15 +68,16 @@ def parse_text(
 
 def text_after(last: Pass, text: str, file: str, function: str | None = None) -> str:
     """Return the C text that a pass leaves of a C text."""
-    return _region_state(text, file, function, ()).text_after(last)
+    return _region_state(text, file, function).text_after(last)
 
 
 def _region_state(
-    text: str, file: str, function: str | None, include_directories: Sequence[str | Path]
+    text: str, file: str, function: str | None, flags: CompileFlags = NO_FLAGS
 ) -> RegionState:
     """Return a region of a C text as it enters the passes."""
     chosen = parse_selection(function)
-    whole = completed_source(text, file, include_directories, chosen)
+    chosen = replace(chosen, flags=flags.joined(chosen.flags))
+    whole = completed_source(text, file, chosen)
     sizes = {name: size for name, size in chosen.array_sizes if name not in whole.sized_arrays}
     return RegionState(whole.source.with_library(chosen.library), file, chosen, sizes)
 
@@ -85,29 +87,35 @@ def completed_file(path: str | Path, function: str | None = None) -> CompletedFi
 
     ``region_name`` may have sizes for arrays that nothing declares.
     """
-    return completed_source(read_text(path), str(path), selection=parse_selection(function))
+    return completed_source(read_text(path), str(path), parse_selection(function))
 
 
-def region_names(text_or_path: str | Path) -> tuple[str, ...]:
-    """Return the names of the regions in a C file (given as a Path) or a C text (as a str)."""
+def region_names(text_or_path: str | Path, selection: str | None = None) -> tuple[str, ...]:
+    """Return the names of the regions in a C file (given as a Path) or a C text (as a str).
+
+    Of ``selection``, the text that chooses a region, the flags and the mark matter.
+    """
     if isinstance(text_or_path, Path):
         text, file = read_text(text_or_path), str(text_or_path)
     else:
         text, file = text_or_path, "<text>"
-    source = completed_source(text, file).source
+    source = completed_source(text, file, parse_selection(selection)).source
     try:
         return tuple(region.name for region in find_regions(parse_cached(source), source))
     except RecursionError as error:
         raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
 
 
-def line_outside_region(path: str | Path, function: str) -> int | None:
+def line_outside_region(
+    path: str | Path, function: str, selection: str | None = None
+) -> int | None:
     """Return the line of what a function does beside its region; None if it does nothing else.
 
     Declarations do nothing unless they call a function, nor does a ``return`` without a value or an
-    assertion. A function with several regions does something beside each.
+    assertion. A function with several regions does something beside each. ``selection`` is the text
+    that chooses a region, with what the file is read with.
     """
-    source = completed_file(path).source
+    source = completed_file(path, selection).source
     regions = find_regions(parse_cached(source), source)
     mine = [region for region in regions if region.function.decl.name == function]
     region = mine[0]
@@ -139,9 +147,11 @@ class ArgumentPassing:
     static_variables: tuple[str, ...]
 
 
-def argument_passing(path: str | Path, function: str) -> ArgumentPassing:
+def argument_passing(
+    path: str | Path, function: str, selection: str | None = None
+) -> ArgumentPassing:
     """Return how a function with a region, the first one, is handed what that uses."""
-    source = completed_file(path).source
+    source = completed_file(path, selection).source
     tree = parse_cached(source)
     region = next(r for r in find_regions(tree, source) if r.function.decl.name == function)
     arguments = arguments_of(region.function)
@@ -160,9 +170,11 @@ def argument_passing(path: str | Path, function: str) -> ArgumentPassing:
     )
 
 
-def arguments_without_sizes(path: str | Path, function: str) -> frozenset[str]:
+def arguments_without_sizes(
+    path: str | Path, function: str, selection: str | None = None
+) -> frozenset[str]:
     """Return the arguments of a function with a region whose declarations lack their sizes."""
-    source = completed_file(path).source
+    source = completed_file(path, selection).source
     return unsized_arguments(
         choose_region(find_regions(parse_cached(source), source), function, str(path))
     )

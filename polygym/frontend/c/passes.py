@@ -85,13 +85,14 @@ class RegionState:
 
     ``sizes`` are those given for arrays that are declared without them; ``pointer_indices`` the
     integers that stand for pointers; ``induction_region`` is the region that the pass ``induction``
-    left.
+    left. ``make_tree`` makes the syntax tree, where it is not that of the whole text.
     """
 
     source: SourceMap
     file: str
     selection: RegionSelection
     given_sizes: ArraySizes
+    make_tree: Callable[[], Any] | None = None
     variant: Variant = DEFAULT_VARIANT
     tree: Any = None
     region: parser.ScopRegion = field(init=False)
@@ -166,7 +167,8 @@ class Pass:
 
 
 def _parse(state: RegionState) -> None:
-    state.tree = parser.parse_cached(state.source)
+    make_tree = state.make_tree
+    state.tree = parser.parse_cached(state.source) if make_tree is None else make_tree()
     regions = parser.find_regions(state.tree, state.source)
     region = parser.choose_region(regions, state.selection.region_name, state.file)
     stated = value_assumptions(state.selection.parameter_values, region.begin)

@@ -11,7 +11,7 @@ Loading a program asks for the same file several times: for its region, for the 
 regions, for the pointers without sizes, for the region with the initial data. Many episodes load
 the same programs again and again. A text means the same as before if
 
-* it is the same text, under the same name, with the same folders to look for includes in, and
+* it is the same text, under the same name, with the same flags, and
 * every other file that was looked for then is as it was: there or not there, with the same bytes.
 
 The second is asked every time, so a header that is edited is read again. Refusals are not kept.
@@ -34,6 +34,7 @@ from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser
 
 from polygym.errors import InputError, SourceError
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
@@ -68,18 +69,16 @@ class _CachedText:
         )
 
 
-_Key: TypeAlias = tuple[str, str, tuple[str, ...]]
+_Key: TypeAlias = tuple[str, str, CompileFlags]
 _cached_texts: OrderedDict[_Key, _CachedText] = OrderedDict()  # the latest one is the last
 
 
-def preprocess_cached(
-    text: str, file: str, include_directories: Sequence[str | Path] = ()
-) -> SourceMap:
+def preprocess_cached(text: str, file: str, flags: CompileFlags = NO_FLAGS) -> SourceMap:
     """Preprocess a C text, as :func:`~polygym.frontend.c.source.preprocessor.preprocess` does.
 
     What is returned is shared with others: it must not be changed.
     """
-    key = (text, file, tuple(map(str, include_directories)))
+    key = (text, file, flags)
     known = _cached_texts.pop(key, None)
     if known is None or not known.is_current:
         source, consulted = preprocess(*key)

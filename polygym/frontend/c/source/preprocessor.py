@@ -22,6 +22,7 @@ from pcpp.preprocessor import Preprocessor
 
 from polygym.errors import LimitError, PolygymError, SourceError, SourceLocation
 from polygym.frontend.c.source import standard_headers
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
 
 _MAX_BYTES = 1 << 20
@@ -73,13 +74,14 @@ def normalize_newlines(text: str, file: str) -> str:
 
 
 def preprocess(
-    text: str, file: str, include_directories: Sequence[str | Path] = ()
+    text: str, file: str, flags: CompileFlags = NO_FLAGS
 ) -> tuple[SourceMap, IncludedContents]:
     """Preprocess a C text, and return the contents of the other files that were looked for.
 
-    ``file`` names the text in messages and is where its includes are sought.
+    ``file`` names the text in messages and is where its includes are sought, and then in the
+    folders of the ``flags``.
     """
-    engine, stream = _preprocessed(text, file, include_directories)
+    engine, stream = _preprocessed(text, file, flags)
     return _write(stream, engine), tuple(engine.consulted.items())
 
 
@@ -92,14 +94,16 @@ def file_content(path: str) -> bytes | None:
 
 
 def _preprocessed(
-    text: str, file: str, include_directories: Sequence[str | Path]
+    text: str, file: str, flags: CompileFlags
 ) -> tuple[_BoundedPreprocessor, list[RawToken]]:
     """Return the engine that has read a text, and what came out of it."""
     if len(text) > _MAX_BYTES:
         raise LimitError(f"{file}: {len(text)} characters; at most {_MAX_BYTES} are read")
     text = normalize_newlines(text, file)
-    engine = _BoundedPreprocessor(file, text, [str(directory) for directory in include_directories])
+    engine = _BoundedPreprocessor(file, text, list(flags.include_directories))
     try:
+        for definition in flags.definitions:
+            engine.define(definition)
         engine.parse(text, file)
         stream = list(engine.stream())
     except PolygymError:
@@ -112,7 +116,7 @@ def _preprocessed(
     return engine, stream
 
 
-def included_files(text: str, file: str) -> tuple[str, ...]:
+def included_files(text: str, file: str, flags: CompileFlags = NO_FLAGS) -> tuple[str, ...]:
     """Return which files of the user's a C text includes, directly or by way of others.
 
     Paths are absolute, each is there once. Conditions are respected: what is not read is left out.
@@ -121,7 +125,7 @@ def included_files(text: str, file: str) -> tuple[str, ...]:
         SourceError: one is missing, or a directive is malformed.
         LimitError: there are too many, or they are too long.
     """
-    return tuple(dict.fromkeys(_preprocessed(text, file, ())[0].opened))
+    return tuple(dict.fromkeys(_preprocessed(text, file, flags)[0].opened))
 
 
 class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]

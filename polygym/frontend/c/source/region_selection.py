@@ -8,7 +8,9 @@ it the arrays in brackets, with C's expressions of the function's arguments as s
     x[m]                         the one region of a file
 
 Values of parameters may stand there, too, ``blocked s=4``: then the region is read for those alone;
-and a library that has functions without a body, ``f +/usr/lib/libmine.so#DIGEST``.
+a library that has functions without a body, ``f +/usr/lib/libmine.so#DIGEST``; compile flags,
+``f -I/home/me/include -DN=100`` (:mod:`~polygym.frontend.c.source.compile_flags`); and where a
+region is that has no pragmas, ``f @12:3-20:5`` (:mod:`~polygym.frontend.c.source.region_mark`).
 So the sizes go wherever the choice of a region goes: into records, searches and replays.
 """
 
@@ -20,6 +22,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygym.errors import InputError
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags, split_flags
+from polygym.frontend.c.source.region_mark import LineMark, RegionMark, parse_mark
 from polygym.pickling import pickle_by_name
 
 ArraySizes: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -30,6 +34,7 @@ _VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
 _LIBRARY = re.compile(r"(?:^|\s)\+(\S+)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"\S+")
+_MARK = re.compile(r"(?:^|\s)(@\S+)")
 # What may stand in a size: names, numbers, + - * / % ( ), and ?: with comparisons.
 _SIZE = re.compile(r"[\w\s+\-*/%()?:<>=!&|]+")
 # The x between two sizes: behind a number or a parenthesis, or with blanks around it.
@@ -41,14 +46,17 @@ _TIMES = re.compile(r"(?:(?<=\))|(?<![A-Za-z_0-9])(\d+))\s*x\s*(?=[\w(])|\s+x\s+
 class RegionSelection:
     """A region by its name, None where a file has one, and what is given beside it.
 
-    That are sizes of arrays, ``parameter_values`` of parameters, and the ``library`` that has
-    functions which the file only declares: its path and its digest.
+    That are sizes of arrays, ``parameter_values`` of parameters, the ``library`` that has
+    functions which the file only declares: its path and its digest, the ``flags`` that the file is
+    read with, and the ``mark`` of a region without pragmas.
     """
 
     region_name: str | None = None
     array_sizes: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
     parameter_values: tuple[tuple[str, int], ...] = field(default=())
     library: tuple[str, str] | None = None
+    flags: CompileFlags = NO_FLAGS
+    mark: RegionMark | LineMark | None = None
 
     def __str__(self) -> str:
         """Return the text that is read again.
@@ -60,7 +68,9 @@ class RegionSelection:
         values = [f"{name}={value}" for name, value in self.parameter_values]
         linked = [] if self.library is None else [f"+{'#'.join(self.library)}"]
         named = [] if self.region_name is None else [self.region_name]
-        return " ".join([*named, *arrays, *values, *linked])
+        marked = [] if self.mark is None else [str(self.mark)]
+        flags = [] if self.flags == NO_FLAGS else [str(self.flags)]
+        return " ".join([*named, *arrays, *values, *linked, *flags, *marked])
 
 
 def parse_extent(text: str) -> tuple[str, tuple[str, ...]]:
@@ -104,24 +114,29 @@ def parse_selection(text: str | None) -> RegionSelection:
 
     >>> parse_selection("f:2 A[100][n + 1] s=4")  # doctest: +NORMALIZE_WHITESPACE
     RegionSelection(region_name='f:2', array_sizes=(('A', ('100', 'n + 1')),),
-    parameter_values=(('s', 4),), library=None)
+    parameter_values=(('s', 4),), library=None, flags=CompileFlags(include_directories=(),
+    macros=()), mark=None)
     """
-    if text is None or not any(sign in text for sign in "[=+"):
+    if text is None or not any(sign in text for sign in ("[", "=", "+", "@", "-I", "-D")):
         return RegionSelection(text)
+    flags, text = split_flags(text)
+    marks = [parse_mark(match[1]) for match in _MARK.finditer(text)]
+    text = _MARK.sub(" ", text)
     linked = [match[1] for match in _LIBRARY.finditer(text)]
     text = _LIBRARY.sub(" ", text)
     arrays = [parse_extent(match[0]) for match in _BRACKETED.finditer(text)]
     words = _WORD.findall(_BRACKETED.sub(" ", text))
     values = [(entry[1], int(entry[2])) for word in words if (entry := _VALUE.fullmatch(word))]
     names = [word for word in words if not _VALUE.fullmatch(word)]
-    if len(names) > 1 or len(dict(values)) < len(values) or len(linked) > 1:
+    if len(names) > 1 or len(dict(values)) < len(values) or max(len(linked), len(marks)) > 1:
         raise InputError(
             "expected the name of a region, arrays with their sizes, parameters with their "
-            f"values, and a library, found {text!r}"
+            f"values, a library, flags and a place, found {text!r}"
         )
     chosen = checked_selection(names[0] if names else None, arrays)
     library = library_with_digest(linked[0]) if linked else None
-    return replace(chosen, parameter_values=tuple(values), library=library)
+    mark = marks[0] if marks else None
+    return replace(chosen, parameter_values=tuple(values), library=library, flags=flags, mark=mark)
 
 
 def library_with_digest(path: str) -> tuple[str, str]:
@@ -155,18 +170,25 @@ def checked_selection(
 
 
 def with_extents(
-    function: str | None, texts: Sequence[str], library: str | None = None
+    function: str | None,
+    texts: Sequence[str],
+    library: str | None = None,
+    flags: CompileFlags = NO_FLAGS,
+    line: int | None = None,
 ) -> str | None:
     """Return the text that chooses a region with sizes beside those that it has already.
 
-    ``library`` is the path of one that has functions which the file only declares.
+    ``library`` is the path of one that has functions which the file only declares, ``flags`` are
+    those that the file is read with, ``line`` is one that the region is at.
 
     >>> with_extents("f", ["A=2x3"]), with_extents(None, [])
     ('f A[2][3]', None)
     """
-    if not texts and library is None:
+    if not texts and library is None and flags == NO_FLAGS and line is None:
         return function
     given = parse_selection(function)
     chosen = checked_selection(given.region_name, [*given.array_sizes, *map(parse_extent, texts)])
     linked = given.library if library is None else library_with_digest(library)
-    return str(replace(chosen, parameter_values=given.parameter_values, library=linked))
+    chosen = replace(given, array_sizes=chosen.array_sizes, library=linked)
+    mark = chosen.mark if line is None else LineMark(line)
+    return str(replace(chosen, flags=given.flags.joined(flags), mark=mark))

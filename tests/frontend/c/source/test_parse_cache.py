@@ -11,6 +11,7 @@ import polybench
 from polygym.errors import SourceError
 from polygym.frontend.c import parse_file, parse_text, region_names
 from polygym.frontend.c.source import parser, preprocessor
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import parse_cached, preprocess_cached
 from polygym.programs import load_program
@@ -46,9 +47,9 @@ def preprocessed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     result: list[str] = []
     real = preprocessor.preprocess
 
-    def counted(text: str, file: str, include_directories: tuple[str, ...]) -> object:
+    def counted(text: str, file: str, flags: CompileFlags = NO_FLAGS) -> object:
         result.append(Path(file).name)
-        return real(text, file, include_directories)
+        return real(text, file, flags)
 
     monkeypatch.setattr(parser, "preprocess", counted)
     return result

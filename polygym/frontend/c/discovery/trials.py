@@ -1,0 +1,130 @@
+"""Trials: one range of a function's statements read as a region, within a bound on the work.
+
+A range is a region if all passes of the front end take it. If it is refused, the place of the
+refusal says which of its statements is to blame, and that directs the search.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygym.errors import InputError, SourceError, SourceLocation
+from polygym.frontend.c.discovery.function_trees import FunctionTree
+from polygym.frontend.c.discovery.lost_counters import counters_used_after
+from polygym.frontend.c.passes import RegionState
+from polygym.frontend.c.source.function_bodies import TokenStatement
+from polygym.frontend.c.source.locations import SourceMap, TokenOrigin
+from polygym.frontend.c.source.parser import choose_region, find_regions
+from polygym.frontend.c.source.region_selection import RegionSelection
+from polygym.ir.scop import Scop
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A range that is a region."""
+
+    scop: Scop
+    counters_used_after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A range that is none: where, why, and which of its statements is to blame, if one is."""
+
+    place: SourceLocation
+    message: str
+    hint: str
+    culprit: int | None
+
+
+class Trials:
+    """The trials of one function, each done once, at most so many."""
+
+    def __init__(
+        self, source: SourceMap, file: str, tree: FunctionTree, given: RegionSelection, most: int
+    ) -> None:
+        """Start without any."""
+        self._source, self._file, self._tree, self._left = source, file, tree, most
+        self._given = RegionSelection(
+            array_sizes=given.array_sizes, parameter_values=given.parameter_values
+        )
+        self._done: dict[tuple[int, int], Accepted | Refused] = {}
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no more are done."""
+        return self._left <= 0
+
+    def run(self, statements: Sequence[TokenStatement], *, in_braces: bool) -> Accepted | Refused:
+        """Return the outcome of a range of statements in one block, or one without braces."""
+        first, last = statements[0].first, statements[-1].last
+        if (first, last) not in self._done:
+            self._left -= 1
+            self._done[first, last] = self._outcome(statements)
+        return self._done[first, last]
+
+    def place(self, token: int) -> SourceLocation:
+        """Return where a token stands."""
+        return self._source.location_of_origin(self._source.tokens[token].origin)
+
+    def end_place(self, token: int) -> SourceLocation:
+        """Return where a token ends."""
+        begin = self.place(token)
+        column = begin.column + len(self._source.tokens[token].text) - 1
+        return SourceLocation(begin.file, begin.line, column, begin.text)
+
+    def _outcome(self, statements: Sequence[TokenStatement]) -> Accepted | Refused:
+        first, last = statements[0].first, statements[-1].last
+        if refused := self._refused_ends(first, last):
+            return refused
+        sizes = dict(self._given.array_sizes)
+        state = RegionState(
+            self._source,
+            self._file,
+            self._given,
+            sizes,
+            make_tree=lambda: self._tree.tree(first, last),
+        )
+        try:
+            scop = state.first_scop()
+            return Accepted(scop, self._lost(first, last, scop))
+        except SourceError as error:
+            culprit = self._culprit(statements, error.location)
+            return Refused(error.location, error.message, error.hint, culprit)
+        except InputError as error:
+            return Refused(self.place(first), str(error).split("\n")[0], "", None)
+        except RecursionError:
+            return Refused(self.place(first), "the program nests too deeply", "", None)
+
+    def _lost(self, first: int, last: int, scop: Scop) -> tuple[str, ...]:
+        tree = self._tree.tree(first, last)
+        region = choose_region(find_regions(tree, self._source), self._tree.name, self._file)
+        return counters_used_after(tree, region, scop)
+
+    def _refused_ends(self, first: int, last: int) -> Refused | None:
+        """Refuse a range that begins or ends inside of a macro, or in another file."""
+        tokens = self._source.tokens
+        before = tokens[first - 1].origin if first else None
+        begin, end = tokens[first].origin, tokens[last].origin
+        if begin.file != self._file or end.file != self._file:
+            return Refused(self.place(first), "the region is in an included file", "", None)
+        if end.in_macro or (begin.in_macro and _is_same_place(begin, before)):
+            return Refused(self.place(first), "the region begins or ends inside a macro", "", None)
+        return None
+
+    def _culprit(self, statements: Sequence[TokenStatement], place: SourceLocation) -> int | None:
+        """Return the number of the statement in which a place is."""
+        wanted = (place.file, place.line, place.column)
+        for number, statement in enumerate(statements):
+            for token in self._source.tokens[statement.first : statement.last + 1]:
+                origin = token.origin
+                if (origin.file, origin.line, origin.column) == wanted:
+                    return number
+        return None
+
+
+def _is_same_place(origin: TokenOrigin, other: TokenOrigin | None) -> bool:
+    return other is not None and (origin.file, origin.line, origin.column) == (
+        other.file,
+        other.line,
+        other.column,
+    )
