@@ -16,7 +16,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.sema.symbols import DeclarationScope, resolve_names
+from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames
 from polygym.frontend.c.source.parser import ScopRegion
 from polygym.frontend.c.source.syntax import (
     contains_node,
@@ -27,12 +27,11 @@ from polygym.frontend.c.source.syntax import (
 from polygym.ir.scop import Scop
 
 
-def counters_used_after(tree: Any, region: ScopRegion, scop: Scop) -> tuple[str, ...]:
+def counters_used_after(names: ResolvedNames, region: ScopRegion, scop: Scop) -> tuple[str, ...]:
     """Return the variables that a region changes, and its Scop does not, and that are used later.
 
-    ``tree`` and ``region`` are as they were before the first pass.
+    ``names`` and ``region`` are as they were before the first pass.
     """
-    names = resolve_names(tree, region)
     stored = {array.name for array in scop.arrays if array.is_observable}
     changed = {
         symbol

@@ -170,8 +170,8 @@ class _FunctionSearch:
                 self._descend(candidate[0], outcome)
                 return start + 1
             shorter = self._shorter(candidate, outcome)
-            if not any(statement.has_loops for statement in run[start : start + shorter]):
-                return start + max(shorter, 1)
+            if shorter and not any(s.has_loops for s in run[start : start + shorter]):
+                return start + shorter
             end = start + max(shorter, 1)
             if self._trials.is_exhausted:
                 end = start + 1

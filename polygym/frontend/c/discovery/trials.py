@@ -11,6 +11,7 @@ from polygym.errors import InputError, SourceError, SourceLocation
 from polygym.frontend.c.discovery.function_trees import FunctionTree
 from polygym.frontend.c.discovery.lost_counters import counters_used_after
 from polygym.frontend.c.passes import RegionState
+from polygym.frontend.c.sema.symbols import DeclarationScope, resolve_names
 from polygym.frontend.c.source.function_bodies import TokenStatement
 from polygym.frontend.c.source.locations import SourceMap, TokenOrigin
 from polygym.frontend.c.source.parser import choose_region, find_regions
@@ -86,7 +87,7 @@ class Trials:
         )
         try:
             scop = state.first_scop()
-            return Accepted(scop, self._lost(first, last, scop))
+            return self._checked(statements, scop)
         except SourceError as error:
             culprit = self._culprit(statements, error.location)
             return Refused(error.location, error.message, error.hint, culprit)
@@ -95,10 +96,17 @@ class Trials:
         except RecursionError:
             return Refused(self.place(first), "the program nests too deeply", "", None)
 
-    def _lost(self, first: int, last: int, scop: Scop) -> tuple[str, ...]:
-        tree = self._tree.tree(first, last)
+    def _checked(self, statements: Sequence[TokenStatement], scop: Scop) -> Accepted | Refused:
+        """Refuse a range with a declaration that the code behind it needs."""
+        tree = self._tree.tree(statements[0].first, statements[-1].last)
         region = choose_region(find_regions(tree, self._source), self._tree.name, self._file)
-        return counters_used_after(tree, region, scop)
+        names = resolve_names(tree, region)
+        for symbol in names.uses:
+            if symbol.scope is DeclarationScope.REGION and names.is_used_after(symbol):
+                place = self._source.location(symbol.declaration)
+                message = f"{symbol.name} is declared in the region and used behind it"
+                return Refused(place, message, "", self._culprit(statements, place))
+        return Accepted(scop, counters_used_after(names, region, scop))
 
     def _refused_ends(self, first: int, last: int) -> Refused | None:
         """Refuse a range that begins or ends inside of a macro, or in another file."""

@@ -188,6 +188,8 @@ def _storage(symbol: Symbol, bindings: Bindings) -> StorageClass:
     is_value = not shape.sizes and not shape.is_pointer
     if is_value and symbol.scope is DeclarationScope.ARGUMENT:
         return StorageClass.VALUE
+    if symbol.scope is DeclarationScope.REGION and bindings.names.is_used_after(symbol):
+        return StorageClass.LOCAL  # a region is no block: its declarations hold behind it
     return _STORAGE[symbol.scope]
 
 

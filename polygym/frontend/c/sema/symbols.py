@@ -201,6 +201,14 @@ class _NameResolver:
         for argument in sorted(syntax.arguments_of(function), key=_is_array):
             self.declare(argument, DeclarationScope.ARGUMENT)
         self.visit(function.body)
+        self.names.in_loop |= self._jumps_outside_region(function)
+
+    def _jumps_outside_region(self, function: Any) -> bool:
+        """Whether a ``goto`` around the region may lead to it again."""
+        if self.region is None or not self.names.begin:
+            return False
+        inside = {id(node) for item in self.region.items for node in syntax.walk(item, c_ast.Goto)}
+        return any(id(jump) not in inside for jump in syntax.walk(function.body, c_ast.Goto))
 
     def declare(self, declaration: Any, scope: DeclarationScope) -> None:
         """Enter a declaration: its sizes first, then its initialiser, then its name."""

@@ -168,7 +168,10 @@ class SourceMap:
             last += 1
         begin, end = self.tokens[first].origin, self.tokens[last].origin
         ordered = (begin.line, begin.column) <= (end.line, end.column)
-        hidden = end.in_macro or (first > 0 and self.tokens[first - 1].origin.in_macro)
+        before = self.tokens[first - 1] if first > 0 else None
+        # A pragma that was put in counts as a macro's, and hides nothing of what follows.
+        is_inside = before is not None and before.origin.in_macro and before.text[0] != "#"
+        hidden = end.in_macro or is_inside
         if begin.file != end.file or hidden or not ordered:
             return ""
         lines = self._files[begin.file][begin.line - 1 : end.line]
