@@ -5,6 +5,7 @@
 so far and the best. ``strategies`` are behind ask and tell in a registry; a ``runner`` measures on
 this machine or on a cluster. ``folder`` and ``journal`` write a search down, so that one that was
 ended goes on; ``settings`` are all that determines it, under ``conditions`` that a sweep has too.
+A ``storage_trial`` decides by measurements which storage variant of a program is searched.
 ``sweep`` searches many programs, ``corpus`` collects measurements to learn from, ``planning``
 searches states of decision processes.
 """

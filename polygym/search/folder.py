@@ -4,7 +4,7 @@ The folder holds
 
 * ``journal.jsonl``: the journal, every proposal in order (:mod:`polygym.search.journal`);
 * ``best.json``: the fastest candidate so far as a record that ``polygym replay`` reads, with the
-  mapping under which it is the fastest;
+  mapping under which it is the fastest; the source, as long as nothing is faster;
 * ``best.c``: its C code;
 * ``summary.json``: counts, the best, the convergence. ``best_while_searching`` and ``convergence``
   are of the measurements that each candidate got on its own, when it was found; ``best`` is the
@@ -27,12 +27,20 @@ from polygym.mdp.records.record_checks import GIVEN_PHASE
 from polygym.mdp.task_options import Phase
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import parse_strategy
+from polygym.programs import Program
 from polygym.runtime.evaluation import c_text
 from polygym.search.conditions import differences
 from polygym.search.journal import Json, SearchJournal, read_journal
 from polygym.search.loop import SearchProgress, SearchRecorder
 from polygym.search.plan import EXTENT_KEYS
-from polygym.search.result import Finding, SearchResult, Stage, finding_json
+from polygym.search.result import (
+    Finding,
+    SearchResult,
+    Stage,
+    finding_json,
+    is_faster_than_source,
+    source_finding,
+)
 from polygym.search.settings import SearchSetting
 from polygym.search.strategies.candidates import Candidate, EditedSchedule, EpisodeSchedule
 
@@ -44,7 +52,7 @@ _HEAD_ONLY_KEYS = ("polygym", "similar", *EXTENT_KEYS)
 
 @dataclass(slots=True)
 class SearchFolder(SearchRecorder):
-    """A search that is open; ``emit_c`` returns the C code of a schedule under a mapping.
+    """A search that is open; ``emit_c`` returns the C code of a program's schedule and mapping.
 
     Without a folder of the user's a new one is made when the first outcome is known. ``similar``
     are the candidates of other programs, ``node`` the kind of the nodes of a cluster that measure,
@@ -53,7 +61,7 @@ class SearchFolder(SearchRecorder):
 
     setting: SearchSetting
     requested: Path | None
-    emit_c: Callable[[Schedule, Mapping], str]
+    emit_c: Callable[[Program, Schedule, Mapping], str]
     similar: Sequence[Candidate] = ()
     node: str = ""
     journal: SearchJournal | None = None
@@ -89,8 +97,13 @@ class SearchFolder(SearchRecorder):
         self.journal.append(self._last)
 
     def write_best(self) -> None:
-        """Write the proposal that was added last as the best."""
-        self._write_best(self._last)
+        """Write the proposal that was added last as the best, or the source if that is faster."""
+        best = self.tally.best
+        assert best is not None
+        if is_faster_than_source(best.evaluation):
+            self._write_best(self._last)
+        else:
+            self._write_source(source_finding(self.setting.subject.program, best.evaluation))
 
     def _line(self, progress: SearchProgress) -> Json:
         """Return the journal's line about a proposal, which can be replayed."""
@@ -119,12 +132,16 @@ class SearchFolder(SearchRecorder):
 
     def confirm(self, finding: Finding) -> None:
         """Make a finding the best one, with the outcome of measuring it again."""
+        if finding.is_source:
+            self._write_source(finding)
+            return
         setting, evaluation = self.setting, finding.evaluation
         line = self._played(finding) or setting.record_of_schedule(evaluation)
         outcome = record.outcome_entries(evaluation, setting.subject)
         arguments = line["arguments"]
         if not setting.decides_mapping or line["phase"] == GIVEN_PHASE:
-            arguments = {**arguments, "mapping": str(evaluation.mapping)}
+            mapping = evaluation.mapping
+            arguments = {**arguments, "mapping": str(mapping), "threads": mapping.threads}
         self._write_best({**line, "arguments": arguments, "outcome": outcome})
 
     def _played(self, finding: Finding) -> Json | None:
@@ -164,12 +181,18 @@ class SearchFolder(SearchRecorder):
         """Write the summary."""
         self._write(SUMMARY_FILE, json.dumps(document, indent=2) + "\n")
 
-    def _write_best(self, line: Json) -> None:
+    def _write_source(self, finding: Finding) -> None:
+        """Write the files about the source, the order, storage and statements as written."""
+        setting = self.setting.as_written
+        self._write_best(setting.record_of_schedule(finding.evaluation), setting)
+
+    def _write_best(self, line: Json, setting: SearchSetting | None = None) -> None:
         """Write the files about the candidate of a line, the one that readers open first last."""
         best = {name: value for name, value in line.items() if name not in _JOURNAL_KEYS}
-        schedule = parse_schedule(line["schedule"], self.setting.subject.program.scop)
+        program = (setting or self.setting).subject.program
+        schedule = parse_schedule(line["schedule"], program.scop)
         mapping = parse_mapping(line["outcome"]["mapping"])
-        self._write(BEST_C_FILE, self.emit_c(schedule, mapping))
+        self._write(BEST_C_FILE, self.emit_c(program, schedule, mapping))
         self.write_summary(self.summary())
         self._write(BEST_FILE, json.dumps(best, indent=2) + "\n")
 
@@ -201,17 +224,12 @@ def open_search(
     resumed: bool,
     similar: Sequence[Candidate] = (),
     node: str = "",
-    emit_c: Callable[[Schedule, Mapping], str] | None = None,
+    emit_c: Callable[[Program, Schedule, Mapping], str] = c_text,
 ) -> SearchFolder:
     """Begin or resume the search in a folder; where there is none yet, it begins."""
-    program = setting.subject.program
-
-    def as_c(schedule: Schedule, mapping: Mapping) -> str:
-        return c_text(program, schedule, mapping)
-
     own = EpisodeSchedule | EditedSchedule
     transferable = [candidate for candidate in similar if not isinstance(candidate.source, own)]
-    search = SearchFolder(setting, folder, emit_c or as_c, transferable, node)
+    search = SearchFolder(setting, folder, emit_c, transferable, node)
     if folder is None:
         return search
     if not (resumed and (folder / JOURNAL_FILE).exists()):

@@ -3,7 +3,8 @@
 The initial candidates come first, then proposals of the strategy until the budget or the time is
 used up, then mappings for the best schedules. The best few, isl's schedule and the candidate to
 start from are measured together in the end: during the search each was measured in its own time,
-and the best of many also is the luckiest.
+and the best of many also is the luckiest. Where none of them beats the source by more than noise,
+the source is the result.
 
 Every candidate runs beside the original order, in a process of its own, and its outputs are
 compared: one that computes something else never counts. Two proposals may have one schedule and one
@@ -35,7 +36,15 @@ from polygym.runtime.evaluation import Evaluation, EvaluationOptions, rounds_wit
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.search.plan import DEFAULT_PLAN, SearchPlan
-from polygym.search.result import NO_SCHEDULE, REPEATED, SearchResult, SearchTally, Stage
+from polygym.search.result import (
+    NO_SCHEDULE,
+    REPEATED,
+    Finding,
+    SearchResult,
+    SearchTally,
+    Stage,
+    source_finding,
+)
 from polygym.search.runner.local import CandidateRunner, RunnerFactory, open_local_runner
 from polygym.search.start import SearchStart
 from polygym.search.strategies.candidates import (
@@ -390,6 +399,7 @@ class SearchLoop:
             own or tally.findings.get(start) or next(iter(tally.findings.values())),
             tally.lines, Defects.count(finding.evaluation for finding in outcomes), is_confirmed,
             self.error, self.start.choice, self.start.isl_reason,
+            _source_beside(program, (*ranking, *tally.findings.values())),
         )  # fmt: skip
 
     def _rounds(self) -> int:
@@ -403,6 +413,13 @@ class SearchLoop:
             else int(self.seconds_left / round_seconds)
         )
         return max(_MIN_ROUNDS, min(rounds, possible))
+
+
+def _source_beside(program: Program, findings: Sequence[Finding]) -> Finding | None:
+    """Return the source as it was measured beside the first finding that has its time."""
+    outcomes = (finding.evaluation for finding in findings)
+    beside = next((outcome for outcome in outcomes if outcome.baseline_samples), None)
+    return None if beside is None else source_finding(program, beside)
 
 
 class _TimeIsUp(Exception):
@@ -470,7 +487,7 @@ def tune(
     result = run_search(program, mapping, plan, similar=similar, hooks=hooks)
     if result.error is not None and not result.interrupted:
         raise result.error
-    if not result.best.is_ok:
+    if not result.has_run:
         raise InputError(
             f"{program.name}: no candidate ran to a correct end; the first one: "
             f"{result.initial.error_details}"

@@ -11,23 +11,32 @@ from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from polygym.autoschedule.schedule_choice import AutomaticSchedule
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.ir.scop import Scop
-from polygym.mapping.mapping import Mapping, parse_mapping
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping, parse_mapping
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.poly.scheduling.strategy import ISL
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.strategy import ISL, ORIGINAL
+from polygym.programs import Program
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.evaluation.evaluator import MappedSchedule
+from polygym.runtime.worker.outcome import OutcomeStatus
 
 # The kinds of proposals that are not measured, beside the statuses of those that are.
 REPEATED = "repeated"
 NO_SCHEDULE = "no schedule"
+
+SOURCE_INDEX = -1
+"""The index of the source among the findings: no line of the journal has it."""
+
+_MIN_SAMPLES = 3
 
 
 class Stage(Enum):
@@ -61,6 +70,51 @@ class Finding:
     def speedup(self) -> float:
         """The speedup over the original order."""
         return self.evaluation.speedup
+
+    @property
+    def is_source(self) -> bool:
+        """Whether it is the source: its order, its storage, no mapping."""
+        return self.index == SOURCE_INDEX
+
+
+def source_finding(program: Program, beside: Evaluation) -> Finding:
+    """Return the source as a finding, with the time that it took beside a candidate.
+
+    The source is the original order of what was written: its statements whole, its values where
+    they are there, as the compiler has it without a mapping.
+    """
+    return Finding(
+        SOURCE_INDEX,
+        str(ORIGINAL),
+        Evaluation(
+            original_schedule(program.as_written),
+            OutcomeStatus.OK,
+            1.0,
+            beside.baseline_seconds,
+            beside.baseline_seconds,
+            beside.baseline_samples,
+            beside.baseline_samples,
+            mapping=SEQUENTIAL_MAPPING,
+            applied_mapping=SEQUENTIAL_MAPPING,
+        ),
+    )
+
+
+def is_faster_than_source(evaluation: Evaluation) -> bool:
+    """Whether a candidate is faster than the source beside it by more than noise.
+
+    Of several samples each the best ones have to show it, and the medians too: threads that wait
+    for each other on a busy machine have a good best time and a bad median.
+
+    Example: 1.0, 1.1, 1.2 ms beside 1.5, 1.5, 1.6 ms of the source is 1.5 and 1.36 times as fast;
+    1.0, 2.0, 2.0 ms is 1.5 and 0.75 times as fast, and does not count.
+    """
+    if not evaluation.is_ok or evaluation.speedup <= 1 + TIMING_NOISE:
+        return False
+    samples, before = evaluation.samples, evaluation.baseline_samples
+    if min(len(samples), len(before)) < _MIN_SAMPLES:
+        return True
+    return median(before) > (1 + TIMING_NOISE) * median(samples)
 
 
 def fastest_of(findings: list[Finding], count: int) -> tuple[Finding, ...]:
@@ -153,9 +207,14 @@ class SearchResult:
 
     ``ranking`` has the best candidates, the initial one and isl's, the fastest first; with
     ``is_confirmed`` they were measured side by side, not each in its own time. ``initial`` is the
-    candidate to start from. It stays the best where nothing is faster by more than noise, or
-    nothing runs. ``choice`` says among what the automatic schedule was chosen, ``isl_reason`` why
-    isl has no schedule. ``error`` ended the search early, if anything did.
+    candidate to start from, ``original`` the source. ``choice`` says among what the automatic
+    schedule was chosen, ``isl_reason`` why isl has no schedule. ``error`` ended the search early,
+    if anything did.
+
+    The best is the fastest that beats the source by more than noise; the initial candidate, where
+    that beats the source and nothing beats it by more than noise; the source, where nothing beats
+    it. Without a time of the source, as nothing was measured beside it, the initial candidate is
+    all there is.
     """
 
     program: str
@@ -168,16 +227,23 @@ class SearchResult:
     error: BaseException | None = None
     choice: AutomaticSchedule | None = None
     isl_reason: str = ""
+    original: Finding | None = None
 
     @property
     def best_finding(self) -> Finding:
-        """The fastest candidate, or the initial one where none is faster by more than noise."""
-        if not self.ranking or not self.ranking[0].evaluation.is_ok:
-            return self.initial_finding
-        fastest = self.ranking[0]
-        initial = self.initial_finding.evaluation
-        is_faster = not initial.is_ok or gain_over(fastest.evaluation, initial) > 1 + TIMING_NOISE
-        return fastest if is_faster else self.initial_finding
+        """The fastest candidate that beats the source, or the source where none does."""
+        initial = self.initial_finding
+        faster = [entry for entry in self.ranking if is_faster_than_source(entry.evaluation)]
+        if not faster:
+            return self.original or initial
+        fastest = faster[0]
+        is_close = gain_over(fastest.evaluation, initial.evaluation) <= 1 + TIMING_NOISE
+        return initial if is_close and is_faster_than_source(initial.evaluation) else fastest
+
+    @property
+    def has_run(self) -> bool:
+        """Whether any candidate ran to a correct end."""
+        return self.initial.is_ok or any(entry.evaluation.is_ok for entry in self.ranking)
 
     @property
     def best(self) -> Evaluation:
@@ -196,9 +262,10 @@ class SearchResult:
 
     @property
     def isl(self) -> Evaluation | None:
-        """The outcome of isl's schedule; None where there is none."""
-        own = (finding.evaluation for finding in self.ranking if finding.source == str(ISL))
-        return next(own, None)
+        """The outcome of isl's schedule, under the mapping to start from; None without one."""
+        own = [finding.evaluation for finding in self.ranking if finding.source == str(ISL)]
+        start = self.initial.mapping
+        return next((outcome for outcome in own if outcome.mapping == start), next(iter(own), None))
 
     @property
     def interrupted(self) -> bool:
@@ -228,7 +295,7 @@ class SearchResult:
     @property
     def is_improvement(self) -> bool:
         """Whether the best is faster than the original order by more than noise."""
-        return self.best.is_ok and self.best.speedup > 1 + TIMING_NOISE
+        return is_faster_than_source(self.best)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -241,6 +308,7 @@ class SearchResult:
             "schedule": str(self.best.schedule),
             "mapping": str(self.best.mapping),
             "source": self.source,
+            "is_source": self.best_finding.is_source,
             "best": finding_json(self.best_finding) if self.best.is_ok else None,
             "initial": finding_json(self.initial_finding),
             "gain": self.gain,
@@ -267,8 +335,12 @@ class SearchResult:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON: the line of the journal, the source, the outcome."""
-    return {"index": finding.index, "source": finding.source, **finding.evaluation.to_json()}
+    """Return a finding as JSON: the line of the journal, the source, the outcome.
+
+    The source itself has no line.
+    """
+    index = None if finding.is_source else finding.index
+    return {"index": index, "source": finding.source, **finding.evaluation.to_json()}
 
 
 def gain_over(best: Evaluation, initial: Evaluation) -> float:

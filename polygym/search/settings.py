@@ -18,6 +18,8 @@ from polygym.mdp.records import episode_record
 from polygym.mdp.records.record_checks import START_KEY
 from polygym.mdp.task_options import MappingDecisions
 from polygym.poly.scheduling.strategy import AUTO
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.runtime.evaluation import Evaluation
 from polygym.search.conditions import SearchConditions
 from polygym.search.plan import SearchPlan
@@ -65,6 +67,12 @@ class SearchSetting(SearchConditions):
             options = replace(options, mapping_decisions=decisions)
         return problem_of(self.source, options)
 
+    @cached_property
+    def as_written(self) -> "SearchSetting":
+        """The same of the program as it was written: not split, with the storage of the source."""
+        source = replace(self.source, splitting=NO_SPLITTING, storage=SOURCE_STORAGE)
+        return self if source == self.source else replace(self, source=source)
+
     @property
     def decides_mapping(self) -> bool:
         """Whether episodes decide about a mapping too."""
@@ -79,7 +87,8 @@ class SearchSetting(SearchConditions):
 
     def record_of_schedule(self, evaluation: Evaluation) -> dict[str, Any]:
         """Return a schedule that no episode led to as JSON that can be replayed."""
-        arguments = {**self._arguments(), "mapping": str(evaluation.mapping)}
+        mapping = evaluation.mapping
+        arguments = {**self._arguments(), "mapping": str(mapping), "threads": mapping.threads}
         return episode_record.record_of_schedule(SCHEDULE, arguments, self.subject, evaluation)
 
     def to_json(self) -> dict[str, Any]:

@@ -93,6 +93,9 @@ class SearchStart:
         if plan.is_fixed:
             return
         wanted = [Candidate(source, self.mapping) for source in self.known]
+        if self.mapping.is_parallel:
+            # Threads may wait for each other for longer than one takes.
+            wanted.insert(0, Candidate(source, replace(self.mapping, threads=1)))
         if not is_indexed:
             # The baseline of the measurements may be hard to beat: it is a candidate too.
             wanted += self._transferred([Candidate(ORIGINAL, SEQUENTIAL_MAPPING)])

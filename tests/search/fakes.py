@@ -11,6 +11,7 @@ from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.problems.loading import ProgramSource
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluation
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.runtime.worker.outcome import OutcomeStatus
@@ -149,6 +150,6 @@ def run_fake(search: SearchFolder, budget: int, mappings: int = 0, **rest: Any) 
         search.close()
 
 
-def as_c(schedule: Schedule, mapping: Mapping) -> str:
+def as_c(_: Program, schedule: Schedule, mapping: Mapping) -> str:
     """Return a text that stands for the C code."""
     return str(schedule) if mapping == DEFAULT_MAPPING else f"{schedule} {mapping}"

@@ -46,14 +46,17 @@ last for the three fastest schedules, that of `auto`, isl's and the original ord
 
 In the end the best five are timed again, in turn with the original order, isl's schedule and the
 initial candidate: the best of many single measurements is a lucky one too. The initial candidate
-stays the best where nothing is faster by more than 3 %. `polygym tune` is the same command.
+stays the best where nothing is faster by more than 3 %. Where nothing is faster than the source by
+more than 3 %, the source is the answer: `best.json` and `best.c` have its order and its storage.
+`polygym tune` is the same command.
 
 \b
 Strategies:
 {"".join(f"  {name:22} {entry.summary}{chr(10)}" for name, entry in registry.STRATEGIES.items())}
 Storage and index-set splitting are decided first, as for `run --schedule auto`, unless --storage or
---split are given (--storage keep: as the source has it); comprehensions stay as they are. A search
-that is resumed goes on with its own.
+--split are given (--storage keep: as the source has it); comprehensions stay as they are. A few
+schedules are run with what models choose, and with the storage of the source: the faster of the two
+is searched. A search that is resumed goes on with its own.
 
 Ctrl-C and --time-limit stop at any time and keep the best: `journal.jsonl` in --out has every
 proposal the moment its outcome is known, `best.json` the best one (for `polygym replay` and
@@ -225,7 +228,8 @@ def command(
         options=TaskOptions(max_coefficient, max_dimensions, SpaceLimits(rays=max_rays)),
         evaluation=EvaluationOptions(threads=threads, timeout_factor=timeout_factor, mapping=start),
     )
-    return search_and_report(setting, out, resumed, plot, on, as_json)
+    is_default = not variant.is_given and previous is None
+    return search_and_report(setting, out, resumed, plot, on, as_json, is_default)
 
 
 def _strategy_in_journal(journal: Path | None, is_fixed: bool) -> str:

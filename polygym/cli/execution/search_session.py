@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from polygym.cli.failures import error_report
 from polygym.cli.options.cluster import open_fleet
-from polygym.cli.output.console import CommandResult, heading, report_background_load, write_text
+from polygym.cli.output.console import (
+    CommandResult,
+    heading,
+    report_background_load,
+    spinner,
+    write_text,
+)
 from polygym.cli.output.limits import report_defects
 from polygym.cli.output.progress import search_progress
-from polygym.cli.output.ranking import print_ranking, resume_command
+from polygym.cli.output.ranking import print_ranking, print_storage_trial, resume_command
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.files import write_atomically
 from polygym.mapping.mapping import Mapping
@@ -33,6 +39,7 @@ from polygym.search.result import SearchResult, Stage
 from polygym.search.runner.local import RunnerFactory, open_local_runner
 from polygym.search.runner.ray.fleet.transport import ClusterAddress
 from polygym.search.settings import SearchSetting
+from polygym.search.storage_trial import StorageTrial, try_storage
 from polygym.tc.builder import BuildOptions, KernelBuilder
 from polygym.tc.cache import user_cache
 
@@ -73,10 +80,12 @@ def search_and_report(
     plot: bool,
     on: ClusterAddress | None,
     as_json: bool,
+    tries_storage: bool = False,
 ) -> CommandResult:
     """Search, compare the best with isl's schedule and the original order, and report.
 
-    Without ``out`` a new folder is made, once it is known that the original order runs.
+    Without ``out`` a new folder is made, once it is known that the original order runs. With
+    ``tries_storage`` storage and splitting were chosen by models: then they are measured first.
     """
     program, plan = setting.subject.program, setting.plan
     builder, sizes = _builder(setting.source, setting.evaluation.mapping, dict(program.parameters))
@@ -91,6 +100,10 @@ def search_and_report(
                 replace(setting, plan=replace(plan, model_options=models)),
                 str(measurer.there.kind),
             )
+        trial = StorageTrial(setting)
+        if tries_storage:
+            trial = _trial(setting, measurer, stop)
+            setting = trial.setting
         search = folder.open_search(setting, out, resumed, similar, node)
         stack.callback(search.close)
         result = _search(search, measurer, stop, machine)
@@ -106,6 +119,7 @@ def search_and_report(
         files = _files(search, result, plot)
         document = {
             **search.document(result),
+            "storage_trial": trial.to_json(),
             "cached": kept,
             "files": files,
             "machine": asdict(describe_host()),
@@ -125,7 +139,8 @@ def search_and_report(
     code = end.code or int(bool(result.defects))
     if as_json:
         return CommandResult(code, {**document, **end.to_json()})
-    print_ranking(search.tally, result, program, setting.plan.budget)
+    print_ranking(search.tally, result, setting.subject.program, setting.plan.budget)
+    print_storage_trial(trial)
     report_defects(result.defects, result.best.mapping)
     report_background_load(load)
     heading("\nFiles")
@@ -137,6 +152,16 @@ def search_and_report(
         write_text(f"{end.message}; to go on:", err=True)
         write_text(f"  {resume_command(setting, plot, search.folder)}", err=True)
     return CommandResult(code)
+
+
+def _trial(setting: SearchSetting, measurer: _Measurer, stop: StopRequest) -> StorageTrial:
+    """Measure the storage that models chose beside that of the source."""
+
+    def factory_of(candidate: SearchSetting) -> RunnerFactory:
+        return measurer.opener(candidate.source, stop, lambda: None)
+
+    with stoppable(stop), spinner("trying the storage that models chose and the source's"):
+        return try_storage(setting, factory_of, measurer.waiting)
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from polygym.programs.isl_text import without_parameters
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation, EvaluationOptions
 from polygym.search.result import Finding, SearchResult, SearchTally, speedup_over
 from polygym.search.settings import SearchSetting
+from polygym.search.storage_trial import StorageTrial
 from polygym.search.strategies.registry import STRATEGIES
 from polygym.search.strategies.samplers import DEFAULT_STRATEGY
 
@@ -64,18 +65,39 @@ def print_ranking(tally: SearchTally, result: SearchResult, program: Program, bu
 
 def _print_outcome(result: SearchResult) -> None:
     best = result.best_finding
-    if not best.evaluation.is_ok:
+    if not result.has_run:
         write_text("No schedule ran to a correct end.")
     elif not result.is_improvement:
-        close = best.speedup >= 1 - TIMING_NOISE
-        but = f": {best.label} is within {TIMING_NOISE:.0%} of it" if close else ""
-        write_text(f"Nothing faster than the original order was found{but}.")
+        write_wrapped(
+            f"Nothing is faster than the source by more than {TIMING_NOISE:.0%}: the source, in "
+            "its order and with its storage, is the answer."
+        )
     else:
         write_text(f"Best: {ratio_text(best.speedup)}, schedule {best.label}:")
         write_text(f"  {without_parameters(str(best.evaluation.schedule))}")
         write_wrapped(f"  mapping: {_mapping(best.evaluation)}")
         if result.is_faster:
             write_text(f"  {result.gain:.2f}x {result.initial_finding.label}, the start")
+
+
+def print_storage_trial(trial: StorageTrial) -> None:
+    """Report which storage was searched, if two were tried."""
+    if not trial.tried:
+        return
+    changed, written = trial.tried
+    is_written = trial.setting is trial.setting.as_written
+    changes = f"storage {changed.storage}" + (
+        f", split {changed.splitting}" if changed.splitting else ""
+    )
+    best = {
+        variant: max((outcome.speedup for outcome in variant.outcomes), default=0.0)
+        for variant in trial.tried
+    }
+    write_wrapped(
+        f"Tried first: {changes}, {ratio_text(best[changed])}; the source's storage, "
+        f"{ratio_text(best[written])}. The search went on with the "
+        f"{'latter' if is_written else 'former'}."
+    )
 
 
 def confirmation_note(searched: Finding, result: SearchResult) -> str:
