@@ -12,7 +12,7 @@ Tests that are slow share the time instead: ``tests/durations.tsv`` has the seco
 that took half a second or more when durations were last recorded (``--record-durations``), and a
 test of ``d`` seconds runs with a chance of ``SLOW_SHARE / d``. So each costs the default run
 ``SLOW_SHARE`` seconds on average, however slow it is. A new test, of which no duration is recorded,
-runs.
+runs. Tests with the mark ``always`` run whatever they take: what a new user tries first.
 
 ``POLYGYM_NIGHTLY=1`` runs the whole, and tests with the mark ``nightly`` too. Tests that a command
 line names (``FILE::TEST``) run with all of their cases.
@@ -71,7 +71,13 @@ def choose_items(items: list[pytest.Item]) -> list[pytest.Item]:
         group.sort(key=lambda item: _hash(item.nodeid))
         left_out += group[_part(len(group)) :]
     gone, seconds = {item.nodeid for item in left_out}, read_durations()
-    slow = [item for item in items if item.nodeid in seconds and item.nodeid not in gone]
+    slow = [
+        item
+        for item in items
+        if item.nodeid in seconds
+        and item.nodeid not in gone
+        and item.get_closest_marker("always") is None
+    ]
     return left_out + [item for item in slow if not is_its_turn(item.nodeid, seconds[item.nodeid])]
 
 

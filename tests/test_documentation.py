@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from docs.site.navigation import GENERATED_INDEXES
 from docs.site.pages import REFERENCE_PAGES, api_pages
@@ -19,6 +20,7 @@ README = ROOT / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *PAGES)
 
+SCRIPTS = ("benchmarks", "configs", "examples", "notebooks")
 FORMED_FOLDERS = ("tutorials", "guides", "explanation", "data")
 UNCOUNTED_FOLDERS = ("reference", "results")
 MOST_WORDS = 35_000
@@ -29,7 +31,7 @@ def address(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def cases(paths: tuple[Path, ...] | list[Path]) -> list[object]:
+def cases(paths: tuple[Path, ...] | list[Path]) -> list[ParameterSet]:
     return [pytest.param(path, id=address(path)) for path in paths]
 
 
@@ -39,11 +41,26 @@ GENERATED = {
     *(f"docs/{src_uri}" for src_uri in GENERATED_INDEXES),
 }
 
+BESIDE = tuple(ROOT / path for path in sorted(root_pages()) if path.endswith("README.md"))
+"""Documents of folders beside ``docs/``."""
 
-@pytest.mark.parametrize("page", cases([README, *PAGES]))
+
+def code_case(page: Path) -> ParameterSet:
+    """Return a page as a case; what a new user reads first runs however long it takes."""
+    is_first = page in (README, DOCS / "index.md") or page.parent.name == "tutorials"
+    marks = [pytest.mark.always] if is_first else []
+    return pytest.param(page, id=address(page), marks=marks)
+
+
+CODE_CASES = [code_case(page) for page in (*DOCUMENTS, *BESIDE)]
+
+
+@pytest.mark.parametrize("page", CODE_CASES)
 def test_the_code_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for folder in SCRIPTS:  # the root of a clone has them
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     run_page(page, tmp_path, nightly=NIGHTLY)
 
@@ -53,12 +70,12 @@ def test_pages_have_their_form(page: Path) -> None:
     assert list(page_form.form_faults(page.read_text())) == []
 
 
-@pytest.mark.parametrize("page", cases(DOCUMENTS))
+@pytest.mark.parametrize("page", cases((*DOCUMENTS, *BESIDE)))
 def test_blocks_have_a_language_and_skipped_ones_a_reason(page: Path) -> None:
     assert list(page_form.mark_faults(page.read_text())) == []
 
 
-@pytest.mark.parametrize("page", cases(DOCUMENTS))
+@pytest.mark.parametrize("page", cases((*DOCUMENTS, *BESIDE)))
 def test_documents_use_the_terms_of_the_field(page: Path) -> None:
     assert page_form.forbidden_phrases(page.read_text()) == []
 
@@ -71,10 +88,9 @@ def test_few_sentences_are_long() -> None:
 
 
 def test_the_documents_are_short() -> None:
-    beside = [ROOT / path for path in root_pages() if path.endswith("README.md")]
     counted = {
         path
-        for path in (*DOCUMENTS, *beside)
+        for path in (*DOCUMENTS, *BESIDE)
         if not path.is_relative_to(DOCS) or not is_uncounted(path)
     }
     words = {address(path): page_form.word_count(path) for path in counted}
@@ -86,7 +102,7 @@ def is_uncounted(path: Path) -> bool:
     return path.relative_to(DOCS).parts[0] in {*UNCOUNTED_FOLDERS, "glossary.md"}
 
 
-@pytest.mark.parametrize("page", cases(DOCUMENTS))
+@pytest.mark.parametrize("page", cases((*DOCUMENTS, *BESIDE)))
 def test_environments_are_made_by_ids_that_import_polygym(page: Path) -> None:
     """Without the prefix an id is known only where polygym is imported."""
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):

@@ -17,6 +17,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("name", EXPECTED)
 def test_examples_run(name: str, tmp_path: Path) -> None:
     arguments, said = EXPECTED[name]

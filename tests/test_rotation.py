@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import rotation
+from tests import rotation, test_documentation
 from tests.rotation import read_durations
 
 
@@ -91,6 +91,38 @@ def test_every_recorded_test_is_in_a_file_that_there_is() -> None:
     assert all(took >= rotation.RECORDED_FROM for took in seconds.values())
     missing = {name.partition("::")[0] for name in seconds}
     assert not [file for file in missing if not (root / file).exists()]
+    texts = {file: (root / file).read_text() for file in missing}
+    for name in seconds:
+        file, _, test = name.partition("::")
+        function = test.partition("[")[0].rpartition("::")[2]
+        assert "test_" not in function or f"def {function}(" in texts[file], name
+
+
+def test_what_is_marked_always_runs_however_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [Item(f"tests/test_a.py::page[{n}]") for n in range(50)]
+    always = [Item(f"tests/test_a.py::start[{n}]", {"always"}) for n in range(50)]
+    seconds = {item.nodeid: 1000.0 for item in [*items, *always]}
+    monkeypatch.setattr(rotation, "read_durations", lambda: seconds)
+    left_out = rotation.choose_items([*items, *always])  # type: ignore[list-item]
+    assert left_out == items
+
+
+def test_the_pages_that_a_new_user_reads_always_run() -> None:
+    root = Path(__file__).parents[1]
+    for file, test in (
+        ("tests/docs/test_site.py", "test_the_site_builds_and_loads_nothing_from_other_hosts"),
+        ("tests/test_examples.py", "test_examples_run"),
+    ):
+        text = (root / file).read_text()
+        before = text.partition(f"def {test}(")[0].rpartition("\n\n")[2]
+        assert "@pytest.mark.always" in before, f"{file}::{test}"
+    always = {
+        case.id
+        for case in test_documentation.CODE_CASES
+        if any(mark.name == "always" for mark in case.marks)
+    }
+    assert always >= {"README.md", "docs/index.md"}
+    assert len([name for name in always if name.startswith("docs/tutorials/")]) >= 3
 
 
 def test_everything_runs_nightly(monkeypatch: pytest.MonkeyPatch) -> None:

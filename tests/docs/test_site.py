@@ -274,6 +274,7 @@ class LoadedAddresses(HTMLParser):
             self.addresses.append(named["href"])
 
 
+@pytest.mark.always
 def test_the_site_builds_and_loads_nothing_from_other_hosts(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
