@@ -3,6 +3,7 @@
 MkDocs loads this file by its path, so it puts the root of the repository on Python's path.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -20,14 +21,15 @@ from docs.site.markdown import table  # noqa: E402
 from docs.site.pages import REFERENCE_PAGES, api_pages  # noqa: E402
 
 STYLES = "site.css"
+_DATE_CELL = re.compile(r"<td>(?=\d{4}-\d{2}-\d{2}</td>)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the navigation."""
     if str(ROOT) not in sys.path:  # MkDocs has reset the path after it loaded this file
         sys.path.insert(0, str(ROOT))
-    reference = [navigation.REFERENCE_INDEX, *(one.src_uri for one in REFERENCE_PAGES)]
-    interface = {"Python API": [one.src_uri for one in api_pages()]}
+    reference = [navigation.REFERENCE_INDEX, *(entry.src_uri for entry in REFERENCE_PAGES)]
+    interface = {"Python API": [entry.src_uri for entry in api_pages()]}
     folders: dict[str, list[navigation.Entry]] = {
         "reference/": [*reference, interface],
         "results/": [navigation.RESULT_INDEX, *navigation.result_pages(Path(config.docs_dir))],
@@ -38,18 +40,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and those from files outside of ``docs/``."""
-    texts = {one.src_uri: _linked(one.make(), one.src_uri) for one in REFERENCE_PAGES}
-    texts |= {one.src_uri: one.make() for one in api_pages()}
+    texts = {entry.src_uri: _linked(entry.make(), entry.src_uri) for entry in REFERENCE_PAGES}
+    texts |= {entry.src_uri: entry.make() for entry in api_pages()}
     texts[navigation.REFERENCE_INDEX] = _reference_index()
-    texts[navigation.RESULT_INDEX] = navigation.result_index(Path(config.docs_dir))
     texts[STYLES] = (Path(__file__).parent / STYLES).read_text(encoding="utf-8")
     for src_uri, text in texts.items():
         files.append(File.generated(config, src_uri, content=text))
     pages = root_pages.root_pages()
-    for one in pages.values():
-        inclusion = InclusionLevel.NOT_IN_NAV if one.is_linked_only else InclusionLevel.UNDEFINED
-        text = _site_text(root_pages.ROOT / one.path, one.path, one.src_uri)
-        files.append(File.generated(config, one.src_uri, content=text, inclusion=inclusion))
+    for root_page in pages.values():
+        is_in_nav = not root_page.is_linked_only
+        inclusion = InclusionLevel.UNDEFINED if is_in_nav else InclusionLevel.NOT_IN_NAV
+        text = _site_text(root_pages.ROOT / root_page.path, root_page.path, root_page.src_uri)
+        files.append(File.generated(config, root_page.src_uri, content=text, inclusion=inclusion))
     for path, src_uri in root_pages.root_pictures(pages).items():
         picture = str(root_pages.ROOT / path)
         files.append(File.generated(config, src_uri, abs_src_path=picture))
@@ -61,6 +63,20 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     if page.file.generated_by is not None:
         return markdown
     return _linked(markdown, page.file.src_uri)
+
+
+def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Name the class of cells with dates, for the style sheet: they stay in one line."""
+    return with_date_cells(html)
+
+
+def with_date_cells(html: str) -> str:
+    """Return HTML in which cells of a date have the class ``date``.
+
+    >>> with_date_cells("<td>2026-11-26</td><td>on 2026-11-26</td>")
+    '<td class="date">2026-11-26</td><td>on 2026-11-26</td>'
+    """
+    return _DATE_CELL.sub('<td class="date">', html)
 
 
 def _linked(text: str, src_uri: str) -> str:
@@ -79,14 +95,15 @@ def _addresses() -> dict[str, str]:
     pictures = root_pages.root_pictures(pages)
     return {
         "README.md": "index.md",
-        **{one.path: one.src_uri for one in pages.values()},
+        **{entry.path: entry.src_uri for entry in pages.values()},
         **pictures,
     }
 
 
 def _reference_index() -> str:
     rows = [
-        (f"[{one.purpose}]({one.src_uri.removeprefix('reference/')})",) for one in REFERENCE_PAGES
+        (f"[{entry.purpose}]({entry.src_uri.removeprefix('reference/')})",)
+        for entry in REFERENCE_PAGES
     ]
     rows += [("[Python API](api/index.md)",), ("[Glossary](../glossary.md)",)]
     text = "These pages are generated from the tables of the program."

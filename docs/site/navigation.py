@@ -7,19 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from docs.site.markdown import page, table
-
 REFERENCE_INDEX = "reference/index.md"
 RESULT_INDEX = "results/index.md"
-GENERATED_INDEXES = (REFERENCE_INDEX, RESULT_INDEX, "changelog.md", "contributing.md")
+GENERATED_INDEXES = (REFERENCE_INDEX, "changelog.md", "contributing.md")
 """Addresses of pages that stand in no folder, beside those of the reference."""
 
 Entry: TypeAlias = Any
 """An entry of the navigation: an address, or a mapping from a title to an address or a list."""
 
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})-.*\.md")
-_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_BULLET = re.compile(r"^    - (.+)$", re.MULTILINE)
 
 
 def filled(nav: Sequence[Entry], folders: Mapping[str, Sequence[Entry]]) -> list[Entry]:
@@ -43,23 +39,5 @@ def filled(nav: Sequence[Entry], folders: Mapping[str, Sequence[Entry]]) -> list
 
 def result_pages(docs: Path) -> list[str]:
     """Return the addresses of pages of results, the newest first."""
-    found = [path for path in (docs / "results").glob("*.md") if _DATED.fullmatch(path.name)]
-    return [f"results/{path.name}" for path in sorted(found, reverse=True)]
-
-
-def result_index(docs: Path) -> str:
-    """Return the page that lists pages of results: date, title, first line of the summary."""
-    rows = []
-    for address in result_pages(docs):
-        name = address.partition("/")[2]
-        text = (docs / address).read_text(encoding="utf-8")
-        date = _DATED.fullmatch(name)
-        title, bullet = _TITLE.search(text), _BULLET.search(text)
-        assert date is not None
-        shown = title[1] if title is not None else name
-        rows.append((date[1], f"[{shown}]({name})", bullet[1] if bullet is not None else ""))
-    return page(
-        "Results",
-        "Measurements, each with machine, command and table. The newest stand first.",
-        table(("Date", "Page", "Result"), rows),
-    )
+    paths = [path for path in (docs / "results").glob("*.md") if _DATED.fullmatch(path.name)]
+    return [f"results/{path.name}" for path in sorted(paths, reverse=True)]

@@ -245,15 +245,19 @@ def test_links_of_pages_outside_of_the_documents_are_rewritten() -> None:
 def test_results_are_listed_by_date(tmp_path: Path) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
-    page = '# {}\n\n!!! abstract "In short"\n    - Bullet of {}.\n'
-    for name in ("2026-01-02-b", "2026-11-01-a", "notes"):
-        (folder / f"{name}.md").write_text(page.format(name.title(), name))
+    for name in ("2026-01-02-b", "2026-11-01-a", "notes", "index"):
+        (folder / f"{name}.md").write_text(f"# {name}\n")
     assert navigation.result_pages(tmp_path) == [
         "results/2026-11-01-a.md",
         "results/2026-01-02-b.md",
     ]
-    text = navigation.result_index(tmp_path)
-    assert "| 2026-11-01 | [2026-11-01-A](2026-11-01-a.md) | Bullet of 2026-11-01-a. |" in text
+
+
+def test_every_page_of_results_has_a_row_with_its_date() -> None:
+    text = (ROOT / "docs" / navigation.RESULT_INDEX).read_text()
+    rows = re.findall(r"\| (\d{4}-\d{2}-\d{2}) \| \[[^]]+\]\((\S+\.md)\) \|$", text, re.MULTILINE)
+    assert {f"results/{page}" for _, page in rows} == set(navigation.result_pages(ROOT / "docs"))
+    assert [page for date, page in rows if not page.startswith(f"{date}-")] == []
 
 
 class LoadedAddresses(HTMLParser):
@@ -296,4 +300,6 @@ def test_the_site_builds_and_loads_nothing_from_other_hosts(tmp_path: Path) -> N
     text = (tmp_path / "site" / "reference" / "api" / "polygym.poly.html").read_text()
     for name in ("Schedule", "find_violation", "isl_schedule", "LegalSchedule"):
         assert f'id="polygym.poly.{name}"' in text
+    results = (tmp_path / "site" / "results" / "index.html").read_text()
+    assert "headline figure" in results, "the written page of results, not a generated one"
     assert not (tmp_path / "site" / "site").exists(), "the build code is no part of the site"
