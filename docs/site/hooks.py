@@ -16,9 +16,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel  # noqa: E402
 from mkdocs.structure.pages import Page  # noqa: E402
 
 from docs.site import navigation, root_pages  # noqa: E402
-from docs.site.markdown import page as markdown_page  # noqa: E402
-from docs.site.markdown import table  # noqa: E402
-from docs.site.pages import REFERENCE_PAGES, api_pages  # noqa: E402
+from docs.site.pages import REFERENCE_PAGES, api_pages, reference_index  # noqa: E402
 
 STYLES = "site.css"
 _DATE_CELL = re.compile(r"<td>(?=\d{4}-\d{2}-\d{2}</td>)")
@@ -42,7 +40,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and those from files outside of ``docs/``."""
     texts = {entry.src_uri: _linked(entry.make(), entry.src_uri) for entry in REFERENCE_PAGES}
     texts |= {entry.src_uri: entry.make() for entry in api_pages()}
-    texts[navigation.REFERENCE_INDEX] = _reference_index()
+    texts[navigation.REFERENCE_INDEX] = reference_index()
     texts[STYLES] = (Path(__file__).parent / STYLES).read_text(encoding="utf-8")
     for src_uri, text in texts.items():
         files.append(File.generated(config, src_uri, content=text))
@@ -98,13 +96,3 @@ def _addresses() -> dict[str, str]:
         **{entry.path: entry.src_uri for entry in pages.values()},
         **pictures,
     }
-
-
-def _reference_index() -> str:
-    rows = [
-        (f"[{entry.purpose}]({entry.src_uri.removeprefix('reference/')})",)
-        for entry in REFERENCE_PAGES
-    ]
-    rows += [("[Python API](api/index.md)",), ("[Glossary](../glossary.md)",)]
-    text = "These pages are generated from the tables of the program."
-    return markdown_page("Reference", text, table(("Page",), rows))

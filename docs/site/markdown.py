@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 _SPECIAL = re.compile(r"[\\*_\[\]{}<>#&|]")
 _CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
@@ -66,8 +67,37 @@ def fenced(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
-def page(title: str, *parts: str) -> str:
-    """Return a page: its title, and its parts with a line between them."""
+@dataclass(frozen=True, slots=True)
+class PageOpening:
+    """Start of a page: a summary of three lines, and blocks of code, which a test runs."""
+
+    summary: tuple[str, str, str]
+    example: str
+
+
+def page(title: str, opening: PageOpening, *parts: str) -> str:
+    """Return a page: its title, summary and example, and its parts with a line between them.
+
+    >>> print(page("A", PageOpening(("b.", "c.", "d."), fenced("$ true", "console")), "e"), end="")
+    # A
+    <BLANKLINE>
+    !!! abstract "In short"
+        - b.
+        - c.
+        - d.
+    <BLANKLINE>
+    ```console
+    $ true
+    ```
+    <BLANKLINE>
+    e
+    """
+    summary = "\n".join(f"    - {line}" for line in opening.summary)
+    return bare_page(title, f'!!! abstract "In short"\n{summary}', opening.example, *parts)
+
+
+def bare_page(title: str, *parts: str) -> str:
+    """Return a page without a summary, such as that of a module, which has its docstring."""
     return "\n\n".join([f"# {title}", *(part.strip("\n") for part in parts if part)]) + "\n"
 
 

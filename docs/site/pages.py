@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from docs.site.markdown import PageOpening, page, table
 from docs.site.reference import (
     api,
     c_constructs,
@@ -19,6 +20,20 @@ from docs.site.reference import (
     rules,
     schemas,
     strategies,
+)
+
+_INDEX_OPENING = PageOpening(
+    (
+        "Pages of the reference list every option, argument, pass, rule and document.",
+        "They are generated from the tables of the program.",
+        "[Tutorials](../tutorials/train-an-agent.md) and guides teach; explanations give reasons.",
+    ),
+    """\
+```console
+$ polygym --help
+$ polygym optimize --help
+```
+""",
 )
 
 
@@ -72,3 +87,13 @@ def api_pages() -> list[GeneratedPage]:
             for module in api.public_modules()
         ),
     ]
+
+
+def reference_index() -> str:
+    """Return the page that lists those of the reference."""
+    rows = [
+        (f"[{entry.purpose}]({entry.src_uri.removeprefix('reference/')})",)
+        for entry in REFERENCE_PAGES
+    ]
+    rows += [("[Python API](api/index.md)",), ("[Glossary](../glossary.md)",)]
+    return page("Reference", _INDEX_OPENING, table(("Page",), rows))

@@ -15,7 +15,8 @@ import docs.site
 from docs.site import documents, markdown, navigation, reference, root_pages
 from docs.site.documents.functions import returned_value
 from docs.site.documents.rows import SharedPart, member_rows
-from docs.site.pages import REFERENCE_PAGES
+from docs.site.pages import REFERENCE_PAGES, reference_index
+from docs.site.reference.api import api_index
 from docs.site.reference.commands import all_commands, options_of
 from docs.site.reference.environments import EnvironmentEntry, registered_environments
 from docs.site.reference.features import OBSERVATIONS
@@ -32,11 +33,14 @@ from polygym.graphs.onnx.importer.node_order import import_rows
 from polygym.graphs.operators.registry import OPERATORS
 from polygym.graphs.rules import load_rules
 from polygym.mapping.knobs import COLUMNS, KNOBS, QUESTIONS
+from polygym.mdp.env_ids import CONSTRUCT
 from polygym.mdp.policies.registry import POLICIES
 from polygym.runtime.evaluation.evaluation import Evaluation
 from polygym.search.strategies.registry import STRATEGIES
 from polygym.terms.optimization import SEARCH_METHODS
 from polygym.terms.rules.rule_table import RULE_SETS, rules_named
+from tests.docs.page_form import forbidden_phrases, form_faults
+from tests.docs.page_runner import run_page
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
@@ -55,6 +59,35 @@ def test_examples_of_docstrings_are_true(name: str) -> None:
 
 def page_text(name: str) -> str:
     return PAGES[name].make()
+
+
+OPENED = {
+    **{page.src_uri: page.make for page in REFERENCE_PAGES},
+    navigation.REFERENCE_INDEX: reference_index,
+    "reference/api/index.md": api_index,
+}
+
+
+@pytest.mark.parametrize("src_uri", OPENED)
+def test_generated_pages_have_their_form(src_uri: str) -> None:
+    text = OPENED[src_uri]()
+    assert list(form_faults(text)) == []
+    assert forbidden_phrases(text.partition("\n## ")[0]) == []
+
+
+@pytest.mark.parametrize("src_uri", OPENED)
+def test_examples_of_generated_pages_run(
+    src_uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "opening.md"
+    path.write_text(OPENED[src_uri]().partition("\n## ")[0])
+    assert run_page(path, tmp_path) == 1
+
+
+def test_environments_of_the_reference_are_made_by_ids_that_import_polygym() -> None:
+    opening = page_text("environments.md").partition("\n## ")[0]
+    assert re.findall(r'make\("([^"]*)"', opening) == ["polygym:ID", f"polygym:{CONSTRUCT}"]
 
 
 def section(text: str, title: str) -> str:

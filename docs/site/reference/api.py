@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docs.site.docstrings import as_markdown, summary
-from docs.site.markdown import code, page, table
+from docs.site.markdown import PageOpening, bare_page, code, page, table
 
 ROOT = Path(__file__).parents[3]
 FOLDER = "reference/api"
@@ -16,9 +16,24 @@ FOLDER = "reference/api"
 _TOP_PACKAGES = ("polygym", "agents", "polybench")
 _MODULES = ("polygym.errors",)
 
-_INTRODUCTION = """\
-Public names of packages: those in `__all__`. Everything else is internal.
-"""
+_OPENING = PageOpening(
+    (
+        "Public names are those in the `__all__` of a package. Everything else is internal.",
+        "Each package has a page with signatures and docstrings.",
+        "Errors that polygym raises are those of `polygym.errors`.",
+    ),
+    """\
+```python
+from polygym.errors import InputError
+from polygym.programs import load_program
+
+try:
+    load_program("gemmm")
+except InputError as error:
+    print(error)
+```
+""",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +69,13 @@ def api_index() -> str:
         )
         for module in public_modules()
     ]
-    return page("Python API", _INTRODUCTION, table(("Module", "Contents", "Names"), rows))
+    return page("Python API", _OPENING, table(("Module", "Contents", "Names"), rows))
 
 
 def api_page(module: PublicModule) -> str:
     """Return the page of a module, whose names mkdocstrings fills in."""
     blocks = [f"::: {module.name}.{name}" for name in module.names]
-    return page(code(module.name), as_markdown(module.docstring), *blocks)
+    return bare_page(code(module.name), as_markdown(module.docstring), *blocks)
 
 
 def _read(path: Path, root: Path) -> PublicModule:

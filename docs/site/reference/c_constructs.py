@@ -4,14 +4,32 @@ import textwrap
 from itertools import groupby
 
 from docs.site.c_constructs import Construct, ConstructStatus, read_constructs
-from docs.site.markdown import fenced, heading, page, plain
+from docs.site.markdown import PageOpening, fenced, heading, page, plain
 
 _BOXES = {ConstructStatus.ACCEPTED: "success", ConstructStatus.REFUSED: "failure"}
 
-_INTRODUCTION = """\
-The front end accepts ✓ or refuses ✗ these constructs. Each opens to an example; a refused one also
-shows the message. A test reads every example. Two arguments are assumed to be different arrays.
-"""
+_OPENING = PageOpening(
+    (
+        "The front end accepts ✓ or refuses ✗ these constructs; each opens to an example.",
+        "A refused construct also shows its message. A test reads every example.",
+        "Two arguments are assumed to be different arrays.",
+    ),
+    """\
+```c title="scale.c"
+void scale(int n, double a[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = 2 * a[i];
+#pragma endscop
+}
+```
+
+```console
+$ polygym check scale.c --schedule '{ S0[i] -> [-i] }'
+legal
+```
+""",
+)
 
 
 def c_constructs_page() -> str:
@@ -22,7 +40,7 @@ def c_constructs_page() -> str:
         parts += [heading(2, group), *map(_box, rows)]
     accepted = sum(one.status is ConstructStatus.ACCEPTED for one in constructs)
     counts = f"{accepted} constructs are accepted, {len(constructs) - accepted} are refused."
-    return page("C constructs", _INTRODUCTION, counts, *parts)
+    return page("C constructs", _OPENING, counts, *parts)
 
 
 def _box(construct: Construct) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from docs.site.docstrings import as_markdown
-from docs.site.markdown import code, fenced, heading, page, plain, slug, table
+from docs.site.markdown import PageOpening, code, fenced, heading, page, plain, slug, table
 from polygym.cli import dispatch
 from polygym.cli.group import polygym
 
@@ -19,10 +19,21 @@ _DEFAULT = re.compile(r"\s*\(Default: (.*?)\.?\)$", re.IGNORECASE)
 _OPTION = re.compile(r"(?<![\w`-])--[a-z][\w-]*")
 _VERBATIM = "\b\n"
 
-_INTRODUCTION = """\
-`-h` or `--help` prints the help of a command. Under `--json` standard output has one document;
-[JSON documents](schemas.md) lists the members.
-"""
+_OPENING = PageOpening(
+    (
+        "`polygym COMMAND --help` prints the options of a command, with examples.",
+        "Most commands take a [program](#programs): a kernel, a comprehension, or a C file.",
+        "Under `--json` standard output has [one document](schemas.md).",
+    ),
+    """\
+```console
+$ polygym kernels 'gem*'
+gemm ... C = alpha A B + beta C
+$ polygym kernels 'gem*' --json
+    "name": "gemm",
+```
+""",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,7 @@ def commands_page() -> str:
             sections.append(f"The same command as [{code(first.name)}](#{slug(first.name)}).")
     return page(
         "Commands",
-        _INTRODUCTION,
+        _OPENING,
         table(
             ("Command", "Purpose"),
             [(f"[{code(one.name)}](#{slug(one.name)})", plain(_summary(one))) for one in commands],

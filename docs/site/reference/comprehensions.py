@@ -3,15 +3,27 @@
 from collections import defaultdict
 from pathlib import Path
 
-from docs.site.markdown import code, heading, page, table
+from docs.site.markdown import PageOpening, code, heading, page, table
 from polygym.frontend.tc import library
 from polygym.frontend.tc.syntax import tree
 
-_INTRODUCTION = """\
-`tc:NAME` is a program for every command and environment, and `polygym.tc.define("tc:NAME")` is a
-function. `tc:NAME:double` has elements of type `double`. A gradient has the name of its operator
-and `_gradient`.
-"""
+_OPENING = PageOpening(
+    (
+        "`tc:NAME` is a program for every command and environment. "
+        '`polygym.tc.define("tc:NAME")` is a function.',
+        "Elements are `float`; `tc:NAME:double` has elements of type `double`.",
+        "A gradient has the name of its operator and `_gradient`.",
+    ),
+    """\
+```python
+import numpy as np
+import polygym.tc
+
+conv1d = polygym.tc.define("tc:conv1d")
+print(conv1d(np.arange(6, dtype=np.float32), np.ones(3, np.float32)))
+```
+""",
+)
 
 
 def comprehensions_page() -> str:
@@ -24,7 +36,7 @@ def comprehensions_page() -> str:
         parts.append(heading(2, file.stem.replace("_", " ").capitalize()))
         parts.append(table(("Comprehension", "Results"), rows))
         parts.append(f"```text\n{file.read_text().strip()}\n```\n")
-    return page("Library of comprehensions", _INTRODUCTION, *parts)
+    return page("Library of comprehensions", _OPENING, *parts)
 
 
 def _row(name: str, definition: tree.TcDefinition) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import gymnasium
 from gymnasium import spaces
 
 from docs.site.docstrings import as_markdown
-from docs.site.markdown import bounds, code, heading, page, plain, slug, table
+from docs.site.markdown import PageOpening, bounds, code, heading, page, plain, slug, table
 
 PREFIX = "polygym/"
 
@@ -21,11 +21,23 @@ _ARGUMENTS = re.compile(r"^\|\s*argument\s*\|.*\n\|[-|]+\n((?:\|.*\n?)+)", re.MU
 _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _SHOWN_ELSEWHERE = frozenset({"Arguments", "More Arguments"})
 
-_INTRODUCTION = """\
-`gymnasium.make(ID, argument=value, …)` makes an environment. Default values stand in the tables of
-arguments. Arrays have the shapes of an environment with default arguments. Sections that several
-environments share are at the end.
-"""
+_OPENING = PageOpening(
+    (
+        '`gymnasium.make("polygym:ID", argument=value, …)` makes an environment. '
+        "The prefix `polygym:` imports polygym, also in worker processes.",
+        "Tables list the arguments with their defaults, and the arrays of an observation.",
+        "Shapes are those with default arguments. Sections of several environments are at the end.",
+    ),
+    """\
+```python
+import gymnasium
+
+env = gymnasium.make("polygym:polygym/Construct-v0", kernel="mvt", dataset="mini")
+observation, info = env.reset(seed=1)
+print({name: array.shape for name, array in observation.items()})
+```
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +133,7 @@ def environments_page() -> str:
             parts += [heading(3, title, slug(f"{ids[0]} {title}")), as_markdown(text)]
     return page(
         "Environments",
-        _INTRODUCTION,
+        _OPENING,
         table(
             ("Environment", "Class", "Purpose"),
             [

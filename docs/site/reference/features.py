@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from math import log2
 
-from docs.site.markdown import bounds, code, heading, page, plain, sentence, table
+from docs.site.markdown import PageOpening, bounds, code, heading, page, plain, sentence, table
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.candidates.nest_vectors import NEST
 from polygym.cost.features.loops.column_names import (
@@ -34,16 +34,33 @@ OBSERVATIONS: Mapping[str, tuple[Column, ...]] = {
 }
 """The tables of observations with documented columns, by the name of their array."""
 
-_INTRODUCTION = """\
-A column means the same for every program, so that a model of some programs serves others. Columns
-side by side with the same meaning share a row. Bounds are those of the observation space.
-"""
+_OPENING = PageOpening(
+    (
+        "Observations describe an episode. Cost features describe a candidate: a legal schedule "
+        "under a mapping at given sizes.",
+        "A column means the same for every program: a model of some programs serves others.",
+        "Neighbours with the same meaning share a row. Bounds are those of the observation space.",
+    ),
+    """\
+```python
+from polygym.cost import FEATURE_NAMES, candidate_features
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.programs import load_program
+
+gemm = load_program("gemm")
+legal = LegalSchedule(gemm.scop, isl_schedule(gemm.scop))
+features = candidate_features(legal, DEFAULT_MAPPING, dict(gemm.parameters))
+print(dict(zip(FEATURE_NAMES[:3], features.vector)))
+```
+""",
+)
 
 _COST = f"""\
-A candidate is a legal schedule under a mapping at given sizes. Its vector has
-{len(FEATURE_NAMES)} numbers. Each statement has the columns of its nest. The vector has their mean,
-weighted by estimated cycles (`…_sum`), and those of the heaviest statement (`…_main`). Scaled
-columns are signed logarithms, sign(x) · log2(1 + |x|).
+The vector of a candidate has {len(FEATURE_NAMES)} numbers. Each statement has the columns of its
+nest. The vector has their mean, weighted by estimated cycles (`…_sum`), and those of the
+heaviest statement (`…_main`). Scaled columns are signed logarithms, sign(x) · log2(1 + |x|).
 """
 
 _RELATIONS = f"""\
@@ -65,7 +82,7 @@ def features_page() -> str:
         observed += [heading(3, code(name), f"observation-{name}"), _columns(columns)]
     return page(
         "Observations and features",
-        _INTRODUCTION,
+        _OPENING,
         heading(2, "Columns of observations"),
         *observed,
         heading(3, "`rows`, `generator`, `point`", "observation-rows"),

@@ -2,15 +2,25 @@
 
 from dataclasses import fields
 
-from docs.site.markdown import code, heading, page, plain, sentence, table
+from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
 from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS, Knob, KnobQuestion, LoopDirection
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
 
-_INTRODUCTION = """\
-A mapping is a text of options with their values, such as `threads=2 tile=32x64 unroll_jam=4`.
-Options that it does not name have their default. `model` is a default that the planner decides for
-each loop nest; no text states it. `default` and `sequential` are whole mappings.
+_OPENING = PageOpening(
+    (
+        "A mapping is a text of options. An option that it does not name has its default.",
+        "`model` is a default that the planner decides for each loop nest; no text states it.",
+        "`default` and `sequential` are whole mappings.",
+    ),
+    """\
+```console
+$ polygym bench gemm --dataset mini --schedules isl --mapping 'threads=2 tile=16x16 unroll_jam=4'
+gemm ... 1.50x
+```
+""",
+)
 
+_INTRODUCTION = """\
 An option *per nest* also has values for the nest of a statement: `S3:tile=16x256`.
 """
 
@@ -28,6 +38,7 @@ def knobs_page() -> str:
     """Return the page: options, questions, variants."""
     return page(
         "Mapping options",
+        _OPENING,
         _INTRODUCTION,
         heading(2, "Options"),
         table(

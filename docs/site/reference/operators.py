@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 
-from docs.site.markdown import code, heading, page, plain, sentence, table
+from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
 from polygym.graphs.onnx.importer.node_order import import_rows
 from polygym.graphs.operators import elementwise, images, movement, products
 from polygym.graphs.operators.definition import GraphOperator, OnnxMapping
@@ -20,10 +20,30 @@ FAMILIES = (
 
 _WRITTEN = re.compile(r'writer\.operator(?:_outputs)?\(\s*"(\w+)"')
 
-_INTRODUCTION = f"""\
-A node of a tensor graph is `(operator child …)`. Kinds of children: N a number, S a text, T a
-tensor, P a split. Elements are {", ".join(map(code, DTYPES))}. *ONNX* names the operators that the
-exporter writes.
+_OPENING = PageOpening(
+    (
+        "A node of a tensor graph is `(operator child …)`.",
+        "Kinds of children: N a number, S a text, T a tensor, P a split.",
+        f"Elements are {', '.join(map(code, DTYPES))}.",
+    ),
+    """\
+```text title="tiny.txt"
+graph tiny
+%0 = input x@64-1024
+%1 = weight w@1024-1024
+%2 = matmul relu %0 %1
+output y %2
+```
+
+```console
+$ polygym graph show tiny.txt
+  result y: 64-1024
+```
+""",
+)
+
+_INTRODUCTION = """\
+*ONNX* names the operators that the exporter writes.
 """
 
 
@@ -36,6 +56,7 @@ def operators_page() -> str:
         parts += [heading(2, title), table(header, rows)]
     return page(
         "Graph operators",
+        _OPENING,
         _INTRODUCTION,
         *parts,
         f"Further operators by their number of children: {code('concat2')}, {code('concat3')}, … "

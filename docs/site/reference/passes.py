@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from docs.site.docstrings import inline
-from docs.site.markdown import code, heading, page, plain, sentence, table
+from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
 from polygym.codegen import recurrences
 from polygym.codegen.passes import PASSES
 from polygym.frontend.c.passes import DEFAULT_VARIANT, VARIANTS
@@ -18,9 +18,24 @@ from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 
 _FIRES_ON = re.compile(r"^fires on: (.*)$", re.MULTILINE)
 
+_OPENING = PageOpening(
+    (
+        "The front end rewrites a region in C, pass by pass.",
+        "Code generation turns a legal schedule into a tree, loops and LLVM IR.",
+        "`polygym show PROGRAM --after PASS` prints what a pass leaves; `--after list` names all.",
+    ),
+    """\
+```console
+$ polygym show mvt --after build
+kernel_mvt after build: ...
+- S0
+  S0: i   coincident
+```
+""",
+)
+
 _FRONT_END = """\
-The front end rewrites a region in C, pass by pass. `polygym show FILE --after PASS` prints the C
-that a pass leaves; `--after list` lists all passes.
+`polygym show FILE --after PASS` prints the C that a pass leaves.
 """
 
 _VARIANTS = """\
@@ -29,9 +44,7 @@ succeeds counts; otherwise the message is that of the default.
 """
 
 _CODE_GENERATION = """\
-A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM IR.
-`polygym show PROGRAM --after PASS` prints the result of a pass. The last column says whether the
-mapping `sequential` skips it.
+The last column says whether the mapping `sequential` skips the pass.
 """
 
 _RECURRENCES = """\
@@ -44,6 +57,7 @@ def passes_page() -> str:
     """Return the page."""
     return page(
         "Passes",
+        _OPENING,
         heading(2, "C front end"),
         _FRONT_END,
         table(("Pass", "Effect"), [(code(row.name), plain(row.summary)) for row in C_PASSES]),

@@ -6,17 +6,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import resources
 
-from docs.site.markdown import code, heading, page, plain, table
+from docs.site.markdown import PageOpening, code, heading, page, plain, table
 from polygym.graphs.rules import canonical_key, load_rules, standard_rules
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.s_expressions import term_text
 from polygym.terms.rules.rule_table import RULE_SETS, rules_named
 from polygym.terms.rules.rule_types import CONDITIONS, PatternRule, TermRule
 
+_OPENING = PageOpening(
+    (
+        "A rule replaces its left side by its right side where its conditions hold.",
+        "↔ is two rules, one in each direction.",
+        "`polygym graph rules` and `polygym rewrite` apply, check and find rules.",
+    ),
+    """\
+```text title="mine.rules"
+relu-twice: (relu (relu ?x)) => (relu ?x)
+```
+
+```console
+$ polygym graph rules --check mine.rules
+every rule holds: 1 rule
+```
+""",
+)
+
 _GRAPHS = """\
-`?x` is a variable. A rule applies where its left side matches and its conditions hold. ↔ is two
-rules, one in each direction. A rule of several sources has a line for each source and its target.
-`polygym graph rules --check FILE` verifies rules of a file.
+`?x` is a variable. A rule of several sources has a line for each source and its target.
 """
 
 _TERMS = """\
@@ -64,6 +80,7 @@ def rules_page() -> str:
         terms += [title, _count(len(rows)), _term_table(rows)]
     return page(
         "Rules",
+        _OPENING,
         heading(2, "Rules of tensor graphs"),
         _GRAPHS,
         _standard(),

@@ -17,7 +17,7 @@ from docs.site.documents.facts import dataclass_value, return_hint
 from docs.site.documents.functions import returned_value
 from docs.site.documents.rows import MemberRow, SharedPart, member_rows, shared_part
 from docs.site.documents.values import Value
-from docs.site.markdown import code, heading, page, sentence, slug, table
+from docs.site.markdown import PageOpening, code, heading, page, sentence, slug, table
 from docs.site.reference.commands import CommandHelp, all_commands
 from polygym.graphs.envs import records as graph_records
 from polygym.mdp.records import episode_record
@@ -26,10 +26,25 @@ from polygym.runtime.worker.timing import describe_host
 from polygym.search.folder import SearchFolder
 from polygym.search.sweep import rows as sweep_rows
 
+_OPENING = PageOpening(
+    (
+        "`--json` makes a command print one document. Searches, sweeps and episodes write files.",
+        "`a.b` is a member of the object `a`, `a[]` an element of the array `a`, `a.NAME` a value "
+        "under any key.",
+        "*Optional* members are in some documents only. `null` stands for numbers that JSON lacks.",
+    ),
+    """\
+```console
+$ polygym kernels gemm --json
+    "name": "gemm",
+    "category": "linear-algebra/blas",
+    "statements": 2,
+```
+""",
+)
+
 _INTRODUCTION = """\
-Members derive from the functions that write a document. `a.b` is a member of the object `a`, `a[]`
-an element of the array `a`, `a.NAME` a value of an object whose keys are data. *Optional* members
-are in some documents only. `null` also stands for numbers that JSON lacks.
+Members derive from the functions that write a document.
 """
 
 _STORE = """\
@@ -135,7 +150,7 @@ def schemas_page() -> str:
             continue
         document = command_document(one.command.callback)
         parts += [heading(3, code(f"{one.name} --json"), anchor), _members(document)]
-    return page("JSON documents", _INTRODUCTION, *parts)
+    return page("JSON documents", _OPENING, _INTRODUCTION, *parts)
 
 
 @cache

@@ -1,15 +1,30 @@
 """Reference page of searches and policies: strategies of `optimize`, policies, term searches."""
 
 from docs.site.docstrings import as_markdown
-from docs.site.markdown import code, heading, page, plain, sentence, table
+from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
 from polygym.mdp.policies import registry as policies
 from polygym.poly.scheduling import strategy as schedules
 from polygym.search.strategies.registry import STRATEGIES
 from polygym.terms.learning.weights import VALUE_FUNCTIONS
 from polygym.terms.optimization import SEARCH_METHODS, VALUE_METHODS
 
+_OPENING = PageOpening(
+    (
+        "`polygym optimize --strategy NAME` proposes candidates of one program.",
+        "`polygym sweep --strategy NAME` plays episodes of many programs with a policy.",
+        "`polygym rewrite optimize --strategy NAME` searches for cheaper terms.",
+    ),
+    """\
+```console
+$ polygym optimize mvt --dataset mini --strategy random --budget 3
+3 of 3 explored...
+Best: ...
+```
+""",
+)
+
 _STRATEGIES = """\
-`polygym optimize --strategy NAME` proposes candidates. An *indexed* strategy proposes whole
+An *indexed* strategy proposes whole
 episodes, others propose a schedule with a mapping. The budget is the default number of proposals.
 The last column says whether the strategy also takes `--schedule fixed`.
 """
@@ -33,6 +48,7 @@ def strategies_page() -> str:
     """Return the page."""
     return page(
         "Strategies and policies",
+        _OPENING,
         heading(2, "Strategies of a search"),
         _STRATEGIES,
         table(

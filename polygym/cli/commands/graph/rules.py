@@ -8,7 +8,7 @@ import click
 from polygym.cli.commands.graph.options import teller
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import duration_option, file_option
-from polygym.cli.output.console import CommandResult, answer, heading, write_text
+from polygym.cli.output.console import CommandResult, answer, counted, heading, write_text
 from polygym.errors import InputError
 
 _HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.
@@ -51,10 +51,10 @@ def command(
     if as_json:
         return CommandResult(document=[{"name": item.name, "rule": str(item)} for item in result])
     if files:
-        write_text(f"{len(result)} rules, all of which hold", fg="green")
+        write_text(f"every rule holds: {counted(len(result), 'rule')}", fg="green")
         return CommandResult()
     several = sum(item.is_multiple for item in result)
-    heading(f"{len(result)} rules, {several} of several results")
+    heading(f"{counted(len(result), 'rule')}, {several} of several results")
     for item in result:
         click.echo(str(item))
     return CommandResult()
@@ -64,4 +64,6 @@ def _generated(target: Path, time_limit: float, seed: int, *, as_json: bool) -> 
     from polygym.graphs.rules.generate import generate_rules
 
     made = generate_rules(target, seed=seed, minutes=time_limit / 60, progress=teller(as_json))
-    return answer(as_json, made.to_json(), lambda: heading(f"{target}: {len(made.rules)} rules"))
+    return answer(
+        as_json, made.to_json(), lambda: heading(f"{target}: {counted(len(made.rules), 'rule')}")
+    )
