@@ -37,6 +37,15 @@ def folded(name: str, kind: Kind, operands: Sequence[Value], data: Any) -> Value
         return None
     if name == "address" and kind is POINTER and _is(operands[1], 0):
         return operands[0]
+    if name == "select" and isinstance(operands[0], Constant) and operands[0].kind == TRUTH:
+        return operands[1] if operands[0].value else operands[2]
+    if name == "icmp" and kind == TRUTH:
+        never = {"ugt": operands[0], "ult": operands[1]}.get(data)
+        always = {"ule": operands[0], "uge": operands[1]}.get(data)
+        if never is not None and _is(never, 0):
+            return Constant(kind, 0)
+        if always is not None and _is(always, 0):
+            return Constant(kind, 1)
     if len(operands) != 2:
         return _folded_single(name, kind, operands)
     left, right = operands

@@ -20,7 +20,7 @@ from polygym.codegen.c.kernel.expressions import (
     matches,
     number_text,
 )
-from polygym.codegen.c.kernel.names import scalar_name, type_name
+from polygym.codegen.c.kernel.names import RESERVED, scalar_name, type_name
 from polygym.codegen.c.kernel.statements import Assignment, For, If, Line, Node, Variable, print_body
 from polygym.codegen.c.kernel.values import (
     EFFECTS,
@@ -35,13 +35,6 @@ from polygym.codegen.c.kernel.values import (
 )
 
 _LONGEST_TEXT = 200
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if int "
-    "inline long register restrict return short signed sizeof static struct switch typedef union "
-    "unsigned void volatile while free malloc abs exp log sqrt pow main time div "
-    "y0 y1 yn j0 j1 jn gamma index".split()
-)
-
 
 @dataclass
 class _Pending:
@@ -64,7 +57,7 @@ class FunctionPrinter:
         self.function, self.pointees, self.callees = function, pointees, callees
         self.flow: ControlFlow = control_flow(function)
         self.expressions = Expressions(self._text_of, self._pointee)
-        self.taken = {argument.name for argument in function.arguments} | _KEYWORDS
+        self.taken = {argument.name for argument in function.arguments} | RESERVED
         self.taken |= {*function.tables, *callees, function.name}
         self.variables: dict[Operation, Variable] = {}
         self.allocas: dict[Operation, Text] = {}

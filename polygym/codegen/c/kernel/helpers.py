@@ -506,6 +506,12 @@ def _saturate(name: str, source: str, target: str) -> str:
 _FIXED: Mapping[str, str] = {
     "polygym_min": _function("long polygym_min(long a, long b)", "return a < b ? a : b;"),
     "polygym_max": _function("long polygym_max(long a, long b)", "return a > b ? a : b;"),
+    "polygym_floor": _function(
+        "long polygym_floor(long a, long b)", "return a / b - (a % b < 0);"
+    ),
+    "polygym_remainder": _function(
+        "long polygym_remainder(long a, long b)", "return a % b + (a % b < 0 ? b : 0);"
+    ),
     "polygym_threads": "\n".join(
         [
             f"{_INLINE} long polygym_threads(void)",

@@ -16,6 +16,8 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.c.kernel.folding import folded
+from polygym.codegen.c.kernel.names import RESERVED
+from polygym.codegen.c.kernel.promotion import promote_scalars
 from polygym.codegen.c.kernel.values import (
     LONG,
     POINTER,
@@ -64,12 +66,18 @@ class _Lifter:
         self.result = LiftedFunction(
             name, [], [], not isinstance(function.function_type.return_type, ir.VoidType)
         )
+        hints = [getattr(argument, "hint", "") for argument in function.args]
+        taken = {hint for hint in hints if hint in pointees}
         for position, argument in enumerate(function.args):
-            hint = getattr(argument, "hint", "") or f"argument_{position}"
+            hint = hints[position] or f"argument_{position}"
             pointee = ""
             if isinstance(argument.type, ir.PointerType):
                 element = getattr(argument, "element", None)
                 pointee = pointees.get(hint, "char" if element is None else "int")
+            if hint not in pointees or not isinstance(argument.type, ir.PointerType):
+                while hint in taken or hint in RESERVED:
+                    hint += "_"
+            taken.add(hint)
             lifted = Argument(kind_of(argument.type), hint, pointee)
             self.result.arguments.append(lifted)
             self.values[id(argument)] = lifted
@@ -103,6 +111,7 @@ class _Lifter:
                 self.blocks[block].targets = [
                     self.blocks[target] for target in self._targets.get(block, ())
                 ]
+        promote_scalars(self.result)
         _remove_dead(self.result)
         return self.result
 
@@ -177,6 +186,8 @@ class _Lifter:
                 number.constant if isinstance(number, ir.Constant) else number
                 for number in value.constant
             )
+            if all(number is ir.Undefined for number in numbers):
+                return Constant(kind, None)
             return Constant(kind, tuple(_signed(kind, 0 if n is None else n) for n in numbers))
         number = _signed(kind, value.constant)
         if kind.is_truth:

@@ -23,6 +23,14 @@ _BASES = {
     ("i", 1): "int",
 }
 _SIZES = {"double": 8, "float": 4, "half": 2, "long": 8, "int": 4, "short": 2, "char": 1}
+RESERVED = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if int "
+    "inline long register restrict return short signed sizeof static struct switch typedef union "
+    "unsigned void volatile while free malloc abs exp log sqrt pow main time div "
+    "y0 y1 yn j0 j1 jn gamma index".split()
+)
+"""Names that no variable gets: C's own, and functions that are called."""
+
 VECTOR_NAME = re.compile(r"\b(u?)(double|float|half|long|int|short|char)_x(\d+)(_at)?\b")
 """The names of vector types."""
 

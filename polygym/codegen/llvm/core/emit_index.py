@@ -27,8 +27,8 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.core.source_builder import note
-from polygym.codegen.llvm.core.types import I64, LaneType, i32, i64, splat
+from polygym.codegen.llvm.core.source_builder import FLOOR, REMAINDER, SourceBuilder, note
+from polygym.codegen.llvm.core.types import I64, LaneType, declare_function, i32, i64, splat
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.loopir.index_arithmetic import coefficient
 from polygym.codegen.loopir.linear_sums import LinearSum
@@ -162,6 +162,8 @@ def _emit_quotient(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
     if _is_power_of_two(divisor):
         return builder.ashr(dividend, i64(divisor.bit_length() - 1))
     number = i64(divisor)
+    if isinstance(builder, SourceBuilder):
+        return _call_of_two(builder, FLOOR, dividend, number)
     quotient = builder.sdiv(dividend, number)
     remainder = builder.sub(dividend, builder.mul(quotient, number, flags=["nsw"]), flags=["nsw"])
     return builder.add(quotient, _sign(builder, remainder), flags=["nsw"])
@@ -172,9 +174,18 @@ def _emit_remainder(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
     if _is_power_of_two(divisor):
         return builder.and_(dividend, i64(divisor - 1))
     number = i64(divisor)
+    if isinstance(builder, SourceBuilder):
+        return _call_of_two(builder, REMAINDER, dividend, number)
     remainder = builder.srem(dividend, number)
     more = builder.and_(_sign(builder, remainder), number)
     return builder.add(remainder, more, flags=["nsw"])
+
+
+def _call_of_two(builder: ir.IRBuilder, name: str, first: Any, second: Any) -> Any:
+    """Return the value of a helper of printed C that takes two integers."""
+    return builder.call(
+        declare_function(builder.module, name, ir.FunctionType(I64, [I64, I64])), [first, second]
+    )
 
 
 def _sign(builder: ir.IRBuilder, value: Any) -> Any:

@@ -12,6 +12,9 @@ from llvmlite import ir
 ALLOCATE, RESERVE = "polygym_allocate", "polygym_reserve"
 """Helpers of printed C: memory of so many bytes; memory that the C library is to keep."""
 
+FLOOR, REMAINDER = "polygym_floor", "polygym_remainder"
+"""Helpers of printed C: a quotient rounded down, and what it leaves."""
+
 STREAM, THREADS = "polygym_stream", "polygym_threads"
 """Helpers of printed C: a vector past the caches; how many threads there may be."""
 
