@@ -30,19 +30,13 @@ def resolve_program(
     said = schedules.mapping_in_file(schedule_text)
     asked = common.resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
     if not variant.is_given and schedules.is_automatic(schedule_text):
-        given = schedules.automatic_schedule(
-            program, asked, variant.memory_limit, keeps_mapping=mapping is not None
-        )
+        given = schedules.automatic_schedule(program, asked, variant.memory_limit)
         program = program if given.variant is None else given.variant.program
     else:
         program = variant.apply(program, schedule_text, asked)
         make = schedules.schedule_maker(schedule_text)
         given = make(program.scop, dict(program.parameters), asked)
     in_order = given.schedule == original_schedule(program.scop)
-    if given.confirmed is not None:
-        chosen = given.confirmed.mapping
-        is_original = program.source is None and in_order and chosen == SEQUENTIAL_MAPPING
-        return ResolvedProgram(program, given, chosen, is_original)
     # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
     as_it_stands = in_order and given.choice is None and said is None
     sequential = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
