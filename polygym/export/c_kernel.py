@@ -20,6 +20,7 @@ def kernel_c_text(export: "Export") -> str:
     plan = export.plan
     comment = "\n   ".join(line.replace("*/", "* /") for line in export.comment())
     parts = [f"/* {comment}\n   compile with -O3 -march=native -fopenmp, link with -lm */"]
+    parts.append("#include <stdio.h>\n#include <stdlib.h>")
     parts.append(kernel_prelude([variant.program for variant in plan.variants]))
     parts += [print_kernel(v.program, _name(plan, v)) for v in plan.variants]
     parts.append("\n".join(_entry(plan)))

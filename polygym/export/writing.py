@@ -99,7 +99,8 @@ def _write_linked(
     unit_file, unit_object = folder / ".unit.c", folder / ".unit.o"
     unit_file.write_text(_whole_unit(export, folder), encoding="utf-8")
     source = Path(export.embedding.scop.file).resolve()
-    compiler.compile(unit_file, unit_object, *_COMMON_FLAGS, "-iquote", str(source.parent))
+    flags = (*_COMMON_FLAGS, "-iquote", str(source.parent), *export.embedding.compile_flags)
+    compiler.compile(unit_file, unit_object, *flags)
     if export.options.name:
         weaken_all_but(name, unit_object)
     (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
@@ -149,7 +150,7 @@ def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | N
         return f"{export.program.name} is no C file: there is no function but the kernel"
     own = export.embedding.function.decl.name
     renamed = f"#define {own} {export.function}\n" if export.function != own else ""
-    text = export.unit(f"{kernel}\n{renamed}", out)
+    text = export.unit(f"{kernel}\n{renamed}", out, is_external=True)
     (folder / f"{export.function}.c").write_text(text, encoding="utf-8")
     (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
     return ""

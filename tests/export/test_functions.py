@@ -162,7 +162,7 @@ void f(int n, double a[n][n], double x[n]) {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("kind", [ExportKind.OBJECT, ExportKind.SHARED])
+@pytest.mark.parametrize("kind", [ExportKind.OBJECT, ExportKind.SHARED, ExportKind.C])
 def test_a_function_does_what_it_did(name: str, kind: ExportKind, tmp_path: Path) -> None:
     function = "f:2" if name == "several regions" else None
     check_like_source(tmp_path, CASES[name], *_SIZES, kind=kind, function=function)

@@ -15,7 +15,7 @@ the rest of the function reads of the region's variables is in its arrays. All e
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,9 @@ class RegionEmbedding:
 
     ``text`` is the whole file; the region with its pragmas is ``text[begin:end]``, its statements
     are ``text[first:last]``. ``linkage_spans`` are the words ``static`` and ``inline`` of the
-    function. ``requirements`` are C conditions that were given beside the file. ``function`` is
-    the syntax tree of the function, ``tree`` that of the file.
+    function. ``requirements`` are C conditions that were given beside the file, ``compile_flags``
+    what the compiler needs to read it. ``function`` is the syntax tree of the function, ``tree``
+    that of the file.
     """
 
     scop: Scop
@@ -93,21 +94,20 @@ class RegionEmbedding:
     arrays: tuple[EmbeddedArray, ...]
     parameters: tuple[EmbeddedParameter, ...]
     requirements: tuple[str, ...]
+    compile_flags: tuple[str, ...]
     function: Any
     tree: Any
 
 
-def embed_region(
-    text: str, file: str, function: str | None = None, include_directories: Sequence[str] = ()
-) -> RegionEmbedding:
+def embed_region(text: str, file: str, function: str | None = None) -> RegionEmbedding:
     """Return how a region stands in its file.
 
     Raises:
         InputError: the region is refused, or code around it depends on what no array holds.
     """
     selection = parse_selection(function)
-    text = completed_source(text, file, include_directories, selection).text
-    source = preprocess_cached(text, file, include_directories)
+    text = completed_source(text, file, selection).text
+    source = preprocess_cached(text, file, selection.flags)
     region = _region(source, selection, file)
     return _Embedder(text, file, selection, source, region).embedding()
 
@@ -147,12 +147,12 @@ class _Embedder:
 
     def embedding(self) -> RegionEmbedding:
         """Return the embedding."""
+        self._refuse_lost_values()
         arrays = tuple(
             self._array(array)
             for array in self._scop.arrays
             if array.storage_class not in _OWN or array.live_out
         )
-        self._refuse_lost_values()
         begin, first = self._pragma_span(self._original.begin)
         last, end = self._pragma_span(self._original.end)
         return RegionEmbedding(
@@ -166,6 +166,7 @@ class _Embedder:
             arrays,
             tuple(self._parameter(parameter.name) for parameter in self._scop.parameters),
             tuple(f"{name} == {value}" for name, value in self._selection.parameter_values),
+            self._selection.flags.arguments,
             self._original.function,
             self._tree,
         )

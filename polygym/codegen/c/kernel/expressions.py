@@ -90,7 +90,9 @@ class Expressions:
             case "first_mask":
                 return Text(f"polygym_first_{type_name(kind)}({self._arguments(operands)})")
             case "convert_mask":
-                return Text(f"__builtin_convertvector({self.signed(operands[0])}, {type_name(kind)})")
+                return Text(
+                    f"__builtin_convertvector({self.signed(operands[0])}, {type_name(kind)})"
+                )
             case "fneg":
                 return Text(f"-{self.signed(operands[0], UNARY)}", UNARY)
             case "fma":
@@ -172,8 +174,10 @@ class Expressions:
         sign, own = ("&&", AND) if name == "and" else ("||", OR)
         # Compilers warn of a conjunction in a disjunction without parentheses.
         first, second = (self.text_of(value) for value in (left, right))
-        texts = [t.text if t.precedence in (own, *range(BIT_OR, 16)) else f"({t.text})"
-                 for t in (first, second)]
+        texts = [
+            t.text if t.precedence in (own, *range(BIT_OR, 16)) else f"({t.text})"
+            for t in (first, second)
+        ]
         return Text(f"{texts[0]} {sign} {texts[1]}", own)
 
     def _comparison(self, operation: Operation) -> Text:
@@ -305,8 +309,10 @@ class Expressions:
             texts = [load.within(CONDITION) for load in loads]
         else:
             tests = self.lane_tests(which, mask, lanes)
-            texts = [f"{test} ? {load.within(CONDITION + 1)} : 0"
-                     for test, load in zip(tests, loads, strict=True)]
+            texts = [
+                f"{test} ? {load.within(CONDITION + 1)} : 0"
+                for test, load in zip(tests, loads, strict=True)
+            ]
         return Text(f"({word}){{{', '.join(texts)}}}")
 
     def lane_tests(self, which: str, mask: list[Value], lanes: int) -> list[str]:

@@ -21,7 +21,15 @@ from polygym.codegen.c.kernel.expressions import (
     number_text,
 )
 from polygym.codegen.c.kernel.names import RESERVED, scalar_name, type_name
-from polygym.codegen.c.kernel.statements import Assignment, For, If, Line, Node, Variable, print_body
+from polygym.codegen.c.kernel.statements import (
+    Assignment,
+    For,
+    If,
+    Line,
+    Node,
+    Variable,
+    print_body,
+)
 from polygym.codegen.c.kernel.values import (
     EFFECTS,
     MEMORY_READS,
@@ -35,6 +43,7 @@ from polygym.codegen.c.kernel.values import (
 )
 
 _LONGEST_TEXT = 200
+
 
 @dataclass
 class _Pending:
@@ -135,7 +144,9 @@ class FunctionPrinter:
         if value.name == "alloca":
             return self.pointees.get(value.hint.split(".")[0], scalar_name(value.data[0]))
         if value.name == "table":
-            return self.pointees.get(value.hint.removesuffix("_initial"), scalar_name(value.data[1]))
+            return self.pointees.get(
+                value.hint.removesuffix("_initial"), scalar_name(value.data[1])
+            )
         return "char"
 
     def _is_read_only(self, value: Value) -> bool:

@@ -101,7 +101,9 @@ def _intrinsic(type_name: str) -> tuple[str, str, str, str] | None:
         kind = "__m128" if width == 128 else f"__m{width}"
         return prefix, "ps", kind, "AVX512VL" if width < 512 else "AVX512F"
     own = "AVX512F" if width == 512 else "AVX512VL"
-    guard = own if bits >= 32 else ("AVX512BW" if width == 512 else "AVX512BW__) && defined(__AVX512VL")
+    guard = (
+        own if bits >= 32 else ("AVX512BW" if width == 512 else "AVX512BW__) && defined(__AVX512VL")
+    )
     return prefix, f"epi{bits}", f"__m{width}i", guard
 
 
@@ -232,7 +234,9 @@ def _math(name: str, function: str, type_name: str) -> str:
 def _splat(name: str, type_name: str) -> str:
     base, _, lanes = _split(type_name)
     values = ", ".join(["x"] * lanes)
-    return _function(f"{type_name} {name}({_SCALARS[base][0]} x)", f"return ({type_name}){{{values}}};")
+    return _function(
+        f"{type_name} {name}({_SCALARS[base][0]} x)", f"return ({type_name}){{{values}}};"
+    )
 
 
 def _select(name: str, type_name: str) -> str:
@@ -506,9 +510,7 @@ def _saturate(name: str, source: str, target: str) -> str:
 _FIXED: Mapping[str, str] = {
     "polygym_min": _function("long polygym_min(long a, long b)", "return a < b ? a : b;"),
     "polygym_max": _function("long polygym_max(long a, long b)", "return a > b ? a : b;"),
-    "polygym_floor": _function(
-        "long polygym_floor(long a, long b)", "return a / b - (a % b < 0);"
-    ),
+    "polygym_floor": _function("long polygym_floor(long a, long b)", "return a / b - (a % b < 0);"),
     "polygym_remainder": _function(
         "long polygym_remainder(long a, long b)", "return a % b + (a % b < 0 ? b : 0);"
     ),

@@ -58,7 +58,9 @@ def print_kernel(program: LoopProgram, name: str, *, static: bool = True) -> str
     lifted = {names[f.name]: lift(f, names[f.name], names, pointees) for f in own}
     _mark_written(lifted)
     texts = [
-        _function_text(program.scop, function, lifted, pointees, is_kernel=key == name, static=static)
+        _function_text(
+            program.scop, function, lifted, pointees, is_kernel=key == name, static=static
+        )
         for key, function in _callees_first(lifted, name)
     ]
     text = _c_names("\n\n".join(texts)) + "\n"
@@ -91,8 +93,11 @@ def kernel_prelude(programs: Iterable[LoopProgram]) -> str:
     math = [line for program in programs for line in math_definitions(program.scop, text)]
     helpers = "\n".join(needed_helpers(text))
     typedefs = vector_typedefs(text + helpers)
-    typedefs += [f"typedef {scalar} {word}_x1_at __attribute__((may_alias));"
-                 for word, scalar in _SCALARS.items() if f"{word}_x1_at" in text]
+    typedefs += [
+        f"typedef {scalar} {word}_x1_at __attribute__((may_alias));"
+        for word, scalar in _SCALARS.items()
+        if f"{word}_x1_at" in text
+    ]
     lines = [
         *_headers(text + helpers),
         _HEAD,

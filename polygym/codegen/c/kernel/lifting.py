@@ -49,7 +49,9 @@ def kind_of(type_: Any) -> Kind:
     return VOID if bits is None else Kind("f", bits)
 
 
-def lift(function: Any, name: str, names: dict[str, str], pointees: dict[str, str]) -> LiftedFunction:
+def lift(
+    function: Any, name: str, names: dict[str, str], pointees: dict[str, str]
+) -> LiftedFunction:
     """Return a function of an LLVM module; ``names`` are those of functions, in C."""
     return _Lifter(function, name, names, pointees).run()
 
