@@ -87,6 +87,21 @@ class FunctionPrinter:
     def _count_uses(self) -> None:
         """Note which operations use each one, and in which blocks."""
         self.users: dict[Operation, list[BasicBlock]] = {}
+        self.user_operations: dict[Operation, list[Operation]] = {}
+        self.phi_sources: set[Operation] = set()
+        self.place: dict[Operation, tuple[BasicBlock, int]] = {}
+        for block in self.function.blocks:
+            for number, operation in enumerate(block.operations):
+                self.place[operation] = (block, number)
+                for operand in operation.operands:
+                    if isinstance(operand, Operation):
+                        self.user_operations.setdefault(operand, []).append(operation)
+            for phi in block.phis:
+                for value in phi.incoming.values():
+                    if isinstance(value, Operation) and value.name == "phi":
+                        self.phi_sources.add(value)
+            if isinstance(block.condition, Operation):
+                self.phi_sources.add(block.condition)
 
         def use(value: Value | None, block: BasicBlock, times: int = 1) -> None:
             if isinstance(value, Operation):
@@ -233,13 +248,59 @@ class FunctionPrinter:
             self._assign(self._variable(operation), text, operation)
             return
         users = self.users.get(operation, [])
+        phi = self._updated(operation, block, users)
+        if phi is not None:
+            self._update(phi, operation, text)
+            return
         reads = self.reads or operation.name in MEMORY_READS
         if len(users) == 1 and users[0] is block and len(text.text) < _LONGEST_TEXT:
             self.pending[operation] = _Pending(text, frozenset(self.uses), reads)
             return
         if not users:
             return
+        if self._is_kept(operation, users):
+            text = Text(f"polygym_keep_{type_name(operation.kind)}({text.text})")
         self._assign(self._variable(operation), text, operation)
+
+    def _updated(
+        self, operation: Operation, block: BasicBlock, users: list[BasicBlock]
+    ) -> Phi | None:
+        """Return the phi whose next value an operation is, and whose value nobody needs any more.
+
+        Then the variable gets its new value at once: the order of statements stays what it was.
+        """
+        if users != [block] or operation.kind.base == "p":
+            return None
+        for target in block.targets:
+            if target not in self.open:
+                continue
+            for phi in target.phis:
+                if phi.incoming[block] is not operation or phi is self.counters.get(target):
+                    continue
+                own = phi.operation
+                places = [self.place.get(user) for user in self.user_operations.get(own, [])]
+                here = self.place[operation]
+                if own in self.phi_sources or None in places:
+                    return None
+                if all(home is block and place <= here[1] for home, place in places):
+                    return phi
+        return None
+
+    def _update(self, phi: Phi, operation: Operation, text: Text) -> None:
+        """Give the variable of a phi its next value."""
+        variable = self.variables[phi.operation]
+        uses = frozenset(self.uses)
+        for pending in [o for o, value in self.pending.items() if variable in value.uses]:
+            self._flush_value(pending)
+        self.uses = set(uses)
+        self._assign(variable, text, operation)
+        self.variables[operation] = variable
+
+    def _is_kept(self, operation: Operation, users: list[BasicBlock]) -> bool:
+        """Whether a vector that is used several times in a loop comes from memory."""
+        if operation.kind.lanes is None or operation.kind.base != "f" or len(users) < 2:
+            return False
+        return operation.name == "load"
 
     def _assign(self, variable: Variable, text: Text, operation: Operation) -> None:
         written = text.text
@@ -254,13 +315,15 @@ class FunctionPrinter:
     def _flush(self, *, only_reads: bool) -> None:
         """Give pending values variables: all of them, or those that read memory."""
         for operation, pending in list(self.pending.items()):
-            if only_reads and not pending.reads:
-                continue
-            del self.pending[operation]
-            saved = self.uses
-            self.uses = set(pending.uses)
-            self._assign(self._variable(operation), pending.text, operation)
-            self.uses = saved
+            if pending.reads or not only_reads:
+                self._flush_value(operation)
+
+    def _flush_value(self, operation: Operation) -> None:
+        pending = self.pending.pop(operation)
+        saved = self.uses
+        self.uses = set(pending.uses)
+        self._assign(self._variable(operation), pending.text, operation)
+        self.uses = saved
 
     def _effect(self, operation: Operation) -> None:
         lines, variable, text = self._effect_text(operation)

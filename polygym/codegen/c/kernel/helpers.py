@@ -239,6 +239,21 @@ def _splat(name: str, type_name: str) -> str:
     )
 
 
+def _keep(name: str, type_name: str) -> str:
+    return "\n".join(
+        [
+            "/* A value that stays in its register: gcc would load it again for each of its uses. */",
+            f"{_INLINE} {type_name} {name}({type_name} x)",
+            "{",
+            "#if defined(__x86_64__) && !defined(__clang__)",
+            '  __asm__("" : "+x"(x));',
+            "#endif",
+            "  return x;",
+            "}",
+        ]
+    )
+
+
 def _select(name: str, type_name: str) -> str:
     mask = _mask_type(type_name)
     head = f"{type_name} {name}({mask} mask, {type_name} a, {type_name} b)"
@@ -262,15 +277,6 @@ def _first(name: str, type_name: str) -> str:
     )
 
 
-def _bits_of_count(lanes: int) -> str:
-    whole = f"0x{(1 << lanes) - 1:x}u" + ("ll" if lanes > 32 else "")
-    kind = "unsigned long long" if lanes > 32 else "unsigned"
-    return (
-        f"const {kind} lanes = count >= {lanes} ? {whole} : "
-        f"count < 1 ? 0 : {'1ull' if lanes > 32 else '1u'} << count;"
-    )
-
-
 def _mask_bits(lanes: int) -> list[str]:
     """Return lines that make a bit for each of the first lanes."""
     whole = f"0x{(1 << lanes) - 1:x}" + ("ull" if lanes > 32 else "u")
@@ -282,63 +288,104 @@ def _mask_bits(lanes: int) -> list[str]:
     ]
 
 
+def _partial(how: str, type_name: str, calls: tuple[str, str]) -> list[str]:
+    """Return lines for x86 that access some lanes, up to the line ``#else``; none without any.
+
+    ``calls`` are the text with AVX-512, in which ``lanes`` is a mask of bits, and with AVX2, in
+    which it is a vector.
+    """
+    _, bits, lanes = _split(type_name)
+    known, mask = _intrinsic(type_name), _mask_type(type_name)
+    if known is None or (how != "first" and bits < 32):
+        return []
+    if how == "first":
+        wide = _mask_bits(lanes)
+        narrow = f"  const {mask} lanes = polygym_first_{mask}(count);"
+    else:
+        wide = [f"  const __mmask{max(lanes, 8)} lanes = polygym_bits_of_{mask}(mask);"]
+        narrow = f"  const {mask} lanes = mask;"
+    lines = [f"#if defined(__{known[3]}__)", *wide, f"  {calls[0]}"]
+    if bits >= 32 and lanes * bits <= 256:
+        lines += ["#elif defined(__AVX2__)", narrow, f"  {calls[1]}"]
+    return [*lines, "#else"]
+
+
+def _avx2(type_name: str) -> tuple[str, str, str]:
+    """Return prefix, suffix and pointer type of AVX2's partial accesses."""
+    base, bits, lanes = _split(type_name)
+    prefix = "_mm" if lanes * bits <= 128 else "_mm256"
+    if base in ("double", "float"):
+        return prefix, "pd" if base == "double" else "ps", base
+    return prefix, f"epi{bits}", "int" if bits == 32 else "long long"
+
+
 def _load(name: str, how: str, type_name: str) -> str:
     base, bits, lanes = _split(type_name)
-    scalar, mask = _SCALARS[base][0], _mask_type(type_name)
+    mask, size = _mask_type(type_name), bits // 8
     which = "long count" if how == "first" else f"{mask} mask"
     head = f"{type_name} {name}(const void *from, {which})"
     test = "k < count" if how == "first" else "mask[k]"
-    slow = [
-        f"  const {scalar}_at *place = from;" if False else f"  const char *place = from;",
-        f"  {type_name} result = {{0}};",
-        f"  for (int k = 0; k < {lanes}; k++)",
-        f"    if ({test})",
-        f"      __builtin_memcpy((char *)&result + k * {bits // 8}, place + k * {bits // 8}, {bits // 8});",
-        "  return result;",
-    ]
-    known = _intrinsic(type_name)
     fast: list[str] = []
+    known = _intrinsic(type_name)
     if known is not None:
-        prefix, end, vector, guard = known
-        if how == "first":
-            lines, own = _mask_bits(lanes), "lanes"
-        else:
-            lines, own = [], f"polygym_bits_of_{mask}(mask)"
-        if how == "first" or bits >= 32:
-            fast = [
-                f"#if defined(__{guard}__)",
-                *lines,
-                f"  return ({type_name}){prefix}_maskz_loadu_{end}({own}, from);",
-                "#else",
-            ]
+        prefix, end, own = _avx2(type_name)
+        call = f"{prefix}_maskload_{end}((const {own} *)from, (__m{128 if prefix == '_mm' else 256}i)lanes)"
+        calls = (
+            f"return ({type_name}){known[0]}_maskz_loadu_{known[1]}(lanes, from);",
+            f"return ({type_name}){call};",
+        )
+        fast = _partial(how, type_name, calls)
+    if how == "first" and lanes * bits > 256:
+        half = f"{base}_x{lanes // 2}"
+        every = ", ".join(map(str, range(lanes)))
+        slow = [
+            f"  const {half} low = polygym_load_first_{half}(from, count);",
+            f"  const {half} high = polygym_load_first_{half}((const char *)from + {lanes // 2 * size},",
+            f"      count - {lanes // 2});",
+            f"  return __builtin_shufflevector(low, high, {every});",
+        ]
+    else:
+        slow = [
+            "  const char *place = from;",
+            f"  {type_name} result = {{0}};",
+            f"  for (int k = 0; k < {lanes}; k++)",
+            f"    if ({test})",
+            f"      __builtin_memcpy((char *)&result + k * {size}, place + k * {size}, {size});",
+            "  return result;",
+        ]
     return "\n".join([f"{_INLINE} {head}", "{", *fast, *slow, *(["#endif"] if fast else []), "}"])
 
 
 def _store(name: str, how: str, type_name: str) -> str:
     base, bits, lanes = _split(type_name)
-    mask = _mask_type(type_name)
+    mask, size = _mask_type(type_name), bits // 8
     which = "long count" if how == "first" else f"{mask} mask"
     head = f"void {name}(void *to, {type_name} value, {which})"
     test = "k < count" if how == "first" else "mask[k]"
-    size = bits // 8
-    slow = [
-        "  char *place = to;",
-        f"  for (int k = 0; k < {lanes}; k++)",
-        f"    if ({test})",
-        f"      __builtin_memcpy(place + k * {size}, (const char *)&value + k * {size}, {size});",
-    ]
-    known = _intrinsic(type_name)
     fast: list[str] = []
-    if known is not None and (how == "first" or bits >= 32):
-        prefix, end, vector, guard = known
-        lines, own = _mask_bits(lanes), "lanes"
-        if how != "first":
-            lines, own = [], f"polygym_bits_of_{mask}(mask)"
-        fast = [
-            f"#if defined(__{guard}__)",
-            *lines,
-            f"  {prefix}_mask_storeu_{end}(to, {own}, ({vector})value);",
-            "#else",
+    known = _intrinsic(type_name)
+    if known is not None:
+        prefix, end, own = _avx2(type_name)
+        kind = "128" if prefix == "_mm" else "256"
+        letter = {"pd": "d", "ps": ""}.get(end, "i")
+        call = f"{prefix}_maskstore_{end}(({own} *)to, (__m{kind}i)lanes, (__m{kind}{letter})value);"
+        calls = (f"{known[0]}_mask_storeu_{known[1]}(to, lanes, ({known[2]})value);", call)
+        fast = _partial(how, type_name, calls)
+    if how == "first" and lanes * bits > 256:
+        half = f"{base}_x{lanes // 2}"
+        low = ", ".join(map(str, range(lanes // 2)))
+        high = ", ".join(map(str, range(lanes // 2, lanes)))
+        slow = [
+            f"  polygym_store_first_{half}(to, __builtin_shufflevector(value, value, {low}), count);",
+            f"  polygym_store_first_{half}((char *)to + {lanes // 2 * size},",
+            f"      __builtin_shufflevector(value, value, {high}), count - {lanes // 2});",
+        ]
+    else:
+        slow = [
+            "  char *place = to;",
+            f"  for (int k = 0; k < {lanes}; k++)",
+            f"    if ({test})",
+            f"      __builtin_memcpy(place + k * {size}, (const char *)&value + k * {size}, {size});",
         ]
     return "\n".join([f"{_INLINE} {head}", "{", *fast, *slow, *(["#endif"] if fast else []), "}"])
 
@@ -581,6 +628,7 @@ _PATTERNS: Mapping[str, Callable[..., str]] = {
     "polygym_exact_fma_TYPE": _exact_fma,
     "polygym_(sqrt|fabs|floor|ceil|trunc|round|rint|copysign)_TYPE": _math,
     "polygym_splat_TYPE": _splat,
+    "polygym_keep_TYPE": _keep,
     "polygym_select_TYPE": _select,
     "polygym_select_first_TYPE": _select_first,
     "polygym_first_TYPE": _first,

@@ -18,6 +18,7 @@ from llvmlite import ir
 from polygym.codegen.c.kernel.folding import folded
 from polygym.codegen.c.kernel.names import RESERVED
 from polygym.codegen.c.kernel.promotion import promote_scalars
+from polygym.codegen.c.kernel.value_numbering import ValueNumbering
 from polygym.codegen.c.kernel.values import (
     LONG,
     POINTER,
@@ -64,6 +65,7 @@ class _Lifter:
         self.values: dict[int, Value] = {}
         self.kept: list[Any] = []  # so that ids stay unique
         self.blocks: dict[Any, BasicBlock] = {}
+        self.numbering = ValueNumbering()
         self.waiting: list[tuple[Phi, Any]] = []
         self.result = LiftedFunction(
             name, [], [], not isinstance(function.function_type.return_type, ir.VoidType)
@@ -95,6 +97,7 @@ class _Lifter:
                 continue
             self.current = BasicBlock(len(self.result.blocks))
             self.blocks[block] = self.current
+            self.numbering.begin_block()
             self.result.blocks.append(self.current)
             for instruction in block.instructions:
                 if isinstance(instruction, ir.PhiInstr):
@@ -202,6 +205,9 @@ class _Lifter:
         if simple is not None:
             return simple
         operation = Operation(name, kind, list(operands), self.current, data)
+        earlier = self.numbering.earlier(operation)
+        if earlier is not None:
+            return earlier
         self.current.operations.append(operation)
         return operation
 
