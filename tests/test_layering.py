@@ -33,7 +33,7 @@ LAYERS = (
     {"runtime"},
     {"cost"},
     {"autoschedule"},
-    {"mdp"},
+    {"mdp", "scan"},
     {"envs", "search"},
     {"tc"},
     {"graphs", "terms"},

@@ -84,6 +84,7 @@ def _without_collecting() -> Iterator[None]:
 
 COMMANDS = {
     "kernels": "List the kernels of the suite.",
+    "scan": "Find the loops of files and projects that can be optimised.",
     "show": "Show what polygym understands of a program.",
     "run": "Compile a program with a schedule, run it, time it.",
     "bench": "Compare schedules of several programs.",
@@ -123,6 +124,7 @@ library's, such as tc:matmul.
 
 \b
 Start here:
+  polygym scan src                     which of my loops can be optimised?
   polygym show gemm                    what polygym sees in a program
   polygym run gemm --dataset medium    compile it, run it, time it
   polygym run gemm --schedule isl      in the order that isl's scheduler finds

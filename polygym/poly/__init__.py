@@ -15,9 +15,9 @@
 ``schedule``         Schedules as values: for every statement, an affine function to time vectors
 ===================  ============================================================================
 
-Three packages stand beside the modules: ``scheduling`` (schedules without a search and their
-properties), ``spaces`` (all legal rows, as generators of polyhedra), ``transform`` (other programs
-that compute the same).
+Four packages stand beside the modules: ``estimates`` (a program's work and gain, by rules of
+thumb), ``scheduling`` (schedules without a search and their properties), ``spaces`` (all legal
+rows, as generators of polyhedra), ``transform`` (other programs that compute the same).
 """
 
 from typing import TYPE_CHECKING

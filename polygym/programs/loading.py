@@ -7,13 +7,11 @@ A name is a kernel of the suite (``gemm``), the path of a C file or of a file of
 beside the kernel, or from the rule of :mod:`polygym.programs.comprehensions`.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-import polybench
 from polybench import Dataset
 from polygym.errors import InputError, SourceError, UnknownValueError
 from polygym.frontend.c import (
@@ -26,24 +24,20 @@ from polygym.frontend.c import (
     with_extents,
 )
 from polygym.frontend.c.passes import Pass
+from polygym.frontend.c.source.compilation_database import flags_from_database
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, checked_flags
 from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
 from polygym.ir.gathers import computed_subscripts
 from polygym.ir.scop import Scop
+from polygym.poly.estimates.work import moderate_size
 from polygym.poly.evaluation import context_holds, nearest_admissible
 from polygym.programs import comprehensions
 from polygym.programs.generate import is_generated, source_of_name
 from polygym.programs.initial_data import initial_data_program
 from polygym.programs.isl_text import condition_text
 from polygym.programs.program import Program, ProgramOutput
-
-# What a data set gives every parameter of a user's file, before _fitting_sizes.
-FILE_SIZES = {
-    Dataset.MINI: 16,
-    Dataset.SMALL: 64,
-    Dataset.MEDIUM: 256,
-    Dataset.LARGE: 1024,
-    Dataset.EXTRALARGE: 2048,
-}
+from polygym.programs.sizes import FILE_SIZES
+from polygym.programs.targets import is_path, kernel_of, split_line, with_found_region
 
 # Beyond it, sums and multiples of parameters in the bounds of loops would not fit 64 bits.
 _LARGEST_PARAMETER = 2**48
@@ -59,19 +53,31 @@ def load_program(
     parameters: Mapping[str, int] | None = None,
     extents: Sequence[str] = (),
     library: str | None = None,
+    include_directories: Sequence[str | Path] = (),
+    macros: Sequence[str] = (),
+    compile_commands: str | Path | None = None,
 ) -> Program:
     """Return the program that a kernel's name or a C file's path stands for.
 
     Args:
-        target: The name or the path.
-        function: Which region, where a file holds several; sizes of bare pointers may follow.
+        target: The name or the path; behind a path may stand a line of the region, ``my.c:12``.
+        function: Which region, where a file holds several; sizes of bare pointers may follow. In a
+            file without pragmas it is a region that is found.
         dataset: Which sizes.
         parameters: Single ones, instead.
         extents: Sizes of bare pointers, such as ``"A=100x200"`` or ``"x[n + 1]"``.
         library: The path of a shared library with functions that the file declares as pure.
+        include_directories: Folders to look for headers in.
+        macros: Macros, as ``"NAME"`` or ``"NAME=VALUE"``.
+        compile_commands: A compilation database with more folders and macros for the file.
     """
-    function = with_extents(function, extents, library)
+    target, line = split_line(target)
+    flags = checked_flags(include_directories, macros)
+    if compile_commands is not None:
+        flags = flags_from_database(Path(compile_commands), target).joined(flags)
+    function = with_extents(function, extents, library, flags, line)
     _expect_c(target, function)
+    function = with_found_region(target, function)
     (scop, initial, sizes, outputs), function = _read_with_values(
         lambda choice: _find(target, choice, dataset or Dataset.LARGE, parameters or {}),
         function,
@@ -91,7 +97,10 @@ def load_scop(
     Of ``parameters`` only those matter on which a comprehension's subscripts depend.
     """
     given = parameters or {}
+    target, line = split_line(target)
+    function = with_extents(function, (), line=line)
     _expect_c(target, function)
+    function = with_found_region(target, function)
     scop, _ = _read_with_values(lambda choice: _load_scop(target, choice, given), function, given)
     _check_names(given, [parameter.name for parameter in scop.parameters])
     return scop
@@ -107,6 +116,7 @@ def c_text_after(
     """
     if comprehensions.is_comprehension(target):
         raise InputError(f"{row.name}: expected a program in C, found {target}")
+    function = with_found_region(target, function)
     path, function = _place(target, function)
     text = source_of_name(target) if is_generated(target) else read_text(path)
     result, _ = _read_with_values(
@@ -139,6 +149,8 @@ def _expect_c(target: str, function: str | None) -> None:
     given = parse_selection(function)
     names = [name for name, _ in (*given.array_sizes, *given.parameter_values)]
     names += ["a library"] if given.library else []
+    names += ["a flag"] if given.flags != NO_FLAGS else []
+    names += ["a line"] if given.mark else []
     if names and (comprehensions.is_comprehension(target) or is_generated(target)):
         raise InputError(
             f"{target}: its arrays have their sizes; none are given for {names[0]} beside it"
@@ -163,48 +175,10 @@ def _load_scop(target: str, function: str | None, parameters: Mapping[str, int])
 
 def _place(target: str, function: str | None) -> tuple[Path, str | None]:
     """Return the file of a target, and the choice of a region in it."""
-    kernel = _kernel(target)
+    kernel = kernel_of(target)
     if kernel is None:
         return Path(target), function
     return kernel.path, kernel.function if function is None else function
-
-
-def is_path(target: str) -> bool:
-    """Whether a target is meant as the path of a file, there or not.
-
-    >>> [is_path(name) for name in ("gemm", "a/gemm", "gemm.c", "gemm.tc", "tc:matmul")]
-    [False, True, True, True, False]
-    """
-    return "/" in target or target.endswith((".c", ".tc"))
-
-
-def _kernel(target: str) -> polybench.PolybenchKernel | None:
-    """Return the kernel of that name; a path or an existing file is never one."""
-    if is_path(target) or comprehensions.is_comprehension(target) or is_generated(target):
-        return None
-    try:
-        return polybench.kernel(target)
-    except KeyError as error:
-        if os.path.exists(target):  # unlike a Path, it does not mind names that cannot be
-            return None
-        if several := _selected(target):
-            raise InputError(
-                f"{target}: expected one kernel or the path of a file; {target!r} stands for "
-                f"several: {', '.join(several)}"
-            ) from None
-        why = error.args[0]
-        raise InputError(
-            f"{target}: expected the name of a kernel or the path of a file; "
-            f"{comprehensions.comprehension_hint(target) or why}"
-        ) from None
-
-
-def _selected(pattern: str) -> list[str]:
-    """Return the kernels that a category or a glob stands for."""
-    try:
-        return [kernel.name for kernel in polybench.select((pattern,))]
-    except KeyError:
-        return []
 
 
 def _find(
@@ -222,7 +196,7 @@ def _find(
             initial = initial_data_program(scop)
         else:
             initial = _initial_data(scop, _place(target, None)[0], function)
-    kernel = _kernel(target)
+    kernel = kernel_of(target)
     if kernel is not None:
         outputs = tuple(ProgramOutput(live.array, live.part) for live in kernel.live_out)
         return scop, initial, dict(kernel.parameters(dataset)), outputs
@@ -243,20 +217,10 @@ def _fitting_sizes(
     Where the program is not defined for them, the largest below for which it is, or the smallest
     above if there are none.
     """
-    size = _fitting_size(scop, FILE_SIZES[dataset])
+    size = moderate_size(scop, FILE_SIZES[dataset])
     names = [parameter.name for parameter in (*scop.parameters, *initial.parameters)]
     wanted = {name: known.get(name, size) for name in names if name not in given}
     return nearest_admissible(scop.context, given, wanted)
-
-
-def _fitting_size(scop: Scop, size: int) -> int:
-    """Reduce a size until a nest of loops and an array of it stay moderate.
-
-    With one size for everything, a nest d deep has size^d instances and an array of rank r size^r
-    elements; the bounds are 2^30 and 2^25. Six loops deep, 1024 becomes 32.
-    """
-    rank = max((array.rank for array in scop.arrays), default=0)
-    return min(size, int(2 ** (30 / max(scop.depth, 1))), int(2 ** (25 / max(rank, 1))))
 
 
 def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
@@ -266,10 +230,13 @@ def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
     sizes that are given for those of the other.
     """
     beside = f"init_{scop.name.removeprefix('kernel_')}"
-    if beside in region_names(path):
-        bare = arguments_without_sizes(path, beside)
-        sizes = tuple(size for size in parse_selection(function).array_sizes if size[0] in bare)
-        return parse_file(path, function=str(RegionSelection(beside, sizes)))
+    given = parse_selection(function)
+    read_with = str(RegionSelection(flags=given.flags, mark=given.mark))
+    if beside in region_names(path, read_with):
+        bare = arguments_without_sizes(path, beside, read_with)
+        sizes = tuple(size for size in given.array_sizes if size[0] in bare)
+        choice = RegionSelection(beside, sizes, flags=given.flags, mark=given.mark)
+        return parse_file(path, function=str(choice))
     try:
         return initial_data_program(
             scop, comprehensions.index_ranges(scop) if computed_subscripts(scop) else None
@@ -346,5 +313,5 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
 
 
 def _name(target: str) -> str:
-    is_named = _kernel(target) is not None or not is_path(target)
+    is_named = kernel_of(target) is not None or not is_path(target)
     return target if is_named else Path(target).name

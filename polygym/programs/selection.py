@@ -27,7 +27,7 @@ from polygym.errors import InputError
 from polygym.frontend.tc import library
 from polygym.programs.comprehensions import PREFIX, comprehension_hint
 from polygym.programs.generate import is_generated, source_of_name
-from polygym.programs.loading import is_path
+from polygym.programs.targets import is_path
 
 COMPREHENSIONS = "comprehensions"
 _MOST_NAMED = 3

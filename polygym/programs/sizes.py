@@ -1,10 +1,20 @@
 """Sizes as text: ``n=100,m=200``, on command lines and as the environments' ``parameters``."""
 
+from polybench import Dataset
 from polygym.errors import InputError
 
 # More digits no size has; Python refuses to read very many.
 _LONGEST_NUMBER = 50
 _LONGEST_SHOWN = 60
+
+# What a data set gives every parameter of a user's file.
+FILE_SIZES = {
+    Dataset.MINI: 16,
+    Dataset.SMALL: 64,
+    Dataset.MEDIUM: 256,
+    Dataset.LARGE: 1024,
+    Dataset.EXTRALARGE: 2048,
+}
 
 
 def parse_sizes(text: str) -> dict[str, int]:

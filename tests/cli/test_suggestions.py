@@ -39,13 +39,13 @@ def test_a_cpp_file_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixt
     assert 'extern "C"' in error
 
 
-def test_a_file_without_pragmas_is_told_what_to_add(
+def test_a_file_without_pragmas_and_loops_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.c"
-    file.write_text("void f(int n, double a[n]) { for (int i = 0; i < n; i++) a[i] = 0; }\n")
+    file.write_text("void f(int n, double a[n]) { a[0] = n; }\n")
     assert dispatch.run(["show", str(file)]) == 2
-    assert "write '#pragma scop' before the loops" in capsys.readouterr().err
+    assert "expected loops, found none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["optimize", "mvt"], ["sweep", "mvt"]])

@@ -28,7 +28,7 @@ from polygym.errors import InputError, SourceError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
-from polygym.programs import Program, load_program
+from polygym.programs import Program, is_path, load_program
 from polygym.programs.selection import select_programs
 from polygym.runtime.evaluation.c_compilers import C_COMPILERS, tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for
@@ -299,7 +299,11 @@ def _load(
         for target in chosen:
             try:
                 programs[target] = load_program(
-                    target, function=region, dataset=dataset, parameters=parameters
+                    target,
+                    function=region,
+                    dataset=dataset,
+                    parameters=parameters,
+                    compile_commands=common.compile_commands() if is_path(target) else None,
                 )
             except SourceError:  # says where by itself
                 raise

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -24,18 +25,34 @@ from polygym.cli.options.values import (
 from polygym.cli.output.console import shorten, write_text
 from polygym.errors import InputError
 from polygym.mapping.mapping import Mapping, parse_mapping
-from polygym.programs import is_path
+from polygym.programs import is_path, split_line
 from polygym.programs.sizes import parse_sizes
 from polygym.runtime.evaluation.evaluation import MEMORY_VARIABLE, MIN_MEMORY
 
+if TYPE_CHECKING:
+    from polygym.frontend.c.source.compile_flags import CompileFlags
+
 PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path of a C file with a
-`#pragma scop` … `#pragma endscop` region, the path of a `.tc` file with a tensor comprehension, or
+`#pragma scop` … `#pragma endscop` region, or without one (the best region that `polygym scan`
+finds, or FILE:LINE for the one at a line), the path of a `.tc` file with a tensor comprehension, or
 `tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
 
 EXCLUSION_HELP = """PROGRAM may also be a category or a glob. ! before it excludes what it names,
 anywhere in the list: 'all,!gemm,!stencils'. Put ! in single quotes, since shells interpret it."""
 
-program_argument = click.argument("target", metavar="PROGRAM")
+_TARGET, _LINE = "polygym-target", "polygym-line"
+
+
+def _split_target(context: click.Context, _: click.Parameter, target: str) -> str:
+    """Return the path of ``FILE:LINE``; the line is kept for ``--function``."""
+    path, line = split_line(target)
+    context.meta.update({_TARGET: path, _LINE: line})
+    return path
+
+
+program_argument = click.argument(
+    "target", metavar="PROGRAM", is_eager=True, callback=_split_target
+)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -81,19 +98,75 @@ def _stored_option(name: str, **named: object) -> Callable[[F], F]:
     return click.option(name, is_eager=True, expose_value=False, callback=store, **named)  # type: ignore[arg-type]
 
 
-def _with_extents(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
-    """Return the region with the sizes and the library given beside it."""
-    from polygym.frontend.c import with_extents
+def _complete_region(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
+    """Return the region with what is given beside it; where it has no pragmas, with its place.
 
+    A sentence names the region that was found.
+    """
+    from polygym.frontend.c import with_extents
+    from polygym.programs import found_region
+
+    meta, target = context.meta, context.meta.get(_TARGET)
     try:
-        extents, library = context.meta.get("polygym--extent", ()), context.meta["polygym--link"]
-        return with_extents(region, extents, library)
+        extents, library = meta.get("polygym--extent", ()), meta["polygym--link"]
+        region = with_extents(region, extents, library, _flags(context), meta.get(_LINE))
     except InputError as error:
-        hint = "'--extent', '--link'"
+        hint = "'--extent', '--link', '-I', '-D', '--compile-commands'"
         raise click.BadParameter(str(error), context, param_hint=hint) from None
+    if target is None or context.resilient_parsing:
+        return region
+    chosen = found_region(target, region)
+    if chosen is None:
+        return region
+    if sentence := chosen.sentence(target):
+        write_text(sentence, err=True)
+    return str(chosen.selection)
+
+
+def _flags(context: click.Context) -> "CompileFlags":
+    """Return the flags of ``-I``, ``-D`` and ``--compile-commands``."""
+    from polygym.frontend.c.source.compilation_database import flags_from_database
+    from polygym.frontend.c.source.compile_flags import checked_flags
+
+    meta, target = context.meta, context.meta.get(_TARGET)
+    flags = checked_flags(meta.get("polygym-I", ()), meta.get("polygym-D", ()))
+    database = meta.get("polygym--compile-commands")
+    if database is None or target is None:
+        return flags
+    return flags_from_database(Path(database), target).joined(flags)
+
+
+def compile_commands() -> Path | None:
+    """Return the file of ``--compile-commands``, for commands of several programs."""
+    database = click.get_current_context().meta.get("polygym--compile-commands")
+    return None if database is None else Path(database)
+
+
+flag_options = combined(
+    _stored_option(
+        "-I",
+        multiple=True,
+        metavar="DIR",
+        help="Look for headers in DIR; may be repeated.",
+    ),
+    _stored_option(
+        "-D",
+        multiple=True,
+        metavar="NAME[=VALUE]",
+        help="Define a macro of the C file; may be repeated.",
+    ),
+    _stored_option(
+        "--compile-commands",
+        metavar="FILE",
+        help="Take the folders of headers and the macros from a compilation database, "
+        "compile_commands.json.",
+    ),
+)
+"""``-I``, ``-D`` and ``--compile-commands``: the flags that a C file is read with."""
 
 
 function_option = combined(
+    flag_options,
     _stored_option(
         "--extent",
         multiple=True,
@@ -110,11 +183,12 @@ function_option = combined(
         "--function",
         "region",
         metavar="NAME",
-        callback=_with_extents,
-        help="The function with the region, or the comprehension, if a file has several.",
+        callback=_complete_region,
+        help="The function with the region, or the comprehension, if a file has several; NAME:2 is "
+        "the second region of a function.",
     ),
 )
-"""``--function``, ``--link`` and ``--extent``; the command gets them as one region."""
+"""``--function`` and what is given beside it; the command gets them as one region."""
 
 
 def _set_compile_memory(_: click.Context, __: click.Parameter, value: int | None) -> None:

@@ -7,6 +7,7 @@ function around a region that has none. The packages, in the order of their work
 =========================  =====================================================================
 ``completion``             files without a function around a region, completed
 ``desugar``                desugaring
+``discovery``              regions without pragmas, found, chosen, marked
 ``driver``                 the front end as a whole
 ``embedding``              a region in its file: C expressions for what its program uses
 ``implicit_declarations``  names that a region uses and nothing declares
@@ -22,8 +23,10 @@ function around a region that has none. The packages, in the order of their work
 from polygym.frontend.c.driver import (
     argument_passing,
     arguments_without_sizes,
+    choose_region_of,
     completed_file,
     line_outside_region,
+    marked_text,
     parse_file,
     parse_text,
     read_text,
@@ -35,8 +38,10 @@ from polygym.frontend.c.source.region_selection import with_extents
 __all__ = [
     "argument_passing",
     "arguments_without_sizes",
+    "choose_region_of",
     "completed_file",
     "line_outside_region",
+    "marked_text",
     "parse_file",
     "parse_text",
     "read_text",

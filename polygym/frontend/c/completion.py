@@ -69,7 +69,7 @@ def completed_source(
     """
     source = preprocess_cached(text, file, selection.flags)
     if isinstance(selection.mark, RegionMark):
-        return _marked_source(source, text, file, selection)
+        return _marked_source(source, text, file, selection, selection.mark)
     regions = cached_result(source, bare_regions, lambda: bare_regions(source, file))
     if not regions:
         return CompletedFile(text, source)
@@ -86,19 +86,18 @@ def completed_source(
 
 
 def _marked_source(
-    source: SourceMap, text: str, file: str, selection: RegionSelection
+    source: SourceMap, text: str, file: str, selection: RegionSelection, mark: RegionMark
 ) -> CompletedFile:
     """Return a text with pragmas around the region that a selection marks."""
     text = normalize_newlines(text, file)
-    assert isinstance(selection.mark, RegionMark)
 
     def marked() -> CompletedFile:
         """Put the pragmas in."""
-        whole = insert_at_mark(source, text, file, selection.mark)
+        whole = insert_at_mark(source, text, file, mark)
         with_pragmas, _ = preprocess(whole.text, file, selection.flags)
         return CompletedFile(whole.text, with_original_locations(with_pragmas, whole, text, file))
 
-    return cached_result(source, (completed_source, selection.mark), marked)
+    return cached_result(source, (completed_source, mark), marked)
 
 
 class _Completion:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from pycparser import c_ast
 
-from polygym.errors import InputError, SourceError
+from polygym.errors import InputError, SourceError, SourceLocation
 from polygym.frontend.c.completion import CompletedFile, completed_source
 from polygym.frontend.c.desugar.struct_members import used_structures
+from polygym.frontend.c.discovery.choice import ChosenRegion, choose
 from polygym.frontend.c.memory.unsized_arrays import unsized_arguments
 from polygym.frontend.c.passes import Pass, RegionState
 from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
@@ -80,6 +81,43 @@ def _region_state(
     whole = completed_source(text, file, chosen)
     sizes = {name: size for name, size in chosen.array_sizes if name not in whole.sized_arrays}
     return RegionState(whole.source.with_library(chosen.library), file, chosen, sizes)
+
+
+def choose_region_of(text: str, file: str, function: str | None) -> ChosenRegion:
+    """Return the region that is meant; it is looked for where the text has no pragmas for it.
+
+    ``function`` is the text that chooses a region.
+    """
+    try:
+        return choose(text, file, parse_selection(function))
+    except RecursionError as error:
+        location = SourceLocation(file, 1, 1)
+        raise SourceError(location, "the program nests too deeply") from error
+
+
+def marked_text(path_or_text: str | Path, selection: str | None = None) -> str:
+    """Return a C text with pragmas around a region, on lines of their own; the rest stays.
+
+    Args:
+        path_or_text: A file (as a Path) or a text (as a str).
+        selection: The text that chooses a region, as ``Program.function`` has it. Where the region
+            has pragmas, the text is returned as it is.
+
+    >>> print(marked_text("void f(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] = 0; }"))
+    void f(int n, double x[n]) {
+    #pragma scop
+                                 for (int i = 0; i < n; i++) x[i] = 0;
+    #pragma endscop
+                                                                       }
+
+    Raises:
+        InputError: There is no such region.
+    """
+    if isinstance(path_or_text, Path):
+        text, file = read_text(path_or_text), str(path_or_text)
+    else:
+        text, file = path_or_text, "<text>"
+    return completed_source(text, file, choose_region_of(text, file, selection).selection).text
 
 
 def completed_file(path: str | Path, function: str | None = None) -> CompletedFile:

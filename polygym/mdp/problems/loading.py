@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from polybench import Dataset
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.c.source.preprocessor import included_files
+from polygym.frontend.c.source.region_selection import parse_selection
 from polygym.lru_cache import LruCache
 from polygym.mapping.sizes import scop_sizes
 from polygym.mdp.episode import Episode, Task
@@ -83,7 +84,7 @@ class ScheduleProblem:
         if is_generated(target):
             return program, target, hashlib.sha256(source_of_name(target).encode()).hexdigest()
         path = Path(program.scop.file).absolute()
-        return program, str(path), source_digest(path)
+        return program, str(path), source_digest(path, program.function)
 
     @property
     def program(self) -> Program:
@@ -143,10 +144,11 @@ class ScheduleProblem:
         return self._observers.get(task, partial(Observer, task))
 
 
-def source_digest(path: Path) -> str:
+def source_digest(path: Path, function: str | None = None) -> str:
     """Return a fingerprint of a file's text, and of the texts of the files that it includes.
 
-    It does not depend on where the files are.
+    It does not depend on where the files are. ``function``, the choice of a region, has the flags
+    that the file is read with.
 
     Raises:
         OSError: it cannot be read.
@@ -155,7 +157,8 @@ def source_digest(path: Path) -> str:
     result = hashlib.sha256(data)
     if path.suffix != ".tc":
         with suppress(PolygymError, UnicodeDecodeError):  # a caller that reads the program says so
-            for file in included_files(data.decode(), str(path)):
+            flags = parse_selection(function).flags
+            for file in included_files(data.decode(), str(path), flags):
                 result.update(Path(file).read_bytes())
     return result.hexdigest()
 

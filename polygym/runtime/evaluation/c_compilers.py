@@ -31,6 +31,7 @@ from polygym.frontend.c import (
     completed_file,
     line_outside_region,
 )
+from polygym.frontend.c.source.region_selection import parse_selection
 from polygym.ir.expressions import Call, walk
 from polygym.ir.foreign_functions import ForeignFunction
 from polygym.ir.scop import Array, Scop, StorageClass
@@ -137,7 +138,7 @@ def compile_with(
     source = Path(scop.file).resolve()
     is_c = source.suffix != COMPREHENSION
     if is_c:
-        _check_source(name, scop, source)
+        _check_source(name, scop, source, program.function)
     with tempfile.TemporaryDirectory() as folder:
         if is_c:
             # A name without quotes and the like; its own includes are looked for where it is.
@@ -160,6 +161,7 @@ def compile_with(
                 "-Dmain=polygym_other_main",
             ]
             flags += ["-iquote", str(source.parent), *_rename_flags(scop)]
+            flags += parse_selection(program.function).flags.arguments
             _run([path, *flags, "-c", str(where), "-o", str(result)], name)
             objects.append(str(result))
         whole = Path(folder, "whole.o")
@@ -174,11 +176,11 @@ def compile_with(
     )
 
 
-def _check_source(name: str, scop: Scop, source: Path) -> None:
+def _check_source(name: str, scop: Scop, source: Path, function: str | None) -> None:
     """Refuse a C file that is not there, or whose function does more than its region."""
     if not source.is_file():
         raise InputError(f"{name}: expected the program's C file at {source}, found none")
-    passing = argument_passing(source, scop.name)
+    passing = argument_passing(source, scop.name, function)
     if passing.structures:
         raise InputError(
             f"{name}: expected arrays and numbers, found that {scop.name} uses members of "
@@ -201,7 +203,7 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
             f"{name}: expected arrays in one piece, found that {scop.name} takes pointers to the "
             f"rows of {passing.pointer_arrays[0]}"
         )
-    if line := line_outside_region(source, scop.name):
+    if line := line_outside_region(source, scop.name, function):
         raise InputError(
             f"{name}: expected a function that does nothing but its region, found that "
             f"{scop.name} does more in line {line}: other compilers would be timed with it"

@@ -52,15 +52,15 @@ def open_session(
     with lock_folder(folder) as lock, create_or_open(folder, setting) as store:
         store.add_kernels(workload.programs)
         for name in filter(is_path, workload.programs):
-            _check_text(store, name)
+            _check_text(store, name, setting.function)
         before = store.begin_run(run or _local_run(workload))
         yield SweepSession(store, lock, before)
 
 
-def _check_text(store: SweepStore, name: str) -> None:
+def _check_text(store: SweepStore, name: str, function: str | None) -> None:
     """Refuse a file whose text is another one than that whose schedules were measured."""
     try:
-        digest = source_digest(Path(name))
+        digest = source_digest(Path(name), function)
     except OSError:
         return  # its own process says so
     if any(row.name == name and row.digest for row in reader.kernels(store.connection)):

@@ -10,7 +10,7 @@ before it; a loop that is refused alone is left, and the blocks inside are searc
     while (*p) for (j …) …        refused; its body is searched: for (j …), another region
 
 So a region is never a part of a longer one that begins with it, and each statement is tried few
-times. Declarations at the beginning of a run stay outside: the function has them anyway.
+times. Declarations and calls at the ends of a region stay outside: they are no loops.
 """
 
 from collections.abc import Iterator, Sequence
@@ -150,7 +150,7 @@ class _FunctionSearch:
         """Search statements one after the other, without jumps between them."""
         start = 0
         while any(statement.has_loops for statement in run[start:]):
-            if self._is_declaration(run[start]):
+            if self._stays_outside(run[start]):
                 start += 1
             else:
                 start = self._longest(run, start, has_braces)
@@ -159,6 +159,8 @@ class _FunctionSearch:
         """Take the longest region that begins with a statement; return where to go on."""
         end = len(run)
         while True:
+            while self._stays_outside(run[end - 1]):
+                end -= 1
             candidate = run[start:end]
             outcome = self._trials.run(candidate, in_braces=has_braces)
             if isinstance(outcome, Accepted):
@@ -205,7 +207,8 @@ class _FunctionSearch:
             if not self._trials.is_exhausted:
                 self.block(block)
 
-    def _is_declaration(self, statement: TokenStatement) -> bool:
-        return statement.kind is StatementKind.PLAIN and self._tree.is_declaration(
-            statement.first, statement.last
-        )
+    def _stays_outside(self, statement: TokenStatement) -> bool:
+        """Whether a statement at an end of a region belongs around it."""
+        span = statement.first, statement.last
+        is_plain = statement.kind is StatementKind.PLAIN
+        return is_plain and (self._tree.is_declaration(*span) or self._trials.is_call(*span))

@@ -67,6 +67,11 @@ class Trials:
         """Return where a token stands."""
         return self._source.location_of_origin(self._source.tokens[token].origin)
 
+    def is_call(self, first: int, last: int) -> bool:
+        """Whether a statement is a call, and nothing else."""
+        texts = [token.text for token in self._source.tokens[first : last + 1]]
+        return len(texts) > 2 and texts[0].isidentifier() and texts[1] == "(" and texts[-2] == ")"
+
     def end_place(self, token: int) -> SourceLocation:
         """Return where a token ends."""
         begin = self.place(token)

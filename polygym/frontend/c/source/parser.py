@@ -47,8 +47,8 @@ _MAX_TOKENS = 60_000
 _MAX_RESULTS = 16  # of one text
 
 
-_CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx"})
-_CPP_HINT = 'put the loop into a C file, as a function that C++ declares extern "C"'
+CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx"})
+CPP_HINT = 'C only: put the loop into an extern "C" function, in a C file of its own'
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +229,8 @@ def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> Source
                 f"{token.text} is not supported",
                 _UNSUPPORTED_TOKENS[token.text],
             )
-    if Path(place.file).suffix in _CPP_SUFFIXES:
-        return SourceError(place, "expected C, found C++", _CPP_HINT)
+    if Path(place.file).suffix in CPP_SUFFIXES:
+        return SourceError(place, "expected C, found C++", CPP_HINT)
     if detail in _OLD_DECLARATIONS:
         return SourceError(place, _OLD_DECLARATIONS[detail], _MISSING_TYPE)
     if detail.startswith("before:"):

@@ -20,9 +20,10 @@ from typing import Any, TypeAlias
 from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
 
-from polygym.errors import LimitError, PolygymError, SourceError, SourceLocation
+from polygym.errors import InputError, LimitError, PolygymError, SourceError, SourceLocation
 from polygym.frontend.c.source import standard_headers
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
+from polygym.frontend.c.source.header_types import header_typedefs
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
 
 _MAX_BYTES = 1 << 20
@@ -36,6 +37,10 @@ _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", 
 # The beginning of a number at the end of a row, and what may go on with it.
 _NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
 _REST = re.compile(r"[\w.]")
+
+_ASSEMBLY = frozenset({"asm", "__asm__", "__asm"})
+_ASSEMBLY_WORDS = frozenset({"volatile", "__volatile__", "__volatile", "goto", "inline"})
+_STATEMENT_ENDS = frozenset({";", "{", "}", "else"})
 
 RawToken: TypeAlias = tuple[str, TokenOrigin, tuple[str, int, int] | None]
 """The text of a token, where it stands, and the position of what is there literally."""
@@ -97,6 +102,9 @@ def _preprocessed(
     text: str, file: str, flags: CompileFlags
 ) -> tuple[_BoundedPreprocessor, list[RawToken]]:
     """Return the engine that has read a text, and what came out of it."""
+    for directory in flags.include_directories:
+        if not Path(directory).is_dir():  # without it the text might mean something else
+            raise InputError(f"{file}: expected the folder of headers {directory}, found none")
     if len(text) > _MAX_BYTES:
         raise LimitError(f"{file}: {len(text)} characters; at most {_MAX_BYTES} are read")
     text = normalize_newlines(text, file)
@@ -296,7 +304,9 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     parser. Tokens that only meet by expansion (``-X`` where X is ``-1``) must not be glued, so they
     go into rows of their own.
     """
-    rows = [standard_headers.TYPEDEFS if engine.system_headers else ""]
+    headers = engine.system_headers
+    more = header_typedefs(headers)
+    rows = [f"{standard_headers.TYPEDEFS} {more}".rstrip() if headers else ""]
     tokens: list[SourceToken] = []
     expected: tuple[str, int, int] | None = None
     before: tuple[str, int, int] | None = None
@@ -364,13 +374,28 @@ def _behind_parentheses(texts: Sequence[str], index: int) -> int:
     return index
 
 
+def _is_assembly_statement(texts: Sequence[str], index: int) -> bool:
+    """Whether assembly is a statement, and not the name of what is declared before it."""
+    if texts[index + 1 : index + 2] and texts[index + 1] in _ASSEMBLY_WORDS:
+        return True
+    inside = texts[index + 1 : _behind_parentheses(texts, index + 1)]
+    return texts[index - 1] in _STATEMENT_ENDS or not {":", "::"}.isdisjoint(inside)
+
+
 def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:
     """Yield the tokens without GNU attributes, with GNU spellings made plain."""
-    index, texts = 0, [piece[0] for piece in stream]
+    index, depth, texts = 0, 0, [piece[0] for piece in stream]
     while index < len(stream):
         text, origin, position = stream[index]
         index += 1
-        if text in standard_headers.GNU_ANNOTATIONS:
+        depth += (text == "{") - (text == "}")
+        if text in _ASSEMBLY and depth and _is_assembly_statement(texts, index - 1):
+            while index < len(stream) and texts[index] in _ASSEMBLY_WORDS:
+                index += 1
+            index = _behind_parentheses(texts, index)
+            # A function without a body: a region that has it is refused.
+            yield from ((word, origin, None) for word in ("asm_statement", "(", ")"))
+        elif text in standard_headers.GNU_ANNOTATIONS:
             index = _behind_parentheses(texts, index)
         elif text == "_Pragma":
             inside = texts[index : index + 3]

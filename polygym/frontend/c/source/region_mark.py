@@ -20,6 +20,7 @@ from polygym.pickling import pickle_by_name
 
 _MARK = re.compile(r"@(\{?)(\d+):(\d+)-(\d+):(\d+)(\}?)")
 _LINE = re.compile(r"@(\d+)")
+_ANY_PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma\b(?![ \t]+(?:end)?scop\b)")
 _PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:end)?scop[ \t]*")
 
 Place = tuple[int, int]
@@ -97,12 +98,13 @@ def insert_pragmas(text: str, mark: RegionMark, outermost: tuple[int, int]) -> C
     plain = blank_comments(text).split("\n")
     _check_place(mark.first, lines)
     _check_place(mark.last, lines)
-    for line in range(outermost[0], outermost[1] + 1):
-        if _PRAGMA.fullmatch(plain[line - 1]):
-            lines[line - 1] = plain[line - 1] = ""
+    for index in range(outermost[0] - 1, outermost[1]):
+        if _PRAGMA.fullmatch(plain[index]):
+            lines[index] = ""
     opening = ["{", "#pragma scop"] if mark.needs_braces else ["#pragma scop"]
     closing = ["#pragma endscop", "}"] if mark.needs_braces else ["#pragma endscop"]
-    cuts = [(mark.first[0], mark.first[1] - 1, opening), (*mark.last, closing)]
+    begin = _before_pragmas(mark.first, plain)
+    cuts = [(begin[0], begin[1] - 1, opening), (*mark.last, closing)]
     result: list[str] = []
     numbers: list[int] = []
     for number, line in enumerate(lines, start=1):
@@ -116,6 +118,26 @@ def insert_pragmas(text: str, mark: RegionMark, outermost: tuple[int, int]) -> C
             result += added
             numbers += [0] * len(added)
     return CompletedText("\n".join(result), tuple(numbers))
+
+
+def _before_pragmas(place: Place, plain: list[str]) -> Place:
+    """Return a place, or the beginning of the pragmas above it: they belong to what follows.
+
+    >>> _before_pragmas((3, 3), ["#pragma omp parallel for \\\\", "  schedule(static)", "  for (;;) ;"])
+    (1, 1)
+    """
+    if plain[place[0] - 1][: place[1] - 1].strip():
+        return place
+    result, above = place, place[0] - 2
+    while above >= 0:
+        while above > 0 and plain[above - 1].endswith("\\"):
+            above -= 1
+        if _ANY_PRAGMA.match(plain[above]):
+            result = (above + 1, 1)
+        elif plain[above].strip():
+            break
+        above -= 1
+    return result
 
 
 def _pieces(line: str, cuts: list[tuple[int, list[str]]]) -> Iterator[str | list[str]]:

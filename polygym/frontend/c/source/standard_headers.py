@@ -102,8 +102,21 @@ _FLOAT = (
 _VALUES = {"SHORT": "SHRT", "INT": "INT", "LONG": "LONG", "DOUBLE": "DBL", "FLOAT": "FLT"}
 _NULL = "NULL ((void *)0)"
 
+_PRINTED = {
+    "8": "hh", "16": "h", "32": "", "64": "l", "MAX": "l", "PTR": "l",
+    "LEAST8": "hh", "LEAST16": "h", "LEAST32": "", "LEAST64": "l",
+    "FAST8": "hh", "FAST16": "l", "FAST32": "l", "FAST64": "l",
+}  # fmt: skip
+_INTTYPES = tuple(
+    f'{verb}{letter}{name} "{length}{letter}"'
+    for name, length in _PRINTED.items()
+    for verb, letters in (("PRI", "dioxXu"), ("SCN", "dioxu"))
+    for letter in letters
+)
+
 HEADER_MACROS: dict[str, tuple[str, ...]] = {
-    "inttypes.h": _STDINT,
+    "inttypes.h": (*_STDINT, *_INTTYPES),
+    "stdarg.h": ("va_arg(list, type) (*(type *)(list))",),
     "tgmath.h": _MATH,
     "values.h": (
         *_LIMITS,
