@@ -1,5 +1,6 @@
 """Default decisions without a search: schedule, storage variant and splitting.
 
 ``schedule_choice`` and ``storage_choice`` choose by the scores of ``weights``,
+``code_choice`` confirms them by estimates of code, and keeps the source where that seems as fast,
 ``program_recipes`` changes programs, ``storage_cache`` remembers choices.
 """

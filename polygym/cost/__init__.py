@@ -1,8 +1,9 @@
 """Costs of candidates: features of their loops, and models that learn from measurements.
 
 ``features`` are numbers of programs, statements, schedules, loops and candidates; ``models``
-predict times from them, among them the trees that come with polygym (``data``); ``limit`` bounds
-the speed that a program can have on a machine.
+predict times from them, among them the trees that come with polygym (``data``); ``machine_code``
+estimates the cycles of optimized code; ``limit`` bounds the speed that a program can have on a
+machine.
 """
 
 from typing import TYPE_CHECKING

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from polygym.cli.options import common
-from polygym.cli.options.schedules import schedule_maker
+from polygym.cli.options.schedules import mapping_in_file, schedule_maker
 from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output import console
 from polygym.codegen.c import print_c
@@ -32,7 +32,9 @@ from polygym.runtime.evaluation.time_limits import code_within
 _HELP = """Print parameters, statements, dependences, the schedule and its C code.
 
 The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it is the
-member `c`. It is for all sizes, or for those of `-p` if all of them are given.
+member `c`. It is for all sizes, or for those of `-p` if all of them are given: then it checks at
+entry that it is called with these, and ends the program otherwise. Of a file such as `best.json`
+the mapping is the one that it names, unless --mapping is given.
 
 `--wrap` prints a C file with a function around its region and all declarations, if it has none.
 
@@ -81,7 +83,7 @@ _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
     for_sizes=False,
     storage_first=True,
 )
-@common.mapping_option("sequential")
+@common.mapping_option("sequential, or what the schedule's file has")
 @common.threads_option
 @common.reassociate_option
 @common.parameters_option
@@ -116,7 +118,8 @@ def command(
     sizes = _sizes(written, parameters)
     program = variant.resolve(written, schedule_text, sizes)
     scop = program.scop
-    chosen = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
+    recorded = mapping_in_file(schedule_text) or SEQUENTIAL_MAPPING
+    chosen = common.resolve_mapping(mapping, recorded, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
 
     def legal() -> LegalSchedule:
@@ -169,7 +172,7 @@ def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL_MAPPING else f", {loops.mapping}"
     said = "".join(f"; {text}" for text in private_array_texts(private_array_sizes(loops)))
-    return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}{said}")
+    return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}{said}", sizes=sizes)
 
 
 def _stage(stage: Stage) -> dict[str, Any]:

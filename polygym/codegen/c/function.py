@@ -7,12 +7,13 @@ is out of range, the program says so and ends.
 Arrays and parameters as C declares them: arguments, globals, the function's own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
 from polygym.codegen.c.index_text import UNARY_PRECEDENCE, print_index
 from polygym.codegen.c.prelude import prelude_lines
+from polygym.codegen.c.size_checks import HEADERS, size_check_lines
 from polygym.codegen.common.loop_annotation import ParallelLoop, annotation_text
 from polygym.codegen.common.reductions import ReductionOperator
 from polygym.codegen.loopir import ir
@@ -125,18 +126,27 @@ def _initializer(array: Array) -> str:
     return f" = {braced(values, array.rank)}"
 
 
-def print_c(program: ir.LoopProgram, comment: str = "", *, annotated: bool = False) -> str:
+def print_c(
+    program: ir.LoopProgram,
+    comment: str = "",
+    *,
+    annotated: bool = False,
+    sizes: Mapping[str, int] | None = None,
+) -> str:
     """Return a compilable C function; ``comment`` stands above it.
 
-    In ``annotated`` C it stands behind the head of a loop what the loop has been given to do.
+    In ``annotated`` C it stands behind the head of a loop what the loop has been given to do. A
+    program that was made for given ``sizes`` checks at entry that it is called with these.
     """
     scop = program.scop
     body = list(_lines(program, program.body, 1, annotated))
+    checks = list(size_check_lines(scop, sizes or {}))
     lines = [f"/* {comment} */"] if comment else []
+    lines += HEADERS if checks else ()
     lines += prelude_lines(scop, "\n".join(body))
     lines += global_declarations(scop)
     lines += ["", f"void {scop.name}({', '.join(argument_declarations(scop)) or 'void'})", "{"]
-    lines += [*local_declarations(scop), *allocations(scop), *body, *deallocations(scop)]
+    lines += [*local_declarations(scop), *checks, *allocations(scop), *body, *deallocations(scop)]
     return "\n".join([*lines, "}", ""]).lstrip("\n")
 
 
