@@ -121,6 +121,12 @@ def test_links_of_pages_beside_the_documents_lead_somewhere(path: str) -> None:
     assert list(link_faults(ROOT / path, ROOT)) == []
 
 
+def test_the_site_is_described_by_the_first_sentence_of_the_readme() -> None:
+    sentence = README.read_text().split("\n")[2]
+    assert sentence.startswith("polygym provides ")
+    assert f"site_description: {sentence}\n" in (ROOT / "mkdocs.yml").read_text()
+
+
 def test_there_are_pages_of_each_kind() -> None:
     assert {path.parent.name for path in FORMED} >= set(FORMED_FOLDERS)
     assert DOCS / "index.md" in FORMED

@@ -15,7 +15,7 @@ LONG_SENTENCE = 30
 
 FORBIDDEN = (
     "that there is", "to be had", "by itself", "elsewhere", "without a word", "whoever",
-    "in turn of", "nobody's", "for ever", "dice",
+    "in turn of", "nobody's", "for ever", "dice", "nine in ten",
 )  # fmt: skip
 
 _PHRASE = re.compile(rf"\b(?:{'|'.join(map(re.escape, FORBIDDEN))})\b", re.IGNORECASE)
