@@ -16,6 +16,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``durations``           durations with a unit, as options and environment variables have them
 ``envs``                the Gymnasium environments
 ``errors``              exceptions of polygym
+``export``              exported code: loops that link into a user's own program
 ``files``               files that are whole or absent, however the process ends
 ``foreign``             calls of C functions through cffi
 ``frontend``            texts become programs
@@ -50,6 +51,7 @@ __all__ = [
     "__version__",
     "cli",
     "codegen",
+    "compile",
     "cost",
     "envs",
     "errors",
@@ -67,9 +69,11 @@ register_environments()
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``polygym.tc`` and ``polygym.graphs`` when they are asked for; they take longest."""
+    """Import ``tc``, ``graphs`` and ``compile`` when they are asked for; they take longest."""
     if name == "tc":
         return import_module("polygym.tc")
+    if name == "compile":
+        return import_module("polygym.export").compile_function
     if name == "graphs":
         return import_module("polygym.graphs")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,9 +11,30 @@
 ``writing``             the kinds of output, and their files
 ``applying``            the user's file, changed, and the lines that build it
 ``python_module``       a kernel as a Python module
+``compiled_function``   a C function as a callable on NumPy arrays
 ``c_compiler``          the user's C compiler
 ``measuring``           measuring an export as it is written
 ======================  ======================================================================
 """
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING
+
+from polygym.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from polygym.export.compiled_function import CompiledFunction, compile_function
+    from polygym.export.exporting import Export, ExportOptions, prepare_export
+    from polygym.export.writing import ExportKind, WrittenExport, write_export
+else:
+    __getattr__ = lazy_attributes(__name__)
+
+__all__ = [
+    "CompiledFunction",
+    "Export",
+    "ExportKind",
+    "ExportOptions",
+    "WrittenExport",
+    "compile_function",
+    "prepare_export",
+    "write_export",
+]

@@ -61,8 +61,8 @@ def _entry(plan: KernelPlan) -> Iterator[str]:
         matches = " && ".join(f"{name} == {value}" for name, value in variant.sizes or ())
         last = variant.sizes is None
         prefix = "  else" if variant is not plan.variants[0] else " "
-        condition = "" if last else f" if ({matches})"
-        yield f"{prefix}{condition}\n    {call}"
+        question = "" if last else f" if ({matches})"
+        yield f"{prefix}{question}\n    {call}"
     yield "  if (code < 0 || code > 1) {"
     message = f"stopped: {plan.name} leaves an array, in a computed subscript"
     yield f'    fprintf(stderr, "{message}\\n");'

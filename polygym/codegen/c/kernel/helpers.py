@@ -368,7 +368,9 @@ def _store(name: str, how: str, type_name: str) -> str:
         prefix, end, own = _avx2(type_name)
         kind = "128" if prefix == "_mm" else "256"
         letter = {"pd": "d", "ps": ""}.get(end, "i")
-        call = f"{prefix}_maskstore_{end}(({own} *)to, (__m{kind}i)lanes, (__m{kind}{letter})value);"
+        call = (
+            f"{prefix}_maskstore_{end}(({own} *)to, (__m{kind}i)lanes, (__m{kind}{letter})value);"
+        )
         calls = (f"{known[0]}_mask_storeu_{known[1]}(to, lanes, ({known[2]})value);", call)
         fast = _partial(how, type_name, calls)
     if how == "first" and lanes * bits > 256:

@@ -1,0 +1,229 @@
+"""A C function as a callable on NumPy arrays: compiled for the sizes of each call.
+
+::
+
+    blur = polygym.compile("blur.c", schedule="auto", threads=2)
+    blur(512, image, result)        the arguments of the C function, in their order
+
+The region runs in place, on the arrays themselves. The first call with other sizes decides on the
+schedule and compiles; later calls with the same sizes run that code.
+"""
+
+import threading
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygym.autoschedule.storage_choice import starting_program
+from polygym.codegen.contraction import legal_with_storage
+from polygym.codegen.llvm.core import binary_interface
+from polygym.codegen.llvm.emit_module import caller_arrays
+from polygym.codegen.pipeline import compile_program, lower
+from polygym.errors import InputError, InternalError, OutOfRangeError
+from polygym.ir.scop import Array, Scop, StorageClass
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping, parse_mapping
+from polygym.poly.may_accesses import out_of_range_messages
+from polygym.poly.schedule import Schedule, parse_schedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.strategy import AutomaticStrategy, is_strategy, parse_strategy
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
+from polygym.programs import Program, load_program, load_scop
+from polygym.programs.dtypes import dtype_of
+from polygym.runtime.evaluation.time_limits import schedule_within
+from polygym.runtime.loader import LoadedProgram, load_object
+from polygym.tc.arguments import address_of
+
+_GIVEN = (StorageClass.ARGUMENT, StorageClass.VALUE, StorageClass.GLOBAL)
+
+
+def compile_function(
+    program: str | Path,
+    *,
+    schedule: str = "auto",
+    function: str | None = None,
+    threads: int = 1,
+    mapping: str | None = None,
+) -> "CompiledFunction":
+    """Return the region of a C file, or a kernel of PolyBench, as a function on NumPy arrays.
+
+    Args:
+        program: The path of a C file, or the name of a kernel.
+        schedule: ``auto``, ``isl``, ``original``, or a schedule as isl text.
+        function: The function with the region, where a file has several.
+        threads: How many threads parallel loops use.
+        mapping: The mapping to the machine; the default one where it is not given.
+
+    Raises:
+        InputError: the file cannot be read, or an option makes no sense.
+        SourceError: the region is refused.
+    """
+    chosen = DEFAULT_MAPPING if mapping is None else parse_mapping(mapping)
+    if schedule == "original" and mapping is None:
+        chosen = SEQUENTIAL_MAPPING
+    if type(threads) is not int or threads < 1:
+        raise InputError(f"threads: expected a number from 1 on, found {threads!r}")
+    return CompiledFunction(str(program), function, schedule, replace(chosen, threads=threads))
+
+
+@dataclass(frozen=True, slots=True)
+class _SizedKernel:
+    """Code for certain sizes: its arrays with their shapes, its sizes, messages of its checks."""
+
+    code: LoadedProgram
+    arrays: tuple[tuple[Array, tuple[int, ...]], ...]
+    written: frozenset[str]
+    parameters: tuple[int, ...]
+    range_errors: tuple[str, ...]
+
+
+class CompiledFunction:
+    """A region as a function; the arguments are those of the C function, then its globals."""
+
+    def __init__(self, target: str, function: str | None, schedule: str, mapping: Mapping) -> None:
+        """Read the region; nothing is compiled before the first call."""
+        self._target, self._function = target, function
+        self._schedule, self._mapping = schedule, mapping
+        self._scop = load_scop(target, function, {})
+        if not is_strategy(schedule):
+            parse_schedule(schedule, self._scop)
+        self.__name__ = self._scop.name
+        parameters = [p.name for p in self._scop.parameters]
+        given = [a.name for a in self._scop.arrays if a.storage_class in _GIVEN]
+        names = dict.fromkeys((*self._scop.signature, *given, *parameters))
+        self.arguments = tuple(names)
+        self._kernels: dict[tuple[int, ...], _SizedKernel] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        """Return ``<polygym function gemm(n, C, A, B)>``."""
+        return f"<polygym function {self.__name__}({', '.join(self.arguments)})>"
+
+    def __call__(self, *values: Any, **named: Any) -> None:
+        """Run the region on the arguments, in place.
+
+        Raises:
+            InputError: an argument is missing, or is not as the C function has it.
+            OutOfRangeError: a computed subscript leaves its array; outputs mean nothing then.
+            MemoryError: there is no memory for the arrays of the loops.
+        """
+        bound = self._bound(values, named)
+        kernel = self._kernel(bound)
+        kept, addresses = [], []
+        for array, shape in kernel.arrays:
+            memory = _memory(array, shape, bound, is_written=array.name in kernel.written)
+            kept.append(memory)
+            addresses.append(address_of(memory))
+        _expect_disjoint(kernel, kept)
+        sizes = np.array(kernel.parameters, np.int64)
+        places = [address_of(sizes) + 8 * k for k in range(len(sizes))]
+        code = kernel.code.call([*addresses, *places], [0])
+        if code:
+            raise _failure(kernel, code)
+
+    def _bound(self, values: Sequence[Any], named: Dictionary[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name; those that the region does not use may be anything."""
+        unused = {name for name, _ in self._scop.unused_arguments}
+        if len(values) > len(self.arguments):
+            raise InputError(f"{self!r}: expected {len(self.arguments)} arguments")
+        bound = dict(zip(self.arguments, values, strict=False))
+        for name, value in named.items():
+            if name not in self.arguments or name in bound:
+                what = "twice" if name in bound else "which is none of its arguments"
+                raise InputError(f"{self!r}: found {name}, {what}")
+            bound[name] = value
+        for name in self.arguments:
+            if name not in bound and name not in unused:
+                raise InputError(f"{self!r}: expected a value of {name}, found none")
+        return bound
+
+    def _kernel(self, bound: Dictionary[str, Any]) -> _SizedKernel:
+        """Return the code for the sizes of a call."""
+        sizes = {p.name: _integer(p.name, bound[p.name]) for p in self._scop.parameters}
+        key = tuple(sizes.values())
+        with self._lock:
+            if key not in self._kernels:
+                self._kernels[key] = self._compiled(sizes)
+            return self._kernels[key]
+
+    def _compiled(self, sizes: dict[str, int]) -> _SizedKernel:
+        program = load_program(self._target, function=self._function, parameters=sizes)
+        program, schedule = self._scheduled(program)
+        legal = legal_with_storage(program.storage, program.scop, schedule)
+        own = dict(program.parameters)
+        loops = lower(legal, self._mapping, own)
+        scop = loops.scop
+        return _SizedKernel(
+            load_object(compile_program(loops)),
+            tuple((array, program.shape(array)) for array in caller_arrays(scop)),
+            frozenset(statement.write.array for statement in scop.statements),
+            tuple(own[parameter.name] for parameter in scop.parameters),
+            out_of_range_messages(scop, own),
+        )
+
+    def _scheduled(self, program: Program) -> tuple[Program, Schedule]:
+        """Return the program as its storage is chosen, and its schedule."""
+        scop: Scop = program.scop
+        if not is_strategy(self._schedule):
+            return program, parse_schedule(self._schedule, scop)
+        if self._schedule == "original":
+            return program, original_schedule(scop)
+        strategy = parse_strategy(self._schedule)
+        if not isinstance(strategy, AutomaticStrategy):
+            return program, schedule_within(strategy, scop)
+        start = starting_program(program, self._mapping, DEFAULT_MEMORY_LIMIT)
+        assert start.choice is not None
+        return start.program, start.choice.schedule
+
+
+def _integer(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputError(f"{name}: expected an integer, found {type(value).__name__}")
+    return int(value.__index__())
+
+
+def _memory(
+    array: Array, shape: tuple[int, ...], bound: Dictionary[str, Any], *, is_written: bool
+) -> np.ndarray:
+    """Return the memory of an array in a call: the argument itself, or memory of the call's own."""
+    dtype = dtype_of(array.type)
+    if array.storage_class not in _GIVEN or array.name not in bound:
+        return np.zeros(shape, dtype)
+    value = bound[array.name]
+    if array.storage_class is StorageClass.VALUE:
+        return np.array(value, dtype)
+    if not isinstance(value, np.ndarray) or value.dtype != dtype:
+        found = getattr(value, "dtype", type(value).__name__)
+        raise InputError(f"{array.name}: expected an array of {dtype}, found {found}")
+    size = int(np.prod(shape))
+    if value.shape != shape and not (value.ndim == 1 and value.size >= size) and shape != ():
+        raise InputError(f"{array.name}: expected the shape {shape}, found {value.shape}")
+    if value.size < size or not value.flags.c_contiguous or not value.flags.aligned:
+        raise InputError(f"{array.name}: expected an array in one piece, in the order of C")
+    if is_written and not value.flags.writeable:
+        raise InputError(f"{array.name}: expected an array that can be written to")
+    return value
+
+
+def _expect_disjoint(kernel: _SizedKernel, memory: Sequence[np.ndarray]) -> None:
+    """Refuse arrays that overlap where one of them is written: the loops take them as disjoint."""
+    named = [(array.name, own) for (array, _), own in zip(kernel.arrays, memory, strict=True)]
+    for (first, left), (second, right) in combinations(named, 2):
+        if not {first, second} & kernel.written:
+            continue
+        if np.may_share_memory(left, right):
+            raise InputError(f"{first} and {second}: expected arrays that do not overlap")
+
+
+def _failure(kernel: _SizedKernel, code: int) -> Exception:
+    """Return what went wrong in a call that returned something else than 0."""
+    if code == binary_interface.OUT_OF_MEMORY:
+        return MemoryError("there is no memory for the arrays of the loops")
+    if code in binary_interface.BROKEN_ASSUMPTION_TEXTS:
+        reason = binary_interface.BROKEN_ASSUMPTION_TEXTS[code]
+        return InternalError(f"the code stopped itself: {reason}")
+    return OutOfRangeError(kernel.range_errors[code - binary_interface.FIRST_OUT_OF_RANGE])

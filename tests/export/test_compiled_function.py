@@ -1,0 +1,100 @@
+"""C functions as callables on NumPy arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+
+import polygym
+from polygym.errors import InputError, OutOfRangeError
+
+_PRODUCT = """
+void mm(int n, int m, double C[n][m], double A[n][n], double B[n][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      C[i][j] = 0;
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+    }
+#pragma endscop
+}"""
+
+
+def _file(folder: Path, text: str) -> str:
+    path = folder / "program.c"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("schedule", ["original", "isl", "auto"])
+def test_it_works_in_place_for_each_size(schedule: str, tmp_path: Path) -> None:
+    function = polygym.compile(_file(tmp_path, _PRODUCT), schedule=schedule, threads=2)
+    assert function.arguments == ("n", "m", "C", "A", "B")
+    random = np.random.default_rng(0)
+    for n, m in ((20, 30), (7, 5), (20, 30)):
+        a, b, c = random.random((n, n)), random.random((n, m)), np.zeros((n, m))
+        function(n, m, c, a, B=b)
+        np.testing.assert_allclose(c, a @ b)
+
+
+def test_arguments_are_checked(tmp_path: Path) -> None:
+    function = polygym.compile(_file(tmp_path, _PRODUCT), schedule="isl")
+    a, b, c = np.ones((4, 4)), np.ones((4, 6)), np.zeros((4, 6))
+    with pytest.raises(InputError, match="expected a value of B"):
+        function(4, 6, c, a)
+    with pytest.raises(InputError, match="found D, which is none"):
+        function(4, 6, c, a, D=b)
+    with pytest.raises(InputError, match="found C, twice"):
+        function(4, 6, c, a, b, C=c)
+    with pytest.raises(InputError, match="n: expected an integer, found float"):
+        function(4.0, 6, c, a, b)
+    with pytest.raises(InputError, match="A: expected an array of float64, found float32"):
+        function(4, 6, c, a.astype(np.float32), b)
+    with pytest.raises(InputError, match=r"B: expected the shape \(4, 6\), found \(6, 4\)"):
+        function(4, 6, c, a, np.ones((6, 4)))
+    with pytest.raises(InputError, match="A: expected an array in one piece"):
+        function(4, 6, c, np.ones((8, 8))[::2, ::2], b)
+    with pytest.raises(InputError, match="C and B: expected arrays that do not overlap"):
+        function(4, 6, c, a, c)
+    c.flags.writeable = False
+    with pytest.raises(InputError, match="C: expected an array that can be written to"):
+        function(4, 6, c, a, b)
+
+
+def test_a_subscript_out_of_range_is_an_error(tmp_path: Path) -> None:
+    text = """
+void f(int n, int m, double y[m], int at[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) y[at[i]] += 1;
+#pragma endscop
+}"""
+    function = polygym.compile(_file(tmp_path, text), schedule="isl")
+    y, at = np.zeros(3), np.array([0, 2, 2], np.int32)
+    function(3, 3, y, at)
+    np.testing.assert_array_equal(y, [1, 0, 2])
+    with pytest.raises(OutOfRangeError, match="y"):
+        function(3, 3, y, np.array([0, 3, 2], np.int32))
+
+
+def test_threads_of_python_call_at_the_same_time(tmp_path: Path) -> None:
+    function = polygym.compile(_file(tmp_path, _PRODUCT), schedule="isl")
+    a, b = np.random.default_rng(1).random((2, 16, 16))
+    results = [np.zeros((16, 16)) for _ in range(8)]
+    threads = [Thread(target=function, args=(16, 16, result, a, b)) for result in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        np.testing.assert_allclose(result, a @ b)
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="threads"):
+        polygym.compile(_file(tmp_path, _PRODUCT), threads=0)
+    with pytest.raises(InputError, match="cannot be read"):
+        polygym.compile(str(tmp_path / "none.c"))
