@@ -194,7 +194,7 @@ def _memory(
     if array.storage_class not in _GIVEN or array.name not in bound:
         return np.zeros(shape, dtype)
     value = bound[array.name]
-    if array.storage_class is StorageClass.VALUE:
+    if array.storage_class is StorageClass.VALUE or (not array.rank and not is_written):
         return np.array(value, dtype)
     if not isinstance(value, np.ndarray) or value.dtype != dtype:
         found = getattr(value, "dtype", type(value).__name__)

@@ -3,8 +3,10 @@
 The module stands beside the shared library of the kernel, and needs NumPy alone.
 """
 
+import builtins
+import keyword
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import islpy as isl
 
@@ -72,6 +74,9 @@ def {function}({signature}):
 '''
 
 
+_OWN_NAMES = ("np", "ctypes", "Path", "code")
+
+
 def python_module(export: "Export") -> str:
     """Return the text of the module.
 
@@ -83,7 +88,8 @@ def python_module(export: "Export") -> str:
     unused = dict(scop.unused_arguments)
     others = [a.name for a in export.plan.arrays if a.name not in names and _is_given(a)]
     others += [p.name for p in export.plan.parameters if p.name not in names]
-    signature = ", ".join([*names, *(["*", *others] if others else [])])
+    python = _names(export)
+    signature = ", ".join(python.get(name, name) for name in [*names, *_starred(others)])
     body = "\n".join(f"    {line}" for line in _body(export, frozenset(unused)))
     return _TEMPLATE.format(
         comment="\n".join(export.comment()),
@@ -94,23 +100,38 @@ def python_module(export: "Export") -> str:
     )
 
 
+def _starred(names: list[str]) -> list[str]:
+    """Return names that are given by keyword alone, with the star before them."""
+    return ["*", *names] if names else []
+
+
+def _names(export: "Export") -> dict[str, str]:
+    """Return Python's names for those of C: some mean something else there."""
+    scop = export.program.as_written
+    used = (*scop.signature, *(a.name for a in scop.arrays), *(p.name for p in scop.parameters))
+    taken = {*keyword.kwlist, *dir(builtins), *_OWN_NAMES}
+    return {name: f"{name}_" if name in taken else name for name in used}
+
+
 def _is_given(array: Array) -> bool:
     return array.storage_class in (StorageClass.GLOBAL, StorageClass.ARGUMENT, StorageClass.VALUE)
 
 
 def _body(export: "Export", unused: frozenset[str]) -> Iterator[str]:
     """Yield the lines that check the arguments, and the call."""
-    plan, scop = export.plan, export.program.scop
+    plan, scop, python = export.plan, export.program.scop, _names(export)
     for parameter in plan.parameters:
-        yield f'{parameter.name} = _integer("{parameter.name}", {parameter.name})'
+        name = python[parameter.name]
+        yield f'{name} = _integer("{name}", {name})'
     values = []
     for array in plan.arrays:
-        shape = ", ".join(_extents(array, scop))
+        shape = ", ".join(_extents(array, scop, python))
         shape = f"({shape},)" if shape else "()"
-        dtype, name = dtype_of(array.type).name, array.name
-        written = name in plan.written
-        if array.storage_class is StorageClass.VALUE:
-            if array.live_out:
+        dtype, name = dtype_of(array.type).name, python.get(array.name, array.name)
+        written = array.name in plan.written
+        is_number = array.storage_class is StorageClass.VALUE
+        if is_number or (not array.rank and not written and _is_given(array)):
+            if is_number and array.live_out:
                 raise InputError(
                     f"--kind python: expected outputs in arrays, found that {name} is a number "
                     "that the region sets"
@@ -124,35 +145,40 @@ def _body(export: "Export", unused: frozenset[str]) -> Iterator[str]:
             yield f'{name} = np.empty({shape}, "{dtype}")'
             values.append(f"ctypes.c_void_p({name}.ctypes.data)")
     values += ["ctypes.c_void_p(0)"] * len(plan.watched)
-    values += [f"ctypes.c_long({parameter.name})" for parameter in plan.parameters]
+    values += [f"ctypes.c_long({python[p.name]})" for p in plan.parameters]
     yield "code = _kernel("
     yield from (f"    {value}," for value in values)
     yield ")"
 
 
-def _extents(array: Array, scop: Scop) -> Iterator[str]:
+def _extents(array: Array, scop: Scop, python: dict[str, str]) -> Iterator[str]:
     """Yield the sizes of an array as Python expressions of the parameters."""
     with bounded_operations("the sizes of the arrays"):
         build = isl.AstBuild.from_context(isl.Set(scop.context))
         for extent in array.extents:
-            yield python_text(index_from_isl(build.expr_from_pw_aff(isl.PwAff(extent))))
+            index = index_from_isl(build.expr_from_pw_aff(isl.PwAff(extent)))
+            yield _python_text(index, python)
 
 
-def python_text(index: ir.Index) -> str:
+def _python_text(index: ir.Index, python: dict[str, str]) -> str:
     """Return an index as a Python expression."""
     match index:
         case ir.IndexConstant(value):
             return str(value)
         case ir.IndexVariable(name):
-            return name
-        case ir.IndexOperation(ir.IndexOperator.NEGATE, (operand,)):
-            return f"(-{python_text(operand)})"
-        case ir.IndexOperation(ir.IndexOperator.SELECT, operands):
-            condition, then, otherwise = map(python_text, operands)
-            return f"({then} if {condition} else {otherwise})"
-        case ir.IndexOperation(ir.IndexOperator.MINIMUM | ir.IndexOperator.MAXIMUM, operands):
-            name = "min" if index.operator is ir.IndexOperator.MINIMUM else "max"
-            return f"{name}({', '.join(map(python_text, operands))})"
+            return python[name]
         case ir.IndexOperation(operator, operands):
-            symbol = ir.INFIX_SYMBOLS[operator]
-            return f"({f' {symbol} '.join(map(python_text, operands))})"
+            texts = [_python_text(operand, python) for operand in operands]
+            match operator:
+                case ir.IndexOperator.NEGATE:
+                    return f"(-{texts[0]})"
+                case ir.IndexOperator.SELECT:
+                    return f"({texts[1]} if {texts[0]} else {texts[2]})"
+                case ir.IndexOperator.MINIMUM:
+                    return f"min({', '.join(texts)})"
+                case ir.IndexOperator.MAXIMUM:
+                    return f"max({', '.join(texts)})"
+                case _:
+                    return f"({f' {ir.INFIX_SYMBOLS[operator]} '.join(texts)})"
+        case _:
+            assert_never(index)

@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.llvm.jit import optimized_module, optimization_level
+from polygym.codegen.llvm.jit import optimization_level, optimized_module
 from polygym.codegen.loopir.ir import LoopProgram
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.foreign.calls import time_cell
