@@ -95,8 +95,8 @@ class Expressions:
                 )
             case "fneg":
                 return Text(f"-{self.signed(operands[0], UNARY)}", UNARY)
-            case "fma":
-                return Text(f"polygym_fma_{type_name(kind)}({self._arguments(operands)})")
+            case "fma" | "fnma" | "fms" | "fnms":
+                return Text(f"polygym_{name}_{type_name(kind)}({self._arguments(operands)})")
             case "exact_fma" | "math" | "saturate" | "any_lane" | "bitcast":
                 return self._helper(operation)
             case "splat":

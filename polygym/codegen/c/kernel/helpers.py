@@ -107,48 +107,33 @@ def _intrinsic(type_name: str) -> tuple[str, str, str, str] | None:
     return prefix, f"epi{bits}", f"__m{width}i", guard
 
 
-def _fma(name: str, type_name: str) -> str:
-    base, _, lanes = _split(type_name)
-    suffix = "f" if base == "float" else ""
+_FUSED = {
+    "fma": ("fmadd", "{f}(a, b, c)", "a * b + c"),
+    "fnma": ("fnmadd", "{f}(-a, b, c)", "c - a * b"),
+    "fms": ("fmsub", "{f}(a, b, -c)", "a * b - c"),
+    "fnms": ("fnmsub", "{f}(-a, b, -c)", "-(a * b) - c"),
+}
+
+
+def _fma(name: str, which: str, type_name: str) -> str:
+    """Return a fused operation: as one instruction where the processor has it, else as two."""
+    base, _, _ = _split(type_name)
     kind = _c(type_name)
-    if not _is_vector(type_name):
-        return "\n".join(
-            [
-                f"{_INLINE} {kind} {name}({kind} a, {kind} b, {kind} c)",
-                "{",
-                "#if defined(__FMA__) || defined(__FP_FAST_FMA)",
-                f"  return __builtin_fma{suffix}(a, b, c);",
-                "#else",
-                "  return a * b + c;",
-                "#endif",
-                "}",
-            ]
-        )
+    instruction, scalar, plain = _FUSED[which]
     known = _intrinsic(type_name)
-    fast: list[str] = []
+    fast = ["#if defined(__FMA__) || defined(__FP_FAST_FMA)"]
     if known is not None:
         prefix, end, vector, _ = known
         guard = "AVX512F" if prefix == "_mm512" else "FMA"
-        fast = [
-            f"#if defined(__{guard}__)",
-            f"  return ({kind}){prefix}_fmadd_{end}(({vector})a, ({vector})b, ({vector})c);",
-            "#elif defined(__FMA__) || defined(__FP_FAST_FMA)",
-        ]
+        call = f"{prefix}_{instruction}_{end}(({vector})a, ({vector})b, ({vector})c)"
+        fast = [f"#if defined(__{guard}__)", f"  return ({kind}){call};", "#el" + fast[0][1:]]
+    if _is_vector(type_name):
+        fast += _halves(name, type_name, 3)
     else:
-        fast = ["#if defined(__FMA__) || defined(__FP_FAST_FMA)"]
-    split = _halves(name, type_name, 3)
-    return "\n".join(
-        [
-            f"{_INLINE} {kind} {name}({kind} a, {kind} b, {kind} c)",
-            "{",
-            *fast,
-            *split,
-            "#else",
-            "  return a * b + c;",
-            "#endif",
-            "}",
-        ]
-    )
+        fused = scalar.format(f=f"__builtin_fma{'f' if base == 'float' else ''}")
+        fast.append(f"  return {fused};")
+    head = f"{_INLINE} {kind} {name}({kind} a, {kind} b, {kind} c)"
+    return "\n".join([head, "{", *fast, "#else", f"  return {plain};", "#endif", "}"])
 
 
 def _halves(name: str, type_name: str, count: int) -> list[str]:
@@ -626,7 +611,7 @@ _FIXED: Mapping[str, str] = {
 }
 
 _PATTERNS: Mapping[str, Callable[..., str]] = {
-    "polygym_fma_TYPE": _fma,
+    "polygym_(fma|fnma|fms|fnms)_TYPE": _fma,
     "polygym_exact_fma_TYPE": _exact_fma,
     "polygym_(sqrt|fabs|floor|ceil|trunc|round|rint|copysign)_TYPE": _math,
     "polygym_splat_TYPE": _splat,

@@ -425,7 +425,7 @@ class _Lifter:
     def _intrinsic(self, parts: list[str], kind: Kind, arguments: list[Value]) -> Value:
         match parts[1:]:
             case ["fmuladd", *_]:
-                return self.emit("fma", kind, *arguments)
+                return self._fused(kind, arguments)
             case ["fma", *_]:
                 return self.emit("exact_fma", kind, *arguments)
             case [("fptosi" | "fptoui") as own, "sat", *_]:
@@ -455,6 +455,16 @@ class _Lifter:
                 return self.emit("math", kind, *arguments, data=name)
             case _:
                 raise NotImplementedError(".".join(parts))
+
+    def _fused(self, kind: Kind, operands: list[Value]) -> Value:
+        """Return a b + c; c - a b, a b - c and -a b - c are operations of their own."""
+        first, second, third = operands
+        name = "fma"
+        if isinstance(first, Operation) and first.name == "fneg":
+            first, name = first.operands[0], "fnma"
+        if isinstance(third, Operation) and third.name == "fneg":
+            third, name = third.operands[0], {"fma": "fms", "fnma": "fnms"}[name]
+        return self.emit(name, kind, first, second, third)
 
     def _masked(self, name: str, kind: Kind, operands: list[Value], mask: Value) -> Value:
         """Return a load or a store of those lanes that a mask has."""
