@@ -25,6 +25,9 @@ class FunctionTree:
         body = function.body.coord
         self.block: Block = BodyReader(source).block(source.token_index(body.line, body.column))
         self._packed = pickle.dumps(_needed_part(tree, function), pickle.HIGHEST_PROTOCOL)
+        self.functions = frozenset(
+            node.decl.name for node in tree.ext if isinstance(node, c_ast.FuncDef)
+        )
         nodes = walk(function.body, c_ast.Decl, c_ast.Typedef)
         self._declarations = frozenset(self._index(node) for node in nodes if node.coord)
 

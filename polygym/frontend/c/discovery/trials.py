@@ -18,6 +18,18 @@ from polygym.frontend.c.source.parser import choose_region, find_regions
 from polygym.frontend.c.source.region_selection import RegionSelection
 from polygym.ir.scop import Scop
 
+# Functions of the C library and of POSIX that change more than their result.
+_EFFECTS = frozenset(
+    "printf fprintf sprintf snprintf vprintf vfprintf vsnprintf puts fputs putchar fputc putc "
+    "scanf fscanf sscanf gets fgets getchar fgetc getc fopen fclose fread fwrite fflush fseek "
+    "ftell rewind feof perror malloc calloc realloc free posix_memalign aligned_alloc exit abort "
+    "atexit rand srand random srandom drand48 time clock gettimeofday clock_gettime qsort bsearch "
+    "strlen strcmp strncmp strcpy strncpy strcat strncat strstr strchr strrchr strtok strdup "
+    "strtol strtoul strtod atoi atol atof getenv system open close read write usleep sleep "
+    "omp_get_wtime omp_get_thread_num omp_set_num_threads pthread_create pthread_join "
+    "pthread_mutex_lock pthread_mutex_unlock asm_statement".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -80,7 +92,7 @@ class Trials:
 
     def _outcome(self, statements: Sequence[TokenStatement]) -> Accepted | Refused:
         first, last = statements[0].first, statements[-1].last
-        if refused := self._refused_ends(first, last):
+        if refused := self._refused_ends(first, last) or self._refused_call(statements):
             return refused
         sizes = dict(self._given.array_sizes)
         state = RegionState(
@@ -122,6 +134,20 @@ class Trials:
             return Refused(self.place(first), "the region is in an included file", "", None)
         if end.in_macro or (begin.in_macro and _is_same_place(begin, before)):
             return Refused(self.place(first), "the region begins or ends inside a macro", "", None)
+        return None
+
+    def _refused_call(self, statements: Sequence[TokenStatement]) -> Refused | None:
+        """Refuse a range that calls a function of the C library that does input, output or so.
+
+        The passes would refuse it, too, after most of their work.
+        """
+        for number, statement in enumerate(statements):
+            for index in range(statement.first, statement.last):
+                name = self._source.tokens[index].text
+                is_called = self._source.tokens[index + 1].text == "("
+                if is_called and name in _EFFECTS and name not in self._tree.functions:
+                    place = self.place(index)
+                    return Refused(place, f"{name} has no body here", "", number)
         return None
 
     def _culprit(self, statements: Sequence[TokenStatement], place: SourceLocation) -> int | None:

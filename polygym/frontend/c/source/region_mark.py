@@ -123,7 +123,7 @@ def insert_pragmas(text: str, mark: RegionMark, outermost: tuple[int, int]) -> C
 def _before_pragmas(place: Place, plain: list[str]) -> Place:
     """Return a place, or the beginning of the pragmas above it: they belong to what follows.
 
-    >>> _before_pragmas((3, 3), ["#pragma omp parallel for \\\\", "  schedule(static)", "  for (;;) ;"])
+    >>> _before_pragmas((2, 3), ["#pragma omp parallel for", "  for (;;) ;"])
     (1, 1)
     """
     if plain[place[0] - 1][: place[1] - 1].strip():
