@@ -61,17 +61,22 @@ def _remove_stale_files(path: Path) -> None:
                 beside.unlink()
 
 
-def create_folder(path: Path) -> None:
+def create_folder(path: Path, option: str = "--out") -> None:
     """Make a folder that results are written to, and those above it.
 
     Raises:
-        OSError: that is not possible; the message says so and names the folder.
+        OSError: that is not possible; the message names the folder that exists, the system's
+            reason, and the ``option`` of the command line.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = f"expected a folder that can be created, found: {error.strerror}"
-        raise OSError(error.errno, reason, str(path)) from None
+        exists = next(above for above in (path, *path.absolute().parents) if os.path.exists(above))
+        if exists == path:
+            reason = "expected a folder, found a file"
+            raise OSError(error.errno, f"{reason}; choose another {option}", str(path)) from None
+        reason = f"cannot create a folder in {exists} ({error.strerror})"
+        raise OSError(error.errno, f"{reason}; choose another {option}") from None
 
 
 def create_parent_folder(path: Path) -> None:
@@ -82,7 +87,7 @@ def create_parent_folder(path: Path) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    create_folder(path.parent)
+    create_folder(path.parent, "file")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass

@@ -55,7 +55,21 @@ def test_a_folder_that_cannot_be_created_is_named(
     out = ["--out", "/proc/nothing", "--budget", "1"]
     size = ["-d", "mini"] if command[0] == "optimize" else []
     assert dispatch.run([*command, *out, *size]) == 2
-    assert "/proc/nothing: expected a folder that can be created" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "error: cannot create a folder in /proc (" in error
+    assert error.rstrip().endswith("; choose another --out")
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "taken"
+    file.write_text("")
+    command = ["optimize", "mvt", "-d", "mini", "--budget", "1", "--out"]
+    assert dispatch.run([*command, str(file)]) == 2
+    assert f"'{file}' is a file" in capsys.readouterr().err
+    assert dispatch.run([*command, str(file / "inside")]) == 2
+    assert f"cannot create a folder in {file} (Not a directory)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def draw_limits(figure: Path, results: Sequence[Sequence[BenchEntry]], size: str
             shown.append(LimitShares(row[0].program, named, row[0].limit.bottleneck.value))
     picture = limit_shares_picture(shown, size)
     is_png = figure.suffix.lower() == ".png"
-    create_folder(figure.parent)
+    create_folder(figure.parent, "--figure")
     write_atomically(figure, picture.png if is_png else picture.svg)
 
 

@@ -352,7 +352,7 @@ def file_problems(path: Path) -> list[str]:
 
 def _create(path: Path) -> None:
     """Make an empty corpus: under another name until it is whole."""
-    create_folder(path.parent)
+    create_folder(path.parent, "file")
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")
