@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from polygym.cli.output.console import (
+    Record,
     format_seconds,
     print_table,
     ratio_text,
@@ -125,13 +126,60 @@ def print_entries(
             of_name = [entry for entry in entries if entry.schedule == name]
             last += [limit_share_text(mean_of_limit(of_name))] * limited
         rows.append(last + ["", ""] * limited)
-    print_table(columns, rows, "l" + "r" * (len(columns) - 1))
+    records = _records(results, names, means)
+    print_table(columns, rows, "l" + "r" * (len(columns) - 1), records=records)
     write_wrapped(f"mapping of {names[0]}: sequential; of other schedules: {mapping}")
     for entry in entries:
         if entry.error:
             write_text(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.error}", err=True)
         if entry.simplified:
             write_text(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.simplified}")
+
+
+def _records(
+    results: Sequence[Sequence[BenchEntry]],
+    names: Sequence[str],
+    means: dict[str, float | None],
+) -> list[Record]:
+    """Return the table as lists, for narrow terminals: each line names its schedule.
+
+    So a line has time, speedup and share of the limit together: ``isl  511 ns  1.51x``.
+    """
+    labels = [shorten(name, _MAX_HEADING) for name in names]
+    records = []
+    for row in results:
+        cells = [
+            (label, _joined(_time(entry), entry.ratio if place else None, entry.share_of_limit))
+            for place, (label, entry) in enumerate(zip(labels, row, strict=True))
+        ]
+        if (limit := row[0].limit) is not None:
+            cells.append(("limit", "  ".join(_limit_cells(limit))))
+        records.append(Record(row[0].program, tuple(cells)))
+    if records and len(names) > 1:
+        shares = [
+            mean_of_limit([entry for row in results for entry in row if entry.schedule == name])
+            for name in names
+        ]
+        cells = [
+            (label, _joined("", means[name] if place else None, share))
+            for place, (label, name, share) in enumerate(zip(labels, names, shares, strict=True))
+        ]
+        records.append(Record("geometric mean", tuple(cells)))
+    return records
+
+
+def _joined(time: str, speedup: float | None, share: float | None) -> str:
+    """Return the cells of a line.
+
+    >>> _joined("511 ns", 1.51, 0.25), _joined("", None, None)
+    ('511 ns  1.51x  25 % of the limit', '')
+    """
+    texts = [
+        time,
+        "" if speedup is None else ratio_text(speedup),
+        "" if share is None else f"{limit_share_text(share)} of the limit",
+    ]
+    return "  ".join(filter(None, texts))
 
 
 def _limit_cells(limit: Limit | None) -> list[str]:

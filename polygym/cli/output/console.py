@@ -25,7 +25,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -34,7 +34,6 @@ from polygym.runtime.worker.background_load import BackgroundLoad
 from polygym.runtime.worker.outcome import Ok, Outcome
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress, ProgressColumn
     from rich.table import Table
 
@@ -279,18 +278,27 @@ def status_line(outcome: Outcome) -> None:
 _Rows: TypeAlias = list[tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row of a table as a list: a title, and names with their cells; empty ones are left out."""
+
+    title: str
+    cells: tuple[tuple[str, str], ...]
+
+
 def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
     right: str = "",
     optional: Sequence[str] = (),
+    records: Sequence[Record] | None = None,
 ) -> tuple[str, ...]:
     """Write a table, and return the columns that it leaves out.
 
     ``right`` has one letter a column: ``r`` aligns it to the right, anything else to the left. The
     columns in ``optional`` are left out one by one, in this order, while a terminal is too narrow
     for all. What still does not fit is folded at spaces; where not even the longest words fit, each
-    row is written as a list of its columns.
+    row is written as a list of its columns, or as its record where there are ``records``.
     """
     header = tuple(columns)
     sides = right.ljust(len(header), "l")
@@ -300,17 +308,24 @@ def print_table(
         return ()
     from rich.console import Console
 
+    from polygym.cli.output.table_widths import column_widths, full_width, least_width
+
     console = Console(color_system=None if is_plain_output() else "auto")
-    least, most = _widths(console, _rich_table(header, cells, sides))
+    full = [full_width(*column) for column in _columns(header, cells)]
     for name in optional:
-        if most <= console.width:
+        if sum(full) + _borders(header) <= console.width:
             break
         header, cells, sides = _without(header.index(name), header, cells, sides)
-        least, most = _widths(console, _rich_table(header, cells, sides))
-    if least > console.width:
-        _print_records(header, cells)
+        full = [full_width(*column) for column in _columns(header, cells)]
+    least = [
+        least_width(*column, side == "r")
+        for column, side in zip(_columns(header, cells), sides, strict=True)
+    ]
+    widths = column_widths(least, full, console.width - _borders(header))
+    if widths is None:
+        _print_records(_column_records(header, cells) if records is None else records)
     else:
-        console.print(_rich_table(header, cells, sides))
+        console.print(_rich_table(header, cells, sides, widths))
     return tuple(name for name in columns if name not in header)
 
 
@@ -325,14 +340,18 @@ def _print_plain(header: tuple[str, ...], rows: _Rows, sides: str) -> None:
         click.echo("  ".join(cells).rstrip())
 
 
-def _print_records(header: tuple[str, ...], rows: _Rows) -> None:
-    """Write each row below its first cell, a column a line."""
-    width = max(len(name) for name in header)
-    for first, *cells in rows:
-        click.echo(first)
-        for name, cell in zip(header[1:], cells, strict=True):
+def _column_records(header: tuple[str, ...], rows: _Rows) -> list[Record]:
+    return [Record(row[0], tuple(zip(header[1:], row[1:], strict=True))) for row in rows]
+
+
+def _print_records(records: Sequence[Record]) -> None:
+    """Write each row below its title, a named cell a line."""
+    width = max((len(name) for record in records for name, _ in record.cells), default=0)
+    for record in records:
+        click.echo(printable(record.title))
+        for name, cell in record.cells:
             if cell:
-                click.echo(f"  {name.ljust(width)}  {cell}")
+                click.echo(printable(f"  {name.ljust(width)}  {cell}"))
 
 
 def _without(
@@ -343,23 +362,28 @@ def _without(
     return kept[0], kept[1:], sides[:index] + sides[index + 1 :]
 
 
-def _rich_table(header: tuple[str, ...], rows: _Rows, sides: str) -> Table:
+def _rich_table(header: tuple[str, ...], rows: _Rows, sides: str, widths: Sequence[int]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, header_style="bold")
-    for column, side in zip(header, sides, strict=True):
-        table.add_column(Text(column), justify="right" if side == "r" else "left", overflow="fold")
+    for column, side, width in zip(header, sides, widths, strict=True):
+        justify: Literal["left", "right"] = "right" if side == "r" else "left"
+        table.add_column(Text(column), justify=justify, overflow="fold", width=width)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def _widths(console: Console, table: Table) -> tuple[int, int]:
-    """Return the width that the longest words need, and the one at which nothing is folded."""
-    measured = console.measure(table, options=console.options.update(max_width=10_000))
-    return measured.minimum, measured.maximum
+def _columns(header: tuple[str, ...], rows: _Rows) -> list[tuple[str, tuple[str, ...]]]:
+    """Return each heading with its cells."""
+    return [(name, tuple(row[place] for row in rows)) for place, name in enumerate(header)]
+
+
+def _borders(header: tuple[str, ...]) -> int:
+    """Return how many characters of a line stand between columns and around them."""
+    return 3 * len(header) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,10 @@ import sys
 import click
 import pytest
 
+from polygym.cli.output.bench_table import BenchEntry, print_entries
 from polygym.cli.output.console import print_table, write_text
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.runtime.worker.outcome import Ok
 
 COLUMNS = ("NAME", "COUNT", "DESCRIPTION")
 ROWS = [("first", 1, "some words " * 5), ("\x1b[31msecond", 20, "others")]
@@ -54,6 +57,31 @@ def test_where_nothing_fits_a_row_is_a_list_of_its_columns(
     assert [line.split()[0] for line in text.splitlines() if line.startswith("  ")][
         : len(COLUMNS) - 1
     ] == list(COLUMNS[1:])
+
+
+def test_lines_of_a_narrow_bench_name_their_schedules(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_a_terminal(monkeypatch, 40)
+    seconds = {"original": 771e-9, "isl": 511e-9, "gcc": 2267e-9}
+    row = [
+        BenchEntry(
+            "mvt", name, name, Ok((time,)), "", None if name == "original" else 771e-9 / time
+        )
+        for name, time in seconds.items()
+    ]
+    means = {"original": None, "isl": 1.51, "gcc": 0.34}
+    print_entries([row], list(seconds), means, DEFAULT_MAPPING)
+    lines = [line.split() for line in click.unstyle(capsys.readouterr().out).splitlines()]
+    assert lines[:7] == [
+        ["mvt"],
+        ["original", "771", "ns"],
+        ["isl", "511", "ns", "1.51x"],
+        ["gcc", "2.27", "µs", "0.34x"],
+        ["geometric", "mean"],
+        ["isl", "1.51x"],
+        ["gcc", "0.34x"],
+    ]
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
