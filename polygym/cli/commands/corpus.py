@@ -13,6 +13,7 @@ from polygym.cli.output.console import (
     counted,
     heading,
     print_table,
+    ratio_text,
     write_text,
 )
 from polygym.errors import InputError
@@ -171,9 +172,10 @@ def _print_rows(summary: CorpusStatistics) -> None:
     if not summary.speedup_of_best:
         write_text("  no candidate ran, so there is no best")
         return
-    over = f", over the median {summary.spread:.2f}x" if summary.spread else ""
+    over = f", over the median {ratio_text(summary.spread)}" if summary.spread else ""
     write_text(
-        f"  best over the original {summary.speedup_of_best:.2f}x{over} (geometric means of cases)"
+        f"  best over the original {ratio_text(summary.speedup_of_best)}{over} "
+        "(geometric means of cases)"
     )
 
 
@@ -190,7 +192,7 @@ def _print_machines(machines: Sequence[MachineStatistics]) -> None:
                 statistics.rows,
                 statistics.visits,
                 statistics.busy_visits,
-                f"{statistics.drift:.2f}x" + "*" * statistics.drifts,
+                ratio_text(statistics.drift) + "*" * statistics.drifts,
             )
             for statistics in machines
         ],

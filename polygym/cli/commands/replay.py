@@ -180,5 +180,5 @@ def _row(name: str, outcome: object) -> tuple[str, ...]:
             console.format_seconds(time) if isinstance(time, float) and time > 0 else "-"
             for time in times
         ),
-        f"{speedup:.2f}x" if isinstance(speedup, float) and speedup > 0 else "-",
+        console.ratio_text(speedup if isinstance(speedup, float) and speedup > 0 else None),
     )

@@ -335,7 +335,8 @@ def _print(summaries: Sequence[statistics.KernelSummary], out: Path, mapping: Ma
         report_defects(summary.defects, mapping, summary.label)
         if summary.drift is not None and summary.drift > _DRIFT:
             console.write_text(
-                f"{summary.label}: the original order's time varied by {summary.drift:.2f}x",
+                f"{summary.label}: the original order's time varied by "
+                f"{console.ratio_text(summary.drift)}",
                 err=True,
             )
     console.write_text(f"polygym report {shlex.quote(str(out))} draws it")

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from polygym.cli.output.console import printable, spinner, terminal_bar, write_text
+from polygym.cli.output.console import printable, ratio_text, spinner, terminal_bar, write_text
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
 from polygym.search.result import Stage
@@ -24,7 +24,7 @@ def search_progress(
     name = search.setting.subject.program.name
 
     def state() -> str:
-        best = "best -" if tally.best is None else f"best {tally.best.speedup:.2f}x"
+        best = "best -" if tally.best is None else f"best {ratio_text(tally.best.speedup)}"
         return _listed(best, f"{tally.failed} failed", nodes())
 
     if stage is None:
@@ -51,7 +51,7 @@ def collection_progress(
         return latest[-1].rows if latest else before
 
     def case() -> str:
-        last = f"{latest[-1].visit.case}, best {latest[-1].best:.2f}x" if latest else ""
+        last = f"{latest[-1].visit.case}, best {ratio_text(latest[-1].best)}" if latest else ""
         return _listed(last, nodes())
 
     return _progress(name, "rows", total, count, case)

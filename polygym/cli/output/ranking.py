@@ -77,7 +77,7 @@ def _print_outcome(result: SearchResult) -> None:
         write_text(f"  {without_parameters(str(best.evaluation.schedule))}")
         write_wrapped(f"  mapping: {_mapping(best.evaluation)}")
         if result.is_faster:
-            write_text(f"  {result.gain:.2f}x {result.initial_finding.label}, the start")
+            write_text(f"  {ratio_text(result.gain)} {result.initial_finding.label}, the start")
 
 
 def print_storage_trial(trial: StorageTrial) -> None:
