@@ -39,6 +39,47 @@ def test_a_cpp_file_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixt
     assert 'extern "C"' in error
 
 
+CPP_TEXTS = (
+    "std::vector<double> v;\n",
+    "void f() { for (int i = 0; i < 3; i++) std::swap(a[i], b[i]); }\n",
+    "int a;\ntemplate <class T> T f(T x) { return x; }\n",
+    "class Image { int width; };\n",
+    "namespace images { void f(); }\n",
+    "using namespace std;\nvoid f(void);\n",
+    'void g(void) {}\nextern "C" { void f(void); }\n',
+)
+C_TEXTS = (
+    "int class; void f(void) { class = 1 +; }\n",
+    "void f(int template) { int namespace; template = ; }\n",
+    "int a = 1 ? 2 : : 3;\n",
+    "[[gnu::packed]] int a;\n",
+)
+
+
+@pytest.mark.parametrize("text", CPP_TEXTS)
+def test_cpp_in_a_c_file_is_said_to_be_it(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.c"
+    file.write_text(text)
+    assert dispatch.run(["show", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert "error: expected C, found C++" in error
+    assert 'extern "C"' in error
+
+
+@pytest.mark.parametrize("text", C_TEXTS)
+def test_c_with_names_of_cpp_is_no_cpp(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.c"
+    file.write_text(text)
+    assert dispatch.run(["show", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert "syntax error" in error
+    assert "C++" not in error
+
+
 def test_a_file_without_pragmas_and_loops_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

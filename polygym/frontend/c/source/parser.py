@@ -35,6 +35,7 @@ from pycparser.c_parser import CParser
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
+from polygym.frontend.c.source.cpp_text import is_cpp
 from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
@@ -229,7 +230,7 @@ def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> Source
                 f"{token.text} is not supported",
                 _UNSUPPORTED_TOKENS[token.text],
             )
-    if Path(place.file).suffix in CPP_SUFFIXES:
+    if Path(place.file).suffix in CPP_SUFFIXES or is_cpp(source.tokens[: here + _NEAR]):
         return SourceError(place, "expected C, found C++", CPP_HINT)
     if detail in _OLD_DECLARATIONS:
         return SourceError(place, _OLD_DECLARATIONS[detail], _MISSING_TYPE)
