@@ -121,6 +121,12 @@ def test_links_of_pages_beside_the_documents_lead_somewhere(path: str) -> None:
     assert list(link_faults(ROOT / path, ROOT)) == []
 
 
+def test_entries_of_the_changelog_have_one_line() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2].split("\n")
+    entries = [line for line in lines[1:] if line and not line.startswith("#")]
+    assert [line for line in entries if not line.startswith("- ") or len(line) > 140] == []
+
+
 def test_the_site_is_described_by_the_first_sentence_of_the_readme() -> None:
     sentence = README.read_text().split("\n")[2]
     assert sentence.startswith("polygym provides ")
