@@ -32,6 +32,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``programs``            programs by name
 ``rewrite``             rewriting
 ``runtime``             compiled code in, measured times out
+``scan``                regions of files and projects, found without pragmas
 ``search``              search: the fastest schedule and mapping of a program of given sizes
 ``source_fingerprint``  A fingerprint of polygym's own sources
 ``sqlite_files``        SQLite files

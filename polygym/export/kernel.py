@@ -15,9 +15,7 @@ from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
-from polygym.codegen.generation.isl_ast import index_from_isl
+from polygym.codegen.generation.parameters import context_condition, extent_indices
 from polygym.codegen.llvm.core.memory_allocation import STACK_STORAGE
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.ir import IndexConstant, IndexOperator, IndexVariable, LoopProgram
@@ -28,7 +26,6 @@ from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Array, Parameter, Scop, Sto
 from polygym.mapping.machine import this_machine
 from polygym.mapping.mapping import Mapping
 from polygym.poly.evaluation import context_holds
-from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import LegalSchedule
 
 NOT_RUN = 1
@@ -189,24 +186,16 @@ def _conditions(scop: Scop) -> tuple[ir.Index, ...]:
         low = -limit if kind.is_signed else 0
         result.append(IndexOperator.GREATER_EQUAL(value, IndexConstant(low)))
         result.append(IndexOperator.LESS_EQUAL(value, IndexConstant(high)))
-    with bounded_operations("the conditions of the parameters"):
-        context = isl.Set(scop.context).params()
-        if not context.plain_is_universe():
-            universe = isl.Set.universe(context.get_space()).params()
-            build = isl.AstBuild.from_context(universe)
-            result.append(index_from_isl(build.expr_from_set(context)))
-    return tuple(result)
+    context = context_condition(scop)
+    return (*result, *([] if context is None else [context]))
 
 
 def _sizes_in_bytes(scop: Scop, arrays: Sequence[Array]) -> tuple[ir.Index, ...]:
     """Return how many bytes arrays have, as functions of the parameters."""
     result = []
-    with bounded_operations("the sizes of the arrays"):
-        build = isl.AstBuild.from_context(isl.Set(scop.context))
-        for array in arrays:
-            size: ir.Index = IndexConstant(array.type.size)
-            for extent in array.extents:
-                elements = index_from_isl(build.expr_from_pw_aff(isl.PwAff(extent)))
-                size = IndexOperator.MULTIPLY(size, elements)
-            result.append(size)
+    for array in arrays:
+        size: ir.Index = IndexConstant(array.type.size)
+        for extent in extent_indices(scop, array):
+            size = IndexOperator.MULTIPLY(size, extent)
+        result.append(size)
     return tuple(result)

@@ -8,13 +8,10 @@ import keyword
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, assert_never
 
-import islpy as isl
-
-from polygym.codegen.generation.isl_ast import index_from_isl
+from polygym.codegen.generation.parameters import extent_indices
 from polygym.codegen.loopir import ir
 from polygym.errors import InputError
 from polygym.ir.scop import Array, Scop, StorageClass
-from polygym.poly.isl_budget import bounded_operations
 from polygym.programs.dtypes import dtype_of
 
 if TYPE_CHECKING:
@@ -153,11 +150,8 @@ def _body(export: "Export", unused: frozenset[str]) -> Iterator[str]:
 
 def _extents(array: Array, scop: Scop, python: dict[str, str]) -> Iterator[str]:
     """Yield the sizes of an array as Python expressions of the parameters."""
-    with bounded_operations("the sizes of the arrays"):
-        build = isl.AstBuild.from_context(isl.Set(scop.context))
-        for extent in array.extents:
-            index = index_from_isl(build.expr_from_pw_aff(isl.PwAff(extent)))
-            yield _python_text(index, python)
+    for index in extent_indices(scop, array):
+        yield _python_text(index, python)
 
 
 def _python_text(index: ir.Index, python: dict[str, str]) -> str:

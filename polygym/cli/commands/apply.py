@@ -16,7 +16,8 @@ from polygym.mapping.mapping import Mapping
 
 _HELP = """Change a C file so that its region calls the fast loops, and write what it needs.
 
-FILE gets the schedule of --schedule; a RESULT of `polygym optimize` has its own. The changed copy
+PROGRAM is a C file, which gets the schedule of --schedule, or `best.json` of `polygym optimize`,
+which has its own. The changed copy
 goes to --out with the loops beside it, as C or as an object, so that the program is built with
 
 \b
@@ -24,9 +25,9 @@ goes to --out with the loops beside it, as C or as an object, so that the progra
   gcc -O3 -fopenmp DIR/FILE.c DIR/F_kernel.o -lm    (--kind object)
 
 The loops of the source stay in the file, for arrays that overlap and for sizes that the program
-does not admit. --diff prints the change and writes nothing; --write changes FILE itself and puts
-the loops beside it (undo: `patch -R` with the diff, which is printed). The lines for Make, CMake
-and Meson are printed.
+does not admit. --diff prints the change and writes nothing; --write changes the file itself and
+puts the loops beside it (undo: `patch -R` with the diff, which is printed). The lines for Make,
+CMake and Meson are printed.
 
 \b
 Examples:
@@ -37,7 +38,7 @@ Examples:
 
 
 @click.command("apply", help=_HELP, epilog=common.PROGRAM_HELP)
-@click.argument("target", metavar="FILE|RESULT")
+@click.argument("target", metavar="PROGRAM")
 @common.function_option
 @common.size_options
 @click.option(
@@ -46,7 +47,7 @@ Examples:
     default="auto",
     show_default=True,
     metavar="SCHEDULE",
-    help="The schedule of a FILE: as `polygym run` takes it.",
+    help="The schedule, as `polygym run` takes it.",
 )
 @click.option(
     "--kind",

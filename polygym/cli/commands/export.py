@@ -15,7 +15,8 @@ from polygym.mapping.mapping import Mapping
 
 _HELP = """Write the fast loops of a program as code that links into your own program.
 
-RESULT is `best.json` of `polygym optimize`; a PROGRAM gets the schedule of --schedule.
+PROGRAM may also be `best.json` of `polygym optimize`, which has a schedule and a mapping; other
+programs get those of --schedule.
 
 \b
 Kinds:
@@ -41,12 +42,12 @@ Examples:
   polygym optimize blur.c -p n=2000 --out found
   polygym export found/best.json --kind object --out lib
   polygym export gemm -d large --threads 2 --kind shared --out lib
-  polygym export my.c -p n=512 --sizes n=1024 --cpu x86-64-v3 --cpu x86-64-v4 --out lib
+  polygym export my.c -p n=512 --sizes n=1024 --cpu x86-64-v3 --out lib
 """
 
 
 @click.command("export", help=_HELP, epilog=common.PROGRAM_HELP)
-@click.argument("target", metavar="RESULT|PROGRAM")
+@click.argument("target", metavar="PROGRAM")
 @common.function_option
 @common.size_options
 @click.option(
@@ -55,7 +56,7 @@ Examples:
     default="auto",
     show_default=True,
     metavar="SCHEDULE",
-    help="The schedule of a PROGRAM: as `polygym run` takes it.",
+    help="The schedule, as `polygym run` takes it.",
 )
 @click.option(
     "--kind",

@@ -8,6 +8,7 @@ bits. Globals of the source are declared ``extern``.
 * ``function``: the function: its arguments and arrays, loops, guards, statements;
 * ``prelude``: what stands above it: headers, prototypes, definitions;
 * ``size_checks``: checks at entry of a function that was made for given sizes;
+* ``kernel``: kernels as C that is as fast as the machine code, for exports;
 * ``index_text``: bounds, conditions and subscripts.
 """
 

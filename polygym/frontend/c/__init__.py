@@ -14,6 +14,7 @@ function around a region that has none. The packages, in the order of their work
 ``loops``                  loops that are not affine
 ``memory``                 memory
 ``passes``                 the passes of the C front end, in their order
+``prototype``              the prototype of a region's function for headers
 ``scop``                   from a plain region to a Scop
 ``sema``                   semantics: symbols, declarations, types, affine and other expressions
 ``source``                 source texts

@@ -9,6 +9,8 @@
 ``function_printer``  blocks → statements: variables, loops, branches, calls
 ``statements``        statements → lines, with declarations
 ``expressions``       operations → expressions
+``promotion``         variables of the emitted code that become values
+``value_numbering``   equal values, computed once
 ``names``             C names of types
 ``helpers``           functions that kernels call: partial vectors, fused operations, memory
 ====================  =====================================================================
