@@ -230,7 +230,8 @@ def test_imports_point_downwards_without_circles() -> None:
     ]
     assert wrong == []
     assert imported_modules(MODULES[""].read_text(), MODULES) == {"discovery", "version"}
-    assert named_modules(MODULES[""].read_text(), MODULES) == {"export", "graphs", "tc"}  # on first use
+    # Packages that are imported on first use.
+    assert named_modules(MODULES[""].read_text(), MODULES) == {"export", "graphs", "tc"}
     graph = import_graph()
     assert circles(graph) == []
     del graph[""]
