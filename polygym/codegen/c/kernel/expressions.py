@@ -81,8 +81,9 @@ class Expressions:
         match name:
             case "icmp" | "fcmp":
                 return self._comparison(operation)
-            case "min" | "max":
-                return Text(f"polygym_{name}({self._arguments(operands)})")
+            case "min" | "max" | "lesser" | "greater":
+                word = "" if name in ("min", "max") else f"_{type_name(kind)}"
+                return Text(f"polygym_{name}{word}({self._arguments(operands)})")
             case "select":
                 return self._select(operation)
             case "select_first":

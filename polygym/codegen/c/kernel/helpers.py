@@ -240,9 +240,34 @@ def _keep(name: str, type_name: str) -> str:
 
 
 def _select(name: str, type_name: str) -> str:
-    mask = _mask_type(type_name)
+    base, bits, lanes = _split(type_name)
+    mask, known = _mask_type(type_name), _intrinsic(type_name)
     head = f"{type_name} {name}({mask} mask, {type_name} a, {type_name} b)"
-    return _function(head, f"return ({type_name})((mask & ({mask})a) | (~mask & ({mask})b));")
+    slow = f"return ({type_name})((mask & ({mask})a) | (~mask & ({mask})b));"
+    if known is None or bits * lanes > 256:
+        return _function(head, slow)
+    prefix, end, vector, _ = known
+    end = end if base in ("double", "float") else "epi8"
+    guard = "AVX2" if prefix == "_mm256" else "SSE4_1"
+    call = f"{prefix}_blendv_{end}(({vector})b, ({vector})a, ({vector})mask)"
+    fast = [f"#if defined(__{guard}__)", f"  return ({type_name}){call};", "#else"]
+    return "\n".join([f"{_INLINE} {head}", "{", *fast, f"  {slow}", "#endif", "}"])
+
+
+def _order(name: str, which: str, type_name: str) -> str:
+    """Return the lesser or the greater of two vectors, lane by lane, as processors have it."""
+    _, bits, lanes = _split(type_name)
+    known, mask = _intrinsic(type_name), _mask_type(type_name)
+    head = f"{type_name} {name}({type_name} a, {type_name} b)"
+    sign, word = ("<", "min") if which == "lesser" else (">", "max")
+    slow = f"return polygym_select_{type_name}(({mask})(a {sign} b), a, b);"
+    if known is None:
+        return _function(head, slow)
+    prefix, end, vector, _ = known
+    guard = {"_mm": "SSE4_1", "_mm256": "AVX2", "_mm512": "AVX512F"}[prefix]
+    call = f"{prefix}_{word}_{end}(({vector})a, ({vector})b)"
+    fast = [f"#if defined(__{guard}__)", f"  return ({type_name}){call};", "#else"]
+    return "\n".join([f"{_INLINE} {head}", "{", *fast, f"  {slow}", "#endif", "}"])
 
 
 def _select_first(name: str, type_name: str) -> str:
@@ -617,6 +642,7 @@ _PATTERNS: Mapping[str, Callable[..., str]] = {
     "polygym_splat_TYPE": _splat,
     "polygym_keep_TYPE": _keep,
     "polygym_select_TYPE": _select,
+    "polygym_(lesser|greater)_TYPE": _order,
     "polygym_select_first_TYPE": _select_first,
     "polygym_first_TYPE": _first,
     "polygym_load_(first|mask)_TYPE": _load,

@@ -14,8 +14,9 @@ from typing import Any
 
 from polygym.codegen.c.kernel.function_printer import FunctionPrinter
 from polygym.codegen.c.kernel.helpers import needed_helpers
-from polygym.codegen.c.kernel.lifting import lift
+from polygym.codegen.c.kernel.lifting import lift, remove_dead
 from polygym.codegen.c.kernel.names import vector_typedefs
+from polygym.codegen.c.kernel.promotion import promote_scalars, remove_unused_arguments
 from polygym.codegen.c.kernel.values import Argument, LiftedFunction, Operation, Value
 from polygym.codegen.c.prelude import library_prototypes, math_definitions
 from polygym.codegen.llvm.core.binary_interface import FOREIGN_PREFIX
@@ -56,6 +57,10 @@ def print_kernel(program: LoopProgram, name: str, *, static: bool = True) -> str
                 names[function.name] = f"{base}_{number}"
                 number += 1
     lifted = {names[f.name]: lift(f, names[f.name], names, pointees) for f in own}
+    remove_unused_arguments(lifted, name)
+    for function in lifted.values():
+        promote_scalars(function)
+        remove_dead(function)
     _mark_written(lifted)
     texts = [
         _function_text(

@@ -117,7 +117,7 @@ class _Lifter:
                     self.blocks[target] for target in self._targets.get(block, ())
                 ]
         promote_scalars(self.result)
-        _remove_dead(self.result)
+        remove_dead(self.result)
         return self.result
 
     def _terminator(self, instruction: Any) -> list[Any]:
@@ -334,6 +334,9 @@ class _Lifter:
             first = self._first(condition)
             if first is not None:
                 return self.emit("select_first", kind, first, then, otherwise)
+            order = self._vector_order(condition, then, otherwise)
+            if order is not None:
+                return self.emit(*order[:2], *order[2:])
             return self.emit("select", kind, self._mask(condition, kind.bits), then, otherwise)
         if kind == LONG and isinstance(condition, Operation) and condition.name == "icmp":
             first, second = condition.operands
@@ -342,6 +345,26 @@ class _Lifter:
             if order is not None and is_same:
                 return self.emit(order, kind, then, otherwise)
         return self.emit("select", kind, condition, then, otherwise)
+
+    def _vector_order(self, condition: Value, then: Value, otherwise: Value) -> Any:
+        """Return a selection of lanes as the minimum or the maximum that it is, None otherwise.
+
+        Of floats the minimum of a and b is ``a < b ? a : b``, whatever is no number.
+        """
+        if not isinstance(condition, Operation) or condition.name not in ("icmp", "fcmp"):
+            return None
+        signs = {"slt": "lesser", "sle": "lesser", "sgt": "greater", "sge": "greater"}
+        if condition.name == "fcmp":
+            signs = {"olt": "lesser", "ogt": "greater"}
+        elif then.kind.bits != 32:
+            return None
+        own = signs.get(condition.data)
+        first, second = condition.operands
+        if own is None or first.kind != then.kind:
+            return None
+        if _are_same(first, then) and _are_same(second, otherwise):
+            return (own, then.kind, then, otherwise)
+        return None
 
     def _select_mask(self, condition: Value, then: Value, otherwise: Value) -> Value:
         """Return one mask or another one."""
@@ -592,7 +615,7 @@ def _successors(block: Any) -> list[Any]:
     return [target for target in terminator.operands if isinstance(target, ir.Block)][::-1]
 
 
-def _remove_dead(function: LiftedFunction) -> None:
+def remove_dead(function: LiftedFunction) -> None:
     """Remove operations that have no effect and whose values nobody uses."""
     from polygym.codegen.c.kernel.values import EFFECTS
 

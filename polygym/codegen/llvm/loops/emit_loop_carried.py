@@ -4,7 +4,8 @@ In ``v[j][i] = p[j][i] * v[j - 1][i] + q[j][i]``, lanes along i, each iteration 
 one before has stored. A processor hands a store on to a load in eight cycles or so, twice what the
 operations take, and in tens where a vector lies across two lines of the cache. LLVM would have to
 prove that nothing else writes the element in between, for which it lacks the dependences. So where
-iterations of a loop around run in lanes, or in copies that are jammed, it is done here::
+iterations of a loop around run in lanes, or in copies that are jammed, it is done here, and in all
+loops of printed C::
 
     x = v[l - 1][i ..];
     for j = l .. u:  x = p[j][i ..] * x + q[j][i ..];  v[j][i ..] = x;
@@ -23,6 +24,7 @@ from typing import Any
 
 from polygym.codegen.llvm.access import protocols
 from polygym.codegen.llvm.core.emit_index import Environment
+from polygym.codegen.llvm.core.source_builder import SourceBuilder
 from polygym.codegen.loopir.index_arithmetic import add_constant, depends_on, substitute
 from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, Loop
 from polygym.codegen.loopir.linear_sums import constant_difference
@@ -47,7 +49,9 @@ def emit_loop_carried(
 ) -> bool:
     """Emit a loop that carries what it reads again, unless that is nothing; say whether it has."""
     instances = only_instances(loop.body)
-    if instances is None or loop.step != 1 or not _is_unrolled_or_vector(instances):
+    if instances is None or loop.step != 1:
+        return False
+    if not (_is_unrolled_or_vector(instances) or isinstance(emitter.builder, SourceBuilder)):
         return False
     chains = tuple(_carried_elements(emitter, loop.variable, instances))
     if not chains:
@@ -99,7 +103,8 @@ def _carried_elements(
             0
         ] in anywhere:
             continue
-        if emitter.program.scop.array(cell[0]).type.size < _MIN_BYTES:
+        least = 1 if isinstance(emitter.builder, SourceBuilder) else _MIN_BYTES
+        if emitter.program.scop.array(cell[0]).type.size < least:
             continue
         others = list(written)
         others.remove(cell)
@@ -125,6 +130,8 @@ def _carried_reads(
     """Yield the reads of what was written before, and how many iterations before."""
     array, subscripts, lanes = cell
     if not any(depends_on(index, variable) for index in subscripts):
+        if isinstance(emitter.builder, SourceBuilder) and _is_read_first(emitter, cell, instances):
+            yield 1, cell
         return
     moved = {
         back: _shifted_back(subscripts, variable, back)
@@ -149,3 +156,27 @@ def _shifted_back(subscripts: tuple[Index, ...], variable: str, distance: int) -
     """Return subscripts as they were some iterations before."""
     before = {variable: add_constant(IndexVariable(variable), -distance)}
     return tuple(substitute(subscript, before) for subscript in subscripts)
+
+
+def _is_read_first(
+    emitter: protocols.Emitter, cell: protocols.Cell, instances: Sequence[Instance]
+) -> bool:
+    """Whether each iteration reads one and the same element, and then writes it, where it does.
+
+    LLVM keeps such an element in a register beside the memory, other compilers may not.
+    """
+    array, subscripts, lanes = cell
+    is_read, is_written = False, False
+    for instance in instances:
+        statement = emitter.statements[instance.statement]
+        accesses = zip(statement.reads, instance.reads, strict=True)
+        for number, (access, own) in enumerate(accesses):
+            if access.array != array or access.gathered or own != subscripts:
+                continue
+            read = (instance.statement, number)
+            unsafe = emitter.program.unproved_accesses | emitter.program.guarded_reads
+            if is_written or instance.lanes != lanes or read in unsafe:
+                return False
+            is_read = True
+        is_written |= protocols.cell_of(statement, instance) == cell
+    return is_read
