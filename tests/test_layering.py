@@ -34,7 +34,7 @@ LAYERS = (
     {"cost"},
     {"autoschedule"},
     {"mdp", "scan"},
-    {"envs", "search"},
+    {"envs", "profiling", "search"},
     {"tc"},
     {"export", "graphs", "terms"},
     {"agents"},

@@ -85,6 +85,7 @@ def _without_collecting() -> Iterator[None]:
 COMMANDS = {
     "kernels": "List the kernels of the suite.",
     "scan": "Find the loops of files and projects that can be optimised.",
+    "profile": "Run a program, and tell which of its loops take the time.",
     "show": "Show what polygym understands of a program.",
     "run": "Compile a program with a schedule, run it, time it.",
     "bench": "Compare schedules of several programs.",

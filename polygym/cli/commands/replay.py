@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from polygym.cli.options.common import json_option
+from polygym.cli.options.common import flag_options, given_flags, json_option
 from polygym.cli.options.values import read_small_file
 from polygym.cli.output import console
 from polygym.errors import InputError
@@ -51,13 +51,15 @@ _ROUNDS = 5
     metavar="NEW.c",
     help="Where the C file is now, if it has moved since the episode was recorded.",
 )
+@flag_options
 @json_option
 def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> console.CommandResult:
     """Play the episode again, and say whether it is what was recorded."""
     recorded = _read(file)
     try:
         with console.spinner("playing the episode again"):
-            played = episode_record.replay_record(recorded, str(file), c_file)
+            flags = given_flags(c_file or _recorded_file(recorded))
+            played = episode_record.replay_record(recorded, str(file), c_file, flags)
     except ReplayMismatchError as error:
         return console.changed(str(error), as_json)
     schedule = played.schedule
@@ -86,6 +88,13 @@ def _read(file: Path) -> Mapping[str, Any]:
             f"`sed -n 2p {file} > episode.json`"
         )
     return episode_record.read_record(text, str(file))
+
+
+def _recorded_file(recorded: Mapping[str, Any]) -> str | None:
+    """Return the file of a record, if it says so."""
+    program = recorded.get("program")
+    file = program.get("file") if isinstance(program, Mapping) else None
+    return file if isinstance(file, str) else None
 
 
 def _as_json(

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.output import console
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.errors import InputError
-from polygym.frontend.c.source.compilation_database import flags_from_database
-from polygym.frontend.c.source.compile_flags import CompileFlags, checked_flags
 from polygym.programs.sizes import FILE_SIZES
 from polygym.scan.file_scan import ScanOptions
 from polygym.scan.pool import scan_files, usual_jobs
@@ -108,12 +106,10 @@ def command(
 def _sources(target: Path) -> tuple[ScanSource, ...]:
     """Return the files to scan, with the flags of the options."""
     meta = click.get_current_context().meta
-    given = checked_flags(meta.get("polygym-I", ()), meta.get("polygym-D", ()))
-    if database := meta.get("polygym--compile-commands"):
-        if not target.is_file() or target.suffix == ".json":
-            raise InputError("--compile-commands: expected a C file to scan; name the database")
-        flags: CompileFlags = flags_from_database(Path(database), str(target)).joined(given)
-        return tuple(replace(source, flags=flags) for source in scan_sources(target))
+    is_c_file = target.is_file() and target.suffix != ".json"
+    if meta.get("polygym--compile-commands") and not is_c_file:
+        raise InputError("--compile-commands: expected a C file to scan; name the database instead")
+    given = common.given_flags(str(target) if is_c_file else None)
     sources = scan_sources(target, given)
     if not sources:
         raise InputError(f"{target}: expected C files, found none")

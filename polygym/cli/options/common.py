@@ -109,7 +109,7 @@ def _complete_region(context: click.Context, _: click.Parameter, region: str | N
     meta, target = context.meta, context.meta.get(_TARGET)
     try:
         extents, library = meta.get("polygym--extent", ()), meta["polygym--link"]
-        region = with_extents(region, extents, library, _flags(context), meta.get(_LINE))
+        region = with_extents(region, extents, library, given_flags(target), meta.get(_LINE))
     except InputError as error:
         hint = "'--extent', '--link', '-I', '-D', '--compile-commands'"
         raise click.BadParameter(str(error), context, param_hint=hint) from None
@@ -123,12 +123,12 @@ def _complete_region(context: click.Context, _: click.Parameter, region: str | N
     return str(chosen.selection)
 
 
-def _flags(context: click.Context) -> "CompileFlags":
-    """Return the flags of ``-I``, ``-D`` and ``--compile-commands``."""
+def given_flags(target: str | None) -> "CompileFlags":
+    """Return the flags of ``-I``, ``-D``, and of ``--compile-commands`` for a file."""
     from polygym.frontend.c.source.compilation_database import flags_from_database
     from polygym.frontend.c.source.compile_flags import checked_flags
 
-    meta, target = context.meta, context.meta.get(_TARGET)
+    meta = click.get_current_context().meta
     flags = checked_flags(meta.get("polygym-I", ()), meta.get("polygym-D", ()))
     database = meta.get("polygym--compile-commands")
     if database is None or target is None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from polygym.errors import InputError, LimitError, SourceError
+from polygym.frontend.c import with_extents
+from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.episode import Episode
 from polygym.mdp.problems.loading import ScheduleProblem, problem_of
@@ -207,14 +209,20 @@ def outcome_entries(evaluation: Evaluation, subject: ScheduleProblem) -> dict[st
     return {**evaluation.to_json(), "parameters": dict(subject.program.parameters)}
 
 
-def replay_record(record: Mapping[str, Any], name: str, source_file: str | None = None) -> Replay:
+def replay_record(
+    record: Mapping[str, Any],
+    name: str,
+    source_file: str | None = None,
+    flags: CompileFlags = NO_FLAGS,
+) -> Replay:
     """Play a record's actions again and compare what they lead to.
 
     ``name`` is what messages call the record; ``source_file`` is where its C file is now, if it has
-    moved.
+    moved, ``flags`` are more of those that it is read with.
     """
     said = record_checks.check_record(record, name)
     source = replace(said.source, target=_target(said, name, source_file))
+    source = replace(source, function=with_extents(source.function, (), flags=flags))
     problem = problem_of(source, said.options)
     changed = problem.source_digest != said.digest
     because = "; the C file has changed since" if changed else ""
