@@ -1,5 +1,6 @@
 """The documents: their code runs, their links lead somewhere, and they keep to one form."""
 
+import html
 import re
 from pathlib import Path
 
@@ -78,6 +79,16 @@ def test_blocks_have_a_language_and_skipped_ones_a_reason(page: Path) -> None:
 @pytest.mark.parametrize("page", cases((*DOCUMENTS, *BESIDE)))
 def test_documents_use_the_terms_of_the_field(page: Path) -> None:
     assert page_form.forbidden_phrases(page.read_text()) == []
+
+
+@pytest.mark.parametrize("picture", cases(sorted((DOCS / "images").glob("*.svg"))))
+def test_texts_of_pictures_use_the_terms_of_the_field(picture: Path) -> None:
+    """Matplotlib writes a text, or its outline below a comment with the text."""
+    source = picture.read_text()
+    texts = re.findall(r"<!-- (.*?) -->", source)
+    texts += [re.sub(r"<[^>]+>", " ", text) for text in re.findall(r"(?s)<text.*?</text>", source)]
+    assert texts
+    assert page_form.forbidden_phrases("\n".join(map(html.unescape, texts))) == []
 
 
 def test_few_sentences_are_long() -> None:

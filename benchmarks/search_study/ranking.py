@@ -211,11 +211,11 @@ def ranking_table(rows: Sequence[RankingResult]) -> str:
             log(max(_FAILED_SPEEDUP, speedup) / max(_FAILED_SPEEDUP, result.best))
             for speedup in own
         ]
-        by_dice = [
+        of_random = [
             log(max(_FAILED_SPEEDUP, speedup) / max(_FAILED_SPEEDUP, result.best))
             for speedup in result.others
         ]
-        logs.append(float(np.mean(by_dice)) if by_dice else 0.0)
+        logs.append(float(np.mean(of_random)) if of_random else 0.0)
         shares.setdefault(result.program, []).append(logs)
         cells = " | ".join(f"{float(np.exp(value)):.2f}" for value in logs)
         lines.append(

@@ -48,7 +48,8 @@ def font(size: float, *, bold: bool = False) -> FontProperties:
     """Return letters of a size in points."""
     from matplotlib.font_manager import FontProperties
 
-    return FontProperties(fname=_font_file(bold), size=size)
+    weight = "bold" if bold else "normal"  # for SVG, in which texts name their font
+    return FontProperties(fname=_font_file(bold), size=size, weight=weight)
 
 
 @cache

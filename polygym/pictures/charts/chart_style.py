@@ -84,13 +84,18 @@ def new_chart(
 
 
 def render_chart(figure: Figure) -> Picture:
-    """Return a figure as files; the same figure gives the same bytes."""
+    """Return a figure as files; the same figure gives the same bytes.
+
+    Texts of the SVG file are texts, so that they can be searched and read aloud.
+    """
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     png, svg = io.BytesIO(), io.BytesIO()
     FigureCanvasAgg(figure).print_png(png)
-    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "polygym"}):
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
     return Picture(png.getvalue(), svg.getvalue())
 
 
