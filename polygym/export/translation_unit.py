@@ -12,6 +12,7 @@ All other text stays as it is.
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from polygym.errors import InputError
@@ -56,18 +57,29 @@ def _call(embedding: RegionEmbedding, plan: KernelPlan) -> str:
     margin = _INDENT.match(embedding.text, embedding.begin)
     indent = margin[0] if margin else ""
     statements = embedding.text[embedding.first : embedding.last].strip("\n")
-    before, after = _copies(embedding, indent + "  ")
+    copies = [_copy_of(own, embedding, plan) for own in embedding.arrays]
+    before = [line for copy in copies for line in copy.before]
     conditions = [f"!({condition})" for condition in embedding.requirements]
-    rows = [array for array in embedding.arrays if array.is_rows]
-    for array in rows:
-        before += _row_test(array, indent + "  ")
-        conditions.append(f"!{_rows_name(array)}")
+    conditions += [condition for copy in copies for condition in copy.refusals]
     conditions.append(f"{plan.name}({_arguments(embedding, plan)}) != 0")
-    otherwise = f"}} else {{\n{after}{indent}}}" if after else "}"
-    lines = f"{indent}if ({' || '.join(conditions)}) {{\n{statements}\n{indent}{otherwise}"
-    if not before:
-        return f"{lines}"
-    return f"{indent}{{\n{before}{lines}\n{indent}}}"
+    after = [line for copy in copies for line in copy.after]
+    end = [line for copy in copies for line in copy.end]
+    lines = [f"if ({' || '.join(conditions)}) {{", *statements.split("\n")]
+    lines += ["} else {", *(f"  {line}" for line in after), "}"] if after else ["}"]
+    kept = range(1, 1 + len(statements.split("\n")))
+    if before or end:
+        lines = [
+            "{",
+            *(f"  {line}" for line in before),
+            *lines,
+            *(f"  {line}" for line in end),
+            "}",
+        ]
+        first = 1 + len(before) + 1
+        kept = range(first, first + len(statements.split("\n")))
+    return "\n".join(
+        line if place in kept else f"{indent}{line}" for place, line in enumerate(lines)
+    )
 
 
 def _arguments(embedding: RegionEmbedding, plan: KernelPlan) -> str:
@@ -77,7 +89,11 @@ def _arguments(embedding: RegionEmbedding, plan: KernelPlan) -> str:
     for array in plan.arrays:
         own = arrays[array.name]
         const = "" if array.name in plan.written else "const "
-        address = f"&{_copy_name(own)}" if own.is_register else own.address
+        address = own.address
+        if own.is_register:
+            address = f"&{_copy_name(own)}"
+        elif own.is_copied:
+            address = _copy_name(own)
         result.append(f"({const}{element_type(array)} *){_in_parentheses(address)}")
     parameters = {parameter.name: parameter for parameter in embedding.parameters}
     result += [f"(const void *){parameters[name].address}" for name, _ in plan.watched]
@@ -93,32 +109,128 @@ def _copy_name(array: EmbeddedArray) -> str:
     return f"polygym_{array.array.name}"
 
 
-def _rows_name(array: EmbeddedArray) -> str:
-    return f"polygym_rows_{array.array.name}"
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """Lines around the call for one array, and the conditions under which it is not made.
+
+    ``before`` stands before it, ``after`` where the kernel has run, ``end`` behind all.
+    """
+
+    before: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    end: tuple[str, ...] = ()
 
 
-def _copies(embedding: RegionEmbedding, indent: str) -> tuple[str, str]:
-    """Return what copies variables without an address, before and after the call."""
-    before, after = "", ""
-    for array in embedding.arrays:
-        if array.is_register:
-            name = array.address.removeprefix("&")
-            before += f"{indent}{array.array.type.value} {_copy_name(array)} = {name};\n"
-            after += f"{indent}{name} = {_copy_name(array)};\n" if array.array.live_out else ""
-    return before, after
+def _copy_of(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -> _Copy:
+    """Return what an array needs around the call: nothing, where it lies in one piece."""
+    if own.is_register:
+        name, copy = own.address.removeprefix("&"), _copy_name(own)
+        after = (f"{name} = {copy};",) if own.array.live_out else ()
+        return _Copy((f"{own.array.type.value} {copy} = {name};",), (), after)
+    if own.is_rows:
+        return _rows_test(own, embedding)
+    if own.is_copied:
+        return _member_copy(own, embedding, plan)
+    return _Copy()
 
 
-def _row_test(array: EmbeddedArray, indent: str) -> str:
+def _rows_test(own: EmbeddedArray, embedding: RegionEmbedding) -> _Copy:
     """Return the test that the rows of a matrix of pointers lie one behind the other."""
-    rows, columns = array.array.c_extents
-    name, place = _rows_name(array), f"polygym_row_{array.array.name}"
-    base = array.address.removesuffix("[0]")
-    return (
-        f"{indent}int {name} = ({rows}) > 0;\n"
-        f"{indent}long {place};\n"
-        f"{indent}for ({place} = 1; {name} && {place} < ({rows}); {place}++)\n"
-        f"{indent}  {name} = {base}[{place}] == {base}[0] + {place} * ({columns});\n"
+    rows, columns = (_in_file(extent, embedding) for extent in own.array.c_extents)
+    name, place = f"polygym_rows_{own.array.name}", f"polygym_row_{own.array.name}"
+    base = own.address.removesuffix("[0]")
+    lines = (
+        f"int {name} = ({rows}) > 0;",
+        f"long {place};",
+        f"for ({place} = 1; {name} && {place} < ({rows}); {place}++)",
+        f"  {name} = {base}[{place}] == {base}[0] + {place} * ({columns});",
     )
+    return _Copy(lines, (f"!{name}",))
+
+
+def _member_copy(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -> _Copy:
+    """Return the copy of one member of all structures of an array, and the way back.
+
+    The structures must not overlap an array that is written, nor, if the member is written, any.
+    """
+    name, array = _copy_name(own), own.array
+    outer, row = array.c_extents[: own.outer_rank], _element(own)
+    count = " * ".join(f"(long)({_in_file(extent, embedding)})" for extent in outer)
+    size = f"sizeof {row}"
+    counters = [f"{name}_{place}" for place in range(len(outer))]
+    loops = [
+        f"for ({counter} = 0; {counter} < ({_in_file(extent, embedding)}); {counter}++)"
+        for counter, extent in zip(counters, outer, strict=True)
+    ]
+    position = "0"
+    for counter, extent in zip(counters, outer, strict=True):
+        position = f"({position}) * ({_in_file(extent, embedding)}) + {counter}"
+    place = f"(char *){name} + ({position}) * (long){size}"
+    is_written = array.name in plan.written
+    fill = f"__builtin_memcpy({place}, &{row}, {size});"
+    back = f"__builtin_memcpy(&{row}, {place}, {size});"
+    declared = (
+        f"long {', '.join(counters)};",
+        f"void *{name} = ({count}) > 0 ? __builtin_malloc((unsigned long)({count}) * {size}) : 0;",
+    )
+    before = (*declared, f"if ({name})", *_nested(loops, fill))
+    refusals = (f"!{name}", *_structure_overlaps(own, embedding, plan, count))
+    return _Copy(
+        before,
+        refusals,
+        tuple(_nested(loops, back)) if is_written else (),
+        (f"__builtin_free({name});",),
+    )
+
+
+def _nested(loops: list[str], statement: str) -> list[str]:
+    """Return nested loops around a statement, a line each."""
+    return [f"{'  ' * depth}{line}" for depth, line in enumerate([*loops, statement], 1)]
+
+
+def _element(own: EmbeddedArray) -> str:
+    """Return the member of one structure, by the counters of the loops around."""
+    name = _copy_name(own)
+    subscripts = "".join(f"[{name}_{place}]" for place in range(own.outer_rank))
+    return f"{own.structure}{subscripts}{own.member}"
+
+
+def _structure_overlaps(
+    own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan, count: str
+) -> list[str]:
+    """Return the conditions under which an array of structures overlaps an argument."""
+    zeros = "[0]" * own.outer_rank
+    begin = f"(const char *)&{own.structure}{zeros}"
+    end = f"{begin} + ({count}) * (long)sizeof {own.structure}{zeros}"
+    result = []
+    for other in embedding.arrays:
+        is_same = other is own or (other.is_copied and other.structure == own.structure)
+        written = {own.array.name, other.array.name} & plan.written
+        if is_same or not written or (own.is_object and other.is_object) or other.is_register:
+            continue
+        first, last = _span(other, embedding)
+        result.append(f"({begin} < {last} && {first} < {end})")
+    return result
+
+
+def _span(own: EmbeddedArray, embedding: RegionEmbedding) -> tuple[str, str]:
+    """Return the addresses of the begin and the end of an array, as ``const char *``."""
+    extents = own.array.c_extents
+    if own.is_copied:
+        zeros = "[0]" * own.outer_rank
+        begin, size = f"(const char *)&{own.structure}{zeros}", f"sizeof {own.structure}{zeros}"
+        extents = extents[: own.outer_rank]
+    else:
+        begin, size = f"(const char *)({own.address})", str(own.array.type.size)
+    count = " * ".join(f"(long)({_in_file(extent, embedding)})" for extent in extents) or "1L"
+    return begin, f"{begin} + {count} * (long){size}"
+
+
+def _in_file(extent: str, embedding: RegionEmbedding) -> str:
+    """Return a size in C with the names of the file in the place of the program's."""
+    values = {parameter.name: parameter.value for parameter in embedding.parameters}
+    return re.sub(r"[A-Za-z_]\w*", lambda match: values.get(match[0], match[0]), extent)
 
 
 def expect_distinct(embedding: RegionEmbedding, names: list[str]) -> None:

@@ -103,6 +103,27 @@ void f(int n, double a[n], struct weights x) {
   for (int i = 0; i < n; i++) a[i] = a[i] * x.w[i % 4];
 #pragma endscop
 }""",
+    "arrays of structures": """
+struct body { char tag; double x, v[3]; };
+void f(int n, struct body p[n], double a[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    p[i].x = p[i].x + p[i].v[1] * a[i];
+    for (int k = 0; k < 3; k++) p[i].v[k] = p[i].v[k] + p[i].x;
+  }
+#pragma endscop
+}""",
+    "a global array of structures": """
+static struct { float x, y; } points[64];
+float f(int n, float a[n]) {
+  float sum = 0;
+  assert(n <= 64);
+#pragma scop
+  for (int i = 0; i < n; i++) { points[i].x = a[i]; points[i].y = points[i].x + 1; }
+#pragma endscop
+  for (int i = 0; i < n; i++) sum += points[i].x * 3 + points[i].y;
+  return sum;
+}""",
     "a variable in a register": """
 double f(int n, double a[n]) {
   register double s = 0;
@@ -262,6 +283,30 @@ int main(void) {{
   f(32, a, b);
   for (int i = 0; i < 32; i++) c[i] = c[i] + 2 * d[i];
   for (int i = 0; i < 40; i++) if (x[i] != y[i]) return 1;
+  puts("same");
+}}"""
+    assert _output(tmp_path, main, folder / "f.o") == "same\n"
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 200])
+def test_structures_that_overlap_run_the_loops_of_the_source(shift: int, tmp_path: Path) -> None:
+    text = """
+struct pair { double x, y; };
+void f(int n, struct pair *p, double *a) {
+#pragma scop
+  for (int i = 0; i < n; i++) p[i].x = p[i].y + a[i];
+#pragma endscop
+}"""
+    folder = _exported(tmp_path, text, ExportOptions(sizes=((("n", 32),),)), n=32)
+    main = f"""#include <stdio.h>
+#include "out/f.h"
+int main(void) {{
+  double x[300], y[300];
+  for (int i = 0; i < 300; i++) x[i] = y[i] = i;
+  struct pair *q = (struct pair *)y;
+  f(32, (struct pair *)x, x + {shift});
+  for (int i = 0; i < 32; i++) q[i].x = q[i].y + y[{shift} + i];
+  for (int i = 0; i < 300; i++) if (x[i] != y[i]) return 1;
   puts("same");
 }}"""
     assert _output(tmp_path, main, folder / "f.o") == "same\n"

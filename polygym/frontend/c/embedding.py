@@ -54,7 +54,9 @@ class EmbeddedArray:
     ``address`` is a C expression of its first element's address; ``is_object`` says that it is an
     array or a scalar that is declared as such, which overlaps no other object. Of an array of
     pointers to rows, ``is_rows`` holds, and ``address`` is that of the first row. A ``register``
-    variable has no address: ``is_register``.
+    variable has no address: ``is_register``. Of a member of an array of structures, ``structure``
+    is the array, of ``outer_rank`` dimensions, and ``member`` the way to the member in each,
+    ``.v``; it is copied.
     """
 
     array: Array
@@ -62,6 +64,14 @@ class EmbeddedArray:
     is_object: bool
     is_rows: bool = False
     is_register: bool = False
+    structure: str = ""
+    member: str = ""
+    outer_rank: int = 0
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether its elements do not lie in one piece."""
+        return bool(self.member)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,19 +235,22 @@ class _Embedder:
             raise self._error(f"the pointer {symbol.name} moves, and the function needs its place")
 
     def _member(self, array: Array, origin: MemberOrigin) -> EmbeddedArray:
-        """Return a member of one structure; those of many structures do not lie in one piece."""
+        """Return a member of one structure, or of each structure of an array."""
         outer = array.c_extents[: array.rank - origin.own_rank]
-        if any(extent != "1" for extent in outer):
-            raise self._error(
-                f"{origin.base} is an array of structures, whose members {origin.path[-1]} do not "
-                "lie in one piece",
-                "copy the member into an array of its own around the loops",
-            )
         base = self._names.visible.get(origin.base)
         if base is None:
             raise self._error(f"{origin.base} is not visible where the region begins")
         sizes, _ = _levels(base.declaration.type, self._names.typedefs)
         is_pointer = bool(sizes)
+        is_argument = base.scope is DeclarationScope.ARGUMENT
+        if any(extent != "1" for extent in outer):
+            if len(outer) != len(sizes) or sizes.count("*") > 1:
+                raise self._error(f"members of {origin.base} do not lie in one piece")
+            is_object = "*" not in sizes and not is_argument
+            member = "".join(f".{name}" for name in origin.path)
+            return EmbeddedArray(
+                array, "", is_object, structure=origin.base, member=member, outer_rank=len(outer)
+            )
         path = "".join(f".{name}" for name in origin.path)
         whole = f"(*{origin.base}){path}" if is_pointer else f"{origin.base}{path}"
         return EmbeddedArray(array, f"&{whole}", not is_pointer)
