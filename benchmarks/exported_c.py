@@ -46,9 +46,9 @@ from polygym.mapping.mapping import parse_mapping
 from polygym.poly.evaluation import evaluate_extent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.programs import load_program
 from polygym.programs.dtypes import DTYPES
-from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.runtime.loader import load_object
 
 PROGRAM_FOLDER = Path(__file__).parent / "unseen_programs"
@@ -270,8 +270,11 @@ def main() -> int:
         return 0
     results = options.out / "results.jsonl"
     text = results.read_text(encoding="utf-8") if results.exists() else ""
-    rows = {row["program"]: row for row in map(json.loads, text.splitlines())
-            if row["compiler"] == options.compiler and row["threads"] == options.threads}
+    rows = {
+        row["program"]: row
+        for row in map(json.loads, text.splitlines())
+        if row["compiler"] == options.compiler and row["threads"] == options.threads
+    }
     for name in options.programs:
         if name in rows and not (options.prepare or options.compile):
             continue

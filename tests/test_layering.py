@@ -51,7 +51,7 @@ LIBRARIES = {
         "codegen.common",
         "codegen.llvm",
         "codegen.recurrences",
-        "codegen.c.kernel",
+        "codegen.c",
         "export",
         "runtime",
     },

@@ -8,8 +8,12 @@ bits. Globals of the source are declared ``extern``.
 * ``function``: the function: its arguments and arrays, loops, guards, statements;
 * ``prelude``: what stands above it: headers, prototypes, definitions;
 * ``size_checks``: checks at entry of a function that was made for given sizes;
-* ``kernel``: kernels as C that is as fast as the machine code, for exports;
-* ``index_text``: bounds, conditions and subscripts.
+* ``index_text``: bounds, conditions and subscripts;
+* ``kernel``: C that is as fast as the machine code.
+
+There are two printers for two readers. ``print_c`` shows what the loops are, in the source's own
+arrays and a fraction of the text; ``print_kernel`` prints what the LLVM emitters make of them, with
+vectors, registers and threads, from the very instructions that become machine code.
 """
 
 from typing import TYPE_CHECKING

@@ -228,7 +228,7 @@ class FunctionPrinter:
                 self._value(operation, block)
 
     def _alloca(self, operation: Operation) -> None:
-        kind, count = operation.data
+        count = operation.data[1]
         name = self._name(operation.hint or "slot")
         pointee = self._pointee(operation)
         if count is None:
@@ -280,9 +280,12 @@ class FunctionPrinter:
                 own = phi.operation
                 places = [self.place.get(user) for user in self.user_operations.get(own, [])]
                 here = self.place[operation]
-                if own in self.phi_sources or None in places:
+                if own in self.phi_sources:
                     return None
-                if all(home is block and place <= here[1] for home, place in places):
+                known = [place for place in places if place is not None]
+                if len(known) < len(places):
+                    return None
+                if all(home is block and place <= here[1] for home, place in known):
                     return phi
         return None
 
@@ -345,9 +348,9 @@ class FunctionPrinter:
                 return [f"{place.text} = {value};"], None, ""
             case "masked_store":
                 which, kind = operation.data
-                value, pointer, mask = (operands[0], operands[1], operands[2])
+                stored, pointer, mask = operands
                 name = f"polygym_store_{which}_{type_name(kind)}"
-                text = f"{name}({own.pointer(pointer)}, {own.signed(value)}, {own.signed(mask)});"
+                text = f"{name}({own.pointer(pointer)}, {own.signed(stored)}, {own.signed(mask)});"
             case "strided_store" | "scatter":
                 which, kind, element = operation.data
                 suffix = "" if which == "all" else f"_{which}"
@@ -358,9 +361,9 @@ class FunctionPrinter:
             case "scattered_store":
                 return self._scattered_store(operation), None, ""
             case "stream":
-                value, pointer = operands
-                name = f"polygym_stream_{type_name(value.kind)}"
-                text = f"{name}({own.pointer(pointer)}, {own.signed(value)});"
+                stored, pointer = operands
+                name = f"polygym_stream_{type_name(stored.kind)}"
+                text = f"{name}({own.pointer(pointer)}, {own.signed(stored)});"
             case "prefetch":
                 text = f"__builtin_prefetch({own.pointer(operands[0])});"
             case "trap":
@@ -464,7 +467,7 @@ class FunctionPrinter:
             assert not can_reach(then, otherwise)
         self._begin()
         assert block.condition is not None
-        condition, reverse = block.condition, False
+        condition = block.condition
         text = self.expressions.signed(condition)
         uses = frozenset(self.uses)
         self._flush(only_reads=False)
@@ -510,16 +513,16 @@ class FunctionPrinter:
         if len(source.targets) == 1:
             self._flush(only_reads=False)
         while copies:
-            for place, (variable, text, uses, _) in enumerate(copies):
+            for place, (variable, written, uses, _) in enumerate(copies):
                 others = (c for k, c in enumerate(copies) if k != place)
                 if not any(variable in other[2] for other in others):
-                    self._append(Assignment(variable, text, uses))
+                    self._append(Assignment(variable, written, uses))
                     del copies[place]
                     break
             else:
-                variable, text, uses, operation = copies[0]
+                variable, written, uses, operation = copies[0]
                 spare = Variable(self._name(f"{variable.name}_next"), variable.type)
-                self._append(Assignment(spare, text, uses))
+                self._append(Assignment(spare, written, uses))
                 copies[0] = (variable, spare.name, frozenset({spare}), operation)
 
     def _loop_blocks(self, header: BasicBlock) -> frozenset[BasicBlock]:

@@ -84,7 +84,7 @@ def _function(head: str, *lines: str) -> str:
 
 
 def _mask_type(type_name: str) -> str:
-    base, bits, lanes = _split(type_name)
+    _, bits, lanes = _split(type_name)
     return f"{_MASKS[bits]}_x{lanes}"
 
 
@@ -177,7 +177,7 @@ _ROUNDING = {"floor": 9, "ceil": 10, "trunc": 11, "rint": 4}
 
 
 def _math(name: str, function: str, type_name: str) -> str:
-    base, bits, lanes = _split(type_name)
+    base, _, lanes = _split(type_name)
     suffix = "f" if base == "float" else ""
     kind = _c(type_name)
     arguments = ("a", "b") if function == "copysign" else ("a",)
@@ -225,13 +225,17 @@ def _splat(name: str, type_name: str) -> str:
 
 
 def _keep(name: str, type_name: str) -> str:
+    _, bits, lanes = _split(type_name)
+    guard, places = {128: ("SSE2", "x"), 256: ("AVX", "x"), 512: ("AVX512F", "v")}.get(
+        bits * lanes, ("none", "x")
+    )
     return "\n".join(
         [
-            "/* A value that stays in its register: gcc would load it again for each of its uses. */",
+            "/* A value that stays in its register: gcc would load it again for each use. */",
             f"{_INLINE} {type_name} {name}({type_name} x)",
             "{",
-            "#if defined(__x86_64__) && !defined(__clang__)",
-            '  __asm__("" : "+x"(x));',
+            f"#if defined(__{guard}__) && !defined(__clang__)",
+            f'  __asm__("" : "+{places}"(x));',
             "#endif",
             "  return x;",
             "}",
@@ -256,7 +260,6 @@ def _select(name: str, type_name: str) -> str:
 
 def _order(name: str, which: str, type_name: str) -> str:
     """Return the lesser or the greater of two vectors, lane by lane, as processors have it."""
-    _, bits, lanes = _split(type_name)
     known, mask = _intrinsic(type_name), _mask_type(type_name)
     head = f"{type_name} {name}({type_name} a, {type_name} b)"
     sign, word = ("<", "min") if which == "lesser" else (">", "max")
@@ -277,7 +280,7 @@ def _select_first(name: str, type_name: str) -> str:
 
 
 def _first(name: str, type_name: str) -> str:
-    base, bits, lanes = _split(type_name)
+    base, _, lanes = _split(type_name)
     scalar = _SCALARS[base][0]
     places = ", ".join(map(str, range(lanes)))
     return _function(
@@ -339,7 +342,8 @@ def _load(name: str, how: str, type_name: str) -> str:
     known = _intrinsic(type_name)
     if known is not None:
         prefix, end, own = _avx2(type_name)
-        call = f"{prefix}_maskload_{end}((const {own} *)from, (__m{128 if prefix == '_mm' else 256}i)lanes)"
+        lanes_kind = "__m128i" if prefix == "_mm" else "__m256i"
+        call = f"{prefix}_maskload_{end}((const {own} *)from, ({lanes_kind})lanes)"
         calls = (
             f"return ({type_name}){known[0]}_maskz_loadu_{known[1]}(lanes, from);",
             f"return ({type_name}){call};",
@@ -350,8 +354,9 @@ def _load(name: str, how: str, type_name: str) -> str:
         every = ", ".join(map(str, range(lanes)))
         slow = [
             f"  const {half} low = polygym_load_first_{half}(from, count);",
-            f"  const {half} high = polygym_load_first_{half}((const char *)from + {lanes // 2 * size},",
-            f"      count - {lanes // 2});",
+            f"  const {half} high =",
+            f"      polygym_load_first_{half}((const char *)from + {lanes // 2 * size}, "
+            f"count - {lanes // 2});",
             f"  return __builtin_shufflevector(low, high, {every});",
         ]
     else:
@@ -388,7 +393,8 @@ def _store(name: str, how: str, type_name: str) -> str:
         low = ", ".join(map(str, range(lanes // 2)))
         high = ", ".join(map(str, range(lanes // 2, lanes)))
         slow = [
-            f"  polygym_store_first_{half}(to, __builtin_shufflevector(value, value, {low}), count);",
+            f"  polygym_store_first_{half}(to, "
+            f"__builtin_shufflevector(value, value, {low}), count);",
             f"  polygym_store_first_{half}((char *)to + {lanes // 2 * size},",
             f"      __builtin_shufflevector(value, value, {high}), count - {lanes // 2});",
         ]
@@ -397,13 +403,14 @@ def _store(name: str, how: str, type_name: str) -> str:
             "  char *place = to;",
             f"  for (int k = 0; k < {lanes}; k++)",
             f"    if ({test})",
-            f"      __builtin_memcpy(place + k * {size}, (const char *)&value + k * {size}, {size});",
+            f"      __builtin_memcpy(place + k * {size}, "
+            f"(const char *)&value + k * {size}, {size});",
         ]
     return "\n".join([f"{_INLINE} {head}", "{", *fast, *slow, *(["#endif"] if fast else []), "}"])
 
 
 def _bits_of(name: str, type_name: str) -> str:
-    base, bits, lanes = _split(type_name)
+    _, _, lanes = _split(type_name)
     kind = f"__mmask{max(lanes, 8)}"
     known = _intrinsic(type_name)
     assert known is not None
@@ -605,7 +612,7 @@ _FIXED: Mapping[str, str] = {
     ),
     "polygym_allocate": "\n".join(
         [
-            "/* Memory in whole lines of the cache; much of it in large pages, where there are any. */",
+            "/* Memory in whole lines of the cache; much of it in large pages, where known. */",
             "static inline void *polygym_allocate(long size)",
             "{",
             "  const long page = 1L << 21;",

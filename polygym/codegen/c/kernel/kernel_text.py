@@ -20,7 +20,7 @@ from polygym.codegen.c.kernel.promotion import promote_scalars, remove_unused_ar
 from polygym.codegen.c.kernel.values import Argument, LiftedFunction, Operation, Value
 from polygym.codegen.c.prelude import library_prototypes, math_definitions
 from polygym.codegen.llvm.core.binary_interface import FOREIGN_PREFIX
-from polygym.codegen.llvm.emit_module import caller_arrays, source_kernel
+from polygym.codegen.llvm.emit_module import source_kernel
 from polygym.codegen.loopir.ir import LoopProgram
 from polygym.ir.scop import Scop
 

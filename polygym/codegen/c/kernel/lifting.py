@@ -374,7 +374,7 @@ class _Lifter:
                 count = self.emit("select", LONG, condition, first, second)
                 return self.emit("first_lanes", Kind("m", 0, then.kind.lanes), count)
             bits = max(value.kind.bits for value in (then, otherwise) if value.kind.base == "m")
-            masks = (self._mask(value, bits or 64) for value in (then, otherwise))
+            masks = [self._mask(value, bits or 64) for value in (then, otherwise)]
             return self.emit("select", Kind("m", bits or 64, then.kind.lanes), condition, *masks)
         bits = max(
             (value.kind.bits for value in (condition, then, otherwise) if value.kind.base == "m"),
@@ -520,7 +520,7 @@ class _Lifter:
             addresses.insert(0, address)
             if isinstance(address, Operation) and address.name == "address":
                 element = address.data
-            pointers = pointers.operands[0]  # type: ignore[assignment]
+            pointers = pointers.operands[0]
         return "scattered", addresses, element
 
     def _growth(self, offsets: Value) -> Value | None:

@@ -63,9 +63,9 @@ def vector_typedefs(text: str) -> list[str]:
             names.add(f"int_x{match.group(3)}")
     result = []
     for name in sorted(names, key=_order):
-        match = VECTOR_NAME.fullmatch(name)
-        assert match is not None
-        unsigned, base, lanes, _ = match.groups()
+        whole = VECTOR_NAME.fullmatch(name)
+        assert whole is not None
+        unsigned, base, lanes, _ = whole.groups()
         scalar = {"half": "_Float16", "char": "signed char"}.get(base, base)
         if unsigned:
             scalar = f"unsigned {base}"

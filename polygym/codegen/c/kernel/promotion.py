@@ -1,4 +1,4 @@
-"""Scalars in memory that are assigned once become values; arguments that nobody uses are left out."""
+"""Scalars in memory become values, and arguments that nobody uses are left out."""
 
 from __future__ import annotations
 

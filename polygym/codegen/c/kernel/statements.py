@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(eq=False, slots=True)
 class Assignment:
-    """``variable = text;``"""
+    """An assignment, ``variable = text;``."""
 
     variable: Variable
     text: str
@@ -38,7 +38,7 @@ class Assignment:
 
 @dataclass(eq=False, slots=True)
 class If:
-    """``if (condition) then; else otherwise``"""
+    """A branch, ``if (condition) then; else otherwise``."""
 
     condition: str
     uses: frozenset[Variable]
