@@ -24,7 +24,7 @@ _SCALARS = {
     "uchar": ("unsigned char", 8),
 }
 _MASKS = {64: "long", 32: "int", 16: "short", 8: "char"}
-_INLINE = "static inline __attribute__((always_inline))"
+_INLINE = "static inline __attribute__((always_inline, unused))"
 _TYPE = r"((?:u?(?:double|float|half|long|int|short|char))(?:_x\d+)?)"
 _CALL = re.compile(r"\bpolygym_[a-z_0-9]+")
 
@@ -613,7 +613,7 @@ _FIXED: Mapping[str, str] = {
     "polygym_allocate": "\n".join(
         [
             "/* Memory in whole lines of the cache; much of it in large pages, where known. */",
-            "static inline void *polygym_allocate(long size)",
+            "static inline __attribute__((unused)) void *polygym_allocate(long size)",
             "{",
             "  const long page = 1L << 21;",
             "  const int is_much = size > 32L << 20;",
@@ -630,7 +630,7 @@ _FIXED: Mapping[str, str] = {
     "polygym_reserve": "\n".join(
         [
             "/* Have the C library keep so much memory for the calls that follow. */",
-            "static inline void polygym_reserve(long size)",
+            "static inline __attribute__((unused)) void polygym_reserve(long size)",
             "{",
             "  if (size <= 32L << 20) {",
             "    void *memory = polygym_allocate((size + 63) & -64L);",

@@ -81,6 +81,7 @@ _AFTER = """#if defined(__GNUC__) && !defined(__clang__)
 #endif"""
 _HEAD = """#if defined(__clang__)
 #define POLYGYM_UNFUSED _Pragma("clang fp contract(off)")
+#pragma clang diagnostic ignored "-Wpsabi"
 #else
 #define POLYGYM_UNFUSED
 #pragma GCC diagnostic ignored "-Wpsabi"
