@@ -249,7 +249,11 @@ def _measured(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
     """Measure a program in a process of its own."""
     command = [sys.executable, __file__, name, "--one", "--out", str(options.out)]
     command += ["--compiler", options.compiler, "--threads", str(options.threads)]
-    environment = os.environ | {"OMP_NUM_THREADS": str(options.threads), "OMP_PROC_BIND": "true"}
+    environment = os.environ | {"OMP_NUM_THREADS": str(options.threads)}
+    if "clang" in options.compiler:
+        environment["KMP_BLOCKTIME"] = "0"  # its threads would be in the way of those of libgomp
+    else:
+        environment["OMP_PROC_BIND"] = "true"
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     try:
         result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
