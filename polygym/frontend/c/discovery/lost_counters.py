@@ -56,9 +56,11 @@ def _is_read_after(region: ScopRegion, name: str) -> bool:
         return True
     for items, loop in _what_follows(region):
         for item in items:
-            if name in names_read_outside_loops(item):
+            is_assigned = _assigns(item, name)
+            part = item.rvalue if is_assigned and isinstance(item, c_ast.Assignment) else item
+            if name in names_read_outside_loops(part):
                 return True
-            if _assigns(item, name):
+            if is_assigned:
                 return False
         if loop is not None and _is_in_header(loop, name):
             return True

@@ -164,6 +164,9 @@ class _FunctionSearch:
             candidate = run[start:end]
             outcome = self._trials.run(candidate, in_braces=has_braces)
             if isinstance(outcome, Accepted):
+                if outcome.counters_used_after and not run[end - 1].has_loops:
+                    end -= 1  # it may be what sets them
+                    continue
                 if not any(statement.depth for statement in outcome.scop.statements):
                     return end  # no iteration of any loop
                 self._accepted.append((candidate, has_braces, outcome))

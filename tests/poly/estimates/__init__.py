@@ -1,0 +1,1 @@
+"""Tests of quick estimates of a program."""

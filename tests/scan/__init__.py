@@ -1,0 +1,1 @@
+"""Tests of scans of files and projects."""
