@@ -60,8 +60,9 @@ def programs_of(name: str, seeds: range) -> Iterator[tuple[LoopProgram, dict[str
 
 def assert_same(program: LoopProgram, sizes: dict[str, int], text: str, library: Path) -> None:
     """Run a kernel and the source's order on the same data."""
-    flags = FAST if len(text) % 2 else UNDEFINED
     compiler = COMPILERS[len(text) // 2 % len(COMPILERS)]
+    # Libraries that clang makes lack the sanitizer's functions.
+    flags = UNDEFINED if compiler == "gcc" and len(text) % 2 else FAST
     arrays = random_arrays(program.scop, sizes, np.random.default_rng(3))
     expected = {key: array.copy() for key, array in arrays.items()}
     loaded = compile_kernel(text, library, compiler, flags)
