@@ -52,6 +52,7 @@ def lines_in_loops(scop: Scop) -> set[int]:
 def test_every_region_is_found_without_its_pragmas(path: Path) -> None:
     scops = marked_scops(read_text(path), str(path))
     if not scops:
+        assert "cases" in path.parts, "every kernel and unseen program has a region"
         return  # a case that is refused, or that stands in no function
     _, result = found(path)
     for scop in scops:
@@ -61,11 +62,6 @@ def test_every_region_is_found_without_its_pragmas(path: Path) -> None:
             if lines_in_loops(scop) <= lines_in_loops(region.scop)
         ]
         assert inside, f"{scop.name}: {[str(region.mark) for region in result.regions]}"
-
-
-def test_most_files_have_marked_regions() -> None:
-    regions = sum(len(marked_scops(read_text(path), str(path))) for path in FILES)
-    assert regions > 300
 
 
 @pytest.mark.parametrize("path", FILES[::4], ids=lambda path: f"{path.parent.name}/{path.stem}")
