@@ -30,6 +30,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``pictures``            pictures
 ``poly``                dependences and schedules: exact integer-set mathematics through isl
 ``programs``            programs by name
+``profiling``           samples of running programs, joined with their regions
 ``rewrite``             rewriting
 ``runtime``             compiled code in, measured times out
 ``scan``                regions of files and projects, found without pragmas
