@@ -43,7 +43,7 @@ class Export:
     """A program with a schedule, ready to be written as code.
 
     ``embedding`` is None where the program stands in no C file. ``plans`` has a plan for each CPU
-    level.
+    level. ``timing`` is the line about what was measured, for the files.
     """
 
     program: Program
@@ -53,6 +53,7 @@ class Export:
     function: str
     embedding: RegionEmbedding | None
     plans: tuple[tuple[CpuLevel, KernelPlan], ...]
+    timing: str = ""
 
     @property
     def plan(self) -> KernelPlan:
@@ -99,7 +100,7 @@ class Export:
             lines.append("floating-point sums are taken in another order: results may differ")
         if plan.threads > 1:
             lines.append(f"threads: {plan.threads}, or OMP_NUM_THREADS; link with -fopenmp")
-        return [*lines, *plan.notes]
+        return [*lines, *plan.notes, *([self.timing] if self.timing else [])]
 
     def kernel_header(self) -> str:
         """Return the header of the kernel."""

@@ -16,7 +16,12 @@ from polygym.export.header import element_type, kernel_header
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.worker.outcome import Ok, Outcome
 from polygym.runtime.worker.problem import CompiledProgram
-from polygym.runtime.worker.timing import GENEROUS_LIMIT, MeasureOptions, Repetition
+from polygym.runtime.worker.timing import (
+    GENEROUS_LIMIT,
+    MeasureOptions,
+    Repetition,
+    describe_host,
+)
 from polygym.runtime.worker.worker import Worker
 
 SLOWER = 1.1
@@ -39,6 +44,14 @@ class ExportTimes:
         if isinstance(self.own, Ok) and isinstance(self.exported, Ok):
             return self.exported.best / self.own.best
         return None
+
+
+def timing_line(times: ExportTimes) -> str:
+    """Return the line about the times for the exported files."""
+    if not isinstance(times.exported, Ok) or not isinstance(times.source, Ok):
+        return f"measured as exported: {times.exported.status.value}"
+    shown = f"{times.exported.best * 1e3:.4g} ms, source {times.source.best * 1e3:.4g} ms"
+    return f"measured as exported: {shown}; {describe_host().processor}"
 
 
 def measure_export(

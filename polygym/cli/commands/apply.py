@@ -107,10 +107,11 @@ def command(
             as_json, {"diff": difference}, lambda: click.echo(difference, nl=False)
         )
     folder = source.parent if out is None else out
-    files = apply_export(export, form, folder)
     times, note = export_session.measured(
         export, compiler, as_c=form is ApplyKind.C, is_wanted=not no_measure
     )
+    export = export_session.with_timing(export, times)
+    files = apply_export(export, form, folder)
     lines = build_lines(export, form, folder)
     document = {
         "files": [str(path) for path in files],

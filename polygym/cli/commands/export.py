@@ -107,11 +107,12 @@ def command(
     )
     export = export_session.prepare(chosen, name, sizes, cpus, assume_disjoint)
     form = ExportKind(kind)
-    with console.spinner("writing code"):
-        written = write_export(export, form, out, compiler)
     times, note = export_session.measured(
         export, compiler, as_c=form is ExportKind.C, is_wanted=not no_measure
     )
+    export = export_session.with_timing(export, times)
+    with console.spinner("writing code"):
+        written = write_export(export, form, out, compiler)
     document = {
         "function": export.function,
         "kernel": export.plan.name,

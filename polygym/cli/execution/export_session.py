@@ -1,7 +1,7 @@
 """``polygym export`` and ``polygym apply`` at work: what is exported, measured, reported."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ from polygym.errors import InputError, PolygymError
 from polygym.export.c_compiler import UserCompiler
 from polygym.export.cpu_levels import NATIVE, cpu_names
 from polygym.export.exporting import Export, ExportOptions, prepare_export, sizes_of
-from polygym.export.measuring import SLOWER, ExportTimes, measure_export
+from polygym.export.measuring import SLOWER, ExportTimes, measure_export, timing_line
 from polygym.mapping.mapping import Mapping
 from polygym.mdp.records import episode_record
 from polygym.poly.schedule import Schedule
@@ -144,6 +144,11 @@ def measured(
             return measure_export(export, compiler, as_c=as_c), ""
     except PolygymError as error:
         return None, f"not measured as exported: {error}"
+
+
+def with_timing(export: Export, times: ExportTimes | None) -> Export:
+    """Return an export whose files say what was measured."""
+    return export if times is None else replace(export, timing=timing_line(times))
 
 
 def times_to_json(times: ExportTimes | None) -> dict[str, Any]:

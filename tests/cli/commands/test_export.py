@@ -72,6 +72,7 @@ def test_an_export_replaces_the_source(
     assert [Path(path).name for path in document["files"]] == sorted([file, "blur.h"])
     assert set(document["measured"]) == {"source", "polygym", "exported"}
     assert document["measured"]["exported"]["status"] == "ok"
+    assert "measured as exported: " in (out / "blur.h").read_text()
     assert _printed(project, "main.c", f"./lib/{file}") == expected
 
 
