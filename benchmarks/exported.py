@@ -61,7 +61,7 @@ def _export(name: str, dataset: Dataset, threads: int) -> Export:
 
 def _measured(name: str, kind: str, export: Export, compiler: UserCompiler) -> dict[str, Any]:
     """Return the line of a program and a kind."""
-    times = measure_export(export, compiler, as_c=kind == "c", rounds=7)
+    times = measure_export(export, compiler, as_c=kind == "c", rounds=7, with_source=False)
     outcomes = {"source": times.source, "polygym": times.own, "exported": times.exported}
     return {
         "program": name,

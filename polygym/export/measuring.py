@@ -55,9 +55,14 @@ def timing_line(times: ExportTimes) -> str:
 
 
 def measure_export(
-    export: Export, compiler: UserCompiler, *, as_c: bool, rounds: int = 5
+    export: Export,
+    compiler: UserCompiler,
+    *,
+    as_c: bool,
+    rounds: int = 5,
+    with_source: bool = True,
 ) -> ExportTimes:
-    """Measure an export beside the source and polygym's own code.
+    """Measure an export beside polygym's own code, and beside the source unless that takes long.
 
     Raises:
         InputError: the compiler refuses the code.
@@ -77,8 +82,11 @@ def measure_export(
     options = MeasureOptions(time_limit=GENEROUS_LIMIT)
     with Worker() as worker:
         session = worker.open(problem, Repetition(minimum=1))
-        programs = (problem.original, own, exported)
-        return ExportTimes(*session.measure_together(programs, rounds, options))
+        if with_source:
+            programs = (problem.original, own, exported)
+            return ExportTimes(*session.measure_together(programs, rounds, options))
+        pair = session.measure_together((own, exported), rounds, options)
+        return ExportTimes(session.baseline, *pair)
 
 
 def _driver_object(export: Export, compiler: UserCompiler, folder: Path, *, as_c: bool) -> bytes:
