@@ -8,6 +8,7 @@ from polygym.errors import InputError
 from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
 from polygym.files import create_folder, write_atomically
+from polygym.frontend.c.driver import read_text
 
 
 class ApplyKind(Enum):
@@ -20,16 +21,21 @@ class ApplyKind(Enum):
 def changed_text(export: Export, folder: Path) -> str:
     """Return the changed file as it stands in a folder."""
     if export.is_source:
-        assert export.embedding is not None
-        return export.embedding.text
+        return _file_text(export)
     return export.unit(f'#include "{export.plan.name}.h"\n', folder)
 
 
+def _file_text(export: Export) -> str:
+    """Return the user's file; in the text of the embedding a region without pragmas has some."""
+    assert export.embedding is not None
+    return read_text(export.embedding.scop.file)
+
+
 def unified_diff(export: Export, folder: Path) -> str:
-    """Return the change as a unified diff, for ``patch``."""
+    """Return the change of the user's file as a unified diff, for ``patch``."""
     assert export.embedding is not None
     name = Path(export.embedding.scop.file).name
-    before = export.embedding.text.splitlines(keepends=True)
+    before = _file_text(export).splitlines(keepends=True)
     after = changed_text(export, folder).splitlines(keepends=True)
     return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
 

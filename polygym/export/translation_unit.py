@@ -54,9 +54,9 @@ def with_relative_includes(text: str, source: Path, folder: Path) -> str:
 
 def _call(embedding: RegionEmbedding, plan: KernelPlan) -> str:
     """Return what stands in the place of the region."""
-    margin = _INDENT.match(embedding.text, embedding.begin)
-    indent = margin[0] if margin else ""
     statements = embedding.text[embedding.first : embedding.last].strip("\n")
+    margin = _INDENT.match(statements)
+    indent = margin[0] if margin else ""
     copies = [_copy_of(own, embedding, plan) for own in embedding.arrays]
     before = [line for copy in copies for line in copy.before]
     conditions = [f"!({condition})" for condition in embedding.requirements]

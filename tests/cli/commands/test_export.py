@@ -24,6 +24,7 @@ void blur(int n, double out[n][n], double in[n][n]) {
 #pragma endscop
 }
 """
+_WITHOUT_PRAGMAS = _BLUR.replace("#pragma scop\n", "").replace("#pragma endscop\n", "")
 _MAIN = """#include <stdio.h>
 void blur(int n, double out[n][n], double in[n][n]);
 static double a[60][60], b[60][60];
@@ -187,20 +188,26 @@ def test_apply_writes_a_copy_that_builds(
     assert (project / "blur.c").read_text() == _BLUR
 
 
+@pytest.mark.parametrize("text", [_BLUR, _WITHOUT_PRAGMAS], ids=["pragmas", "no pragmas"])
 def test_apply_in_place_is_undone_by_the_reverse_diff(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    text: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (project / "blur.c").write_text(text)
     expected = _printed(project, "main.c", "blur.c")
     arguments = ["apply", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
     code, difference, _ = call(capsys, *arguments, "--diff")
     assert code == 0
-    assert (project / "blur.c").read_text() == _BLUR
+    assert (project / "blur.c").read_text() == text
     code, _, _ = call(capsys, *arguments, "--write", "--no-measure")
     assert code == 0
     assert _printed(project, "main.c", "blur.c", "blur_kernel.c") == expected
     (project / "change.diff").write_text(difference)
+    assert {line for line in difference.splitlines() if line.startswith("-")} <= {
+        "--- a/blur.c",
+        *(f"-{line}" for line in text.splitlines()),
+    }
     subprocess.run(["patch", "-R", "-p1", "-i", "change.diff"], cwd=project, check=True)
-    assert (project / "blur.c").read_text() == _BLUR
+    assert (project / "blur.c").read_text() == text
 
 
 def test_apply_needs_one_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,12 +254,16 @@ add_executable(app main.c)
     assert done.stdout == expected
 
 
+@pytest.mark.parametrize("text", [_BLUR, _WITHOUT_PRAGMAS], ids=["pragmas", "no pragmas"])
 def test_the_source_itself_is_exported_unchanged(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    text: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (project / "blur.c").write_text(text)
     out = project / "same"
     arguments = ["apply", str(project / "blur.c"), "-p", "n=60", "--schedule", "original"]
     code, document = call_json(capsys, *arguments, "--out", str(out), "--no-measure")
     assert code == 0
     assert [Path(path).name for path in document["files"]] == ["blur.c"]
     assert document["diff"] == ""
+    copy = (out / "blur.c").read_text()
+    assert copy.replace("../sizes.h", "sizes.h") == text
