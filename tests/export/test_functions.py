@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -402,6 +403,82 @@ void f(int n, double c[n][n], double a[n][n], double b[n][n]) {
 }"""
     mapping = parse_mapping(f"threads={threads}")
     check_like_source(tmp_path, text, {"n": 100}, {"n": 99}, {"n": 3}, mapping=mapping)
+
+
+_PRODUCT = """
+void f(int n, double c[n][n], double a[n][n], double b[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {
+    c[i][j] = 0;
+    for (int k = 0; k < n; k++) c[i][j] += a[i][k] * b[k][j];
+  }
+#pragma endscop
+}"""
+_CALLS = """#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include "out/f.h"
+enum { N = 300 };
+static double a[N * N], b[N * N], expected[N * N];
+static void *call(void *result) { f(N, result, a, b); return 0; }
+static int differs(const double *result) {
+  for (int k = 0; k < N * N; k++) if (result[k] != expected[k]) return 1;
+  return 0;
+}
+int main(int count, char **arguments) {
+  (void)arguments;
+  for (int k = 0; k < N * N; k++) { a[k] = k % 7; b[k] = k % 5; }
+  for (int i = 0; i < N; i++) for (int j = 0; j < N; j++)
+    for (int k = 0; k < N; k++) expected[i * N + j] += a[i * N + k] * b[k * N + j];
+  if (count > 1) {
+    static double own[N * N];
+    struct rlimit limit = {1, 1};
+    setrlimit(RLIMIT_DATA, &limit);
+    setrlimit(RLIMIT_AS, &limit);
+    f(N, own, a, b);
+    return differs(own);
+  }
+  pthread_t threads[6];
+  double *results[6];
+  for (int k = 0; k < 6; k++) {
+    results[k] = malloc(sizeof a);
+    pthread_create(&threads[k], 0, call, results[k]);
+  }
+  for (int k = 0; k < 6; k++) {
+    pthread_join(threads[k], 0);
+    if (differs(results[k])) return 2;
+  }
+  return 0;
+}"""
+
+
+@pytest.mark.parametrize("omp", [None, "1", "3"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("arguments", [[], ["without memory"]])
+def test_calls_at_the_same_time_and_without_memory(
+    threads: int, omp: str | None, arguments: list[str], tmp_path: Path
+) -> None:
+    """Threads call at the same time; without memory for copies the loops of the source run."""
+    if arguments and threads > 1:
+        pytest.skip("threads cannot be started without memory")
+    (tmp_path / "program.c").write_text(_PRODUCT)
+    program = load_program(str(tmp_path / "program.c"), parameters={"n": 300})
+    export = prepare_export(
+        program,
+        isl_schedule(program.scop),
+        parse_mapping(f"threads={threads} pack=on tile=64"),
+        ExportOptions(sizes=(program.parameters,)),
+    )
+    write_export(export, ExportKind.OBJECT, tmp_path / "out", GCC)
+    (tmp_path / "main.c").write_text(_CALLS)
+    inputs = [str(tmp_path / "main.c"), str(tmp_path / "out" / "f.o")]
+    command = ["gcc", "-fopenmp", "-pthread", *inputs, "-lm", "-o", str(tmp_path / "main")]
+    subprocess.run(command, check=True, timeout=120)
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
+    environment |= {} if omp is None else {"OMP_NUM_THREADS": omp}
+    done = subprocess.run([tmp_path / "main", *arguments], env=environment, timeout=120)
+    assert done.returncode == 0
 
 
 @pytest.mark.rotates
