@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from docs.site import documents, markdown, navigation, reference, root_pages
 from docs.site.documents.functions import returned_value
 from docs.site.documents.rows import SharedPart, member_rows
 from docs.site.pages import REFERENCE_PAGES, reference_index
+from docs.site.reference import member_meanings
 from docs.site.reference.api import api_index
 from docs.site.reference.commands import all_commands, options_of
 from docs.site.reference.environments import EnvironmentEntry, registered_environments
@@ -49,7 +51,6 @@ MODULES = [
     for module in pkgutil.iter_modules(package.__path__)
     if not module.ispkg
 ]
-PAGES = {page.src_uri.removeprefix("reference/"): page for page in REFERENCE_PAGES}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -58,11 +59,11 @@ def test_examples_of_docstrings_are_true(name: str) -> None:
 
 
 def page_text(name: str) -> str:
-    return PAGES[name].make()
+    return OPENED[f"reference/{name}"]()
 
 
 OPENED = {
-    **{page.src_uri: page.make for page in REFERENCE_PAGES},
+    **{page.src_uri: cache(page.make) for page in REFERENCE_PAGES},
     navigation.REFERENCE_INDEX: reference_index,
     "reference/api/index.md": api_index,
 }
@@ -261,6 +262,30 @@ def test_optional_and_nested_members_are_derived() -> None:
     part = SharedPart("Part", ("ratio", "none"))
     paths = [row.path for row in member_rows(returned_value(sample_document), [part])]
     assert paths == ["names", "count", "extra", "first", "second"]
+
+
+def member_cells() -> list[tuple[str, str, str]]:
+    """Return document, path and meaning of every member of the page."""
+    cells, document = [], ""
+    for line in page_text("schemas.md").split("\n"):
+        if line.startswith("### "):
+            title = line.removeprefix("### ").partition(" {")[0]
+            document = title.strip("`").removesuffix(" --json")
+        elif match := re.fullmatch(r"\| `([^`]+)` \| ([^|]*) \|(.*)\|", line):
+            cells.append((document, match[1], match[3].replace("*Optional.*", "").strip()))
+    return cells
+
+
+def test_members_of_json_documents_have_meanings() -> None:
+    cells = member_cells()
+    assert len(cells) > 600
+    without = [(document, path) for document, path, meaning in cells if not meaning]
+    assert len(without) <= 0.02 * len(cells), without
+
+
+def test_every_meaning_of_the_table_belongs_to_a_member() -> None:
+    used = {member_meanings.used_key(document, path) for document, path, _ in member_cells()}
+    assert member_meanings.all_keys() - used == set()
 
 
 def test_links_of_pages_outside_of_the_documents_are_rewritten() -> None:

@@ -19,6 +19,7 @@ from docs.site.documents.rows import MemberRow, SharedPart, member_rows, shared_
 from docs.site.documents.values import Value
 from docs.site.markdown import PageOpening, code, heading, page, sentence, slug, table
 from docs.site.reference.commands import CommandHelp, all_commands
+from docs.site.reference.member_meanings import table_meaning
 from polygym.graphs.envs import records as graph_records
 from polygym.mdp.records import episode_record
 from polygym.runtime.evaluation.evaluation import Evaluation
@@ -141,15 +142,18 @@ def schemas_page() -> str:
     parts += [heading(2, "Store of a sweep", "sweep-store"), _STORE, *_store_tables()]
     parts.append(heading(2, "Output of commands", "commands"))
     known: dict[Any, str] = {}
-    for one in json_commands():
-        anchor = slug(f"command {one.name}")
-        first = known.setdefault(one.command.callback, one.name)
-        if first != one.name:
+    for command in json_commands():
+        anchor = slug(f"command {command.name}")
+        first = known.setdefault(command.command.callback, command.name)
+        if first != command.name:
             text = f"The document of [{code(first)}](#{slug(f'command {first}')})."
-            parts += [heading(3, code(f"{one.name} --json"), anchor), text]
+            parts += [heading(3, code(f"{command.name} --json"), anchor), text]
             continue
-        document = command_document(one.command.callback)
-        parts += [heading(3, code(f"{one.name} --json"), anchor), _members(document)]
+        document = command_document(command.command.callback)
+        parts += [
+            heading(3, code(f"{command.name} --json"), anchor),
+            _members(document, command.name),
+        ]
     return page("JSON documents", _OPENING, _INTRODUCTION, *parts)
 
 
@@ -174,18 +178,23 @@ def _members(document: Value | None, title: str = "") -> str:
     if document is None:
         return "No document."
     parts = [part for part in _shared_parts() if part.title != title]
-    rows = [(code(row.path), row.kind, _meaning(row)) for row in member_rows(document, parts)]
+    rows = [
+        (code(row.path), row.kind, _meaning(row, title)) for row in member_rows(document, parts)
+    ]
     part = shared_part(document, parts)
     first = "" if part is None else f"The members of: {_link(part)}.\n\n"
-    return first + (table(("Member", "Type", "Meaning"), rows) if rows else "")
+    if not any(meaning for *_, meaning in rows):
+        return first + (table(("Member", "Type"), [row[:2] for row in rows]) if rows else "")
+    return first + table(("Member", "Type", "Meaning"), rows)
 
 
 def _link(part: SharedPart) -> str:
     return f"[{part.title[:1].lower()}{part.title[1:]}](#{slug(part.title)})"
 
 
-def _meaning(row: MemberRow) -> str:
-    text = sentence(inline(row.meaning)).replace("|", "&#124;")
+def _meaning(row: MemberRow, title: str) -> str:
+    meaning = row.meaning or table_meaning(title, row.path)
+    text = sentence(inline(meaning)).replace("|", "&#124;")
     text = f"{text}." if text and text[-1] not in ".:;" else text
     if row.shared is not None:
         text = f"{text} The members of: {_link(row.shared)}."
