@@ -53,7 +53,6 @@ __all__ = [
     "__version__",
     "cli",
     "codegen",
-    "compile",
     "cost",
     "envs",
     "errors",

@@ -50,10 +50,16 @@ GROUPS = (
             _layer(("cli", "the command polygym: one module a subcommand, options, output")),
             _layer(("discovery", "registers the environments with Gymnasium")),
             _layer(("agents", "policies, networks, trainers, experiments, evaluation")),
-            _layer(("graphs", "tensor graphs"), ("terms", "a functional language")),
+            _layer(
+                ("export", "code to link"), ("graphs", "tensor graphs"), ("terms", "a language")
+            ),
             _layer(("tc", "tensor comprehensions: define, call, differentiate, tune")),
-            _layer(("envs", "Gymnasium environments"), ("search", "strategies, sweeps")),
-            _layer(("mdp", "episodes as values: states, masks, rewards, records")),
+            _layer(
+                ("envs", "Gymnasium"),
+                ("search", "strategies"),
+                ("profiling", "hot loops"),
+            ),
+            _layer(("mdp", "episodes as values"), ("scan", "loops of projects")),
             _layer(("autoschedule", "default decisions without a search")),
         ),
     ),

@@ -47,7 +47,7 @@ _FILE_SECONDS = 20.0
 
 
 @click.command("profile", help=_HELP)
-@click.argument("words", metavar="PROGRAM [ARGUMENT]...", nargs=-1, required=True)
+@click.argument("words", metavar="COMMAND...", nargs=-1, required=True)
 @common.flag_options
 @click.option(
     "--tool",
