@@ -55,8 +55,8 @@ DIAGRAM = Diagram(
     "exported-code",
     "Exported code: the call, the dispatch of the kernel, the loops of the source as fallback",
     "The user's file calls the kernel. The kernel tests the processor, the sizes and the overlap "
-    "of arrays. If all tests hold, it runs loops for known sizes or for all sizes and returns 0. If a "
-    "test fails it returns 1, and the loops of the source run.",
+    "of arrays. If all tests hold, it runs loops for known sizes or for all sizes and returns "
+    "0. If a test fails it returns 1, and the loops of the source run.",
     286,
     (*_file(), *_dispatch(), *_loops()),
 )
