@@ -15,7 +15,11 @@ from polygym.export.cpu_levels import NATIVE, CpuLevel, cpu_level
 from polygym.export.header import function_header, kernel_header
 from polygym.export.kernel import KernelPlan, KernelRequest, plan_kernel
 from polygym.export.object_code import kernel_ir, kernel_object
-from polygym.export.translation_unit import rewritten_unit, with_relative_includes
+from polygym.export.translation_unit import (
+    expect_distinct,
+    rewritten_unit,
+    with_relative_includes,
+)
 from polygym.frontend.c.embedding import RegionEmbedding, embed_file
 from polygym.ir.scop import StorageClass
 from polygym.ir.types import ScalarType
@@ -134,6 +138,9 @@ def prepare_export(
     embedding = _embedding(program)
     own_name = program.scop.name if embedding is None else embedding.function.decl.name
     function = options.name or own_name
+    if embedding is not None:
+        new = [f"{function}_kernel", *([function] if options.name else [])]
+        expect_distinct(embedding, new)
     legal = legal_with_storage(program.storage, program.scop, schedule)
     request = KernelRequest(
         f"{function}_kernel",

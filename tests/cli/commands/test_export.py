@@ -161,6 +161,7 @@ def test_bad_requests(
         (["--sizes", "m=4", "--out", out], "--sizes m: expected one of the parameters n"),
         (["--sizes", "n=0", "--out", out], "not defined"),
         (["--kind", "exe", "--out", out], "object"),
+        (["--name", "in", "--out", out], "--name: expected a name that the file does not use"),
     ):
         code, _, error = call(capsys, "export", program, "-p", "n=60", *arguments)
         assert code == 2
