@@ -24,11 +24,13 @@ from polygym.frontend.c.embedding import RegionEmbedding, embed_file
 from polygym.ir.scop import StorageClass
 from polygym.ir.types import ScalarType
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.programs.program import Program
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
     """What a user decides: the name of the function, sizes, processors, the check for overlaps.
@@ -42,6 +44,7 @@ class ExportOptions:
     assumes_disjoint: bool = False
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Export:
     """A program with a schedule, ready to be written as code.

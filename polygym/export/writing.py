@@ -17,6 +17,7 @@ from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
 from polygym.export.python_module import python_module
 from polygym.files import create_folder
+from polygym.pickling import pickle_by_name
 
 _COMMON_FLAGS = ("-O3", "-fPIC", "-w")
 _LIBRARIES = ("-lm",)
@@ -33,6 +34,7 @@ class ExportKind(Enum):
     PYTHON = "python"
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class WrittenExport:
     """The files of an export, and the sentence about what is missing, if anything is."""

@@ -81,12 +81,12 @@ def test_a_file_that_crashes_or_hangs_does_not_end_the_scan(
 
 
 def test_a_scan_that_is_stopped_keeps_what_it_has(tmp_path: Path) -> None:
-    for number in range(12):
+    for number in range(100):
         (tmp_path / f"{number}.c").write_text(LOOP)
     done: list[FileScan] = []
     for scan in pool.scan_files(scan_sources(tmp_path), OPTIONS, 60.0, 1, lambda: len(done) >= 1):
         done.append(scan)
-    assert 1 <= len(done) < 12
+    assert 1 <= len(done) < 100
 
 
 def test_sources_of_a_folder_with_a_database(tmp_path: Path) -> None:

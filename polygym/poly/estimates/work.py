@@ -25,8 +25,8 @@ _SMALL = 8
 _MOST_SMALL_POINTS = 10_000
 
 # With one size for everything, a nest d deep has size^d instances and an array of rank r size^r
-# elements; these are the bounds of both.
-_MOST_INSTANCES, _MOST_ELEMENTS = 2**30, 2**25
+# elements; these are the bounds of both, as powers of 2.
+_INSTANCE_BITS, _ELEMENT_BITS = 30, 25
 
 
 def moderate_size(scop: Scop, size: int) -> int:
@@ -35,8 +35,9 @@ def moderate_size(scop: Scop, size: int) -> int:
     Six loops deep, 1024 becomes 32.
     """
     rank = max((array.rank for array in scop.arrays), default=0)
-    deep = int(_MOST_INSTANCES ** (1 / max(scop.depth, 1)))
-    return min(size, deep, int(_MOST_ELEMENTS ** (1 / max(rank, 1))))
+    # Powers of 2 have exact roots where 2 ** (30 / 6) is computed, not (2 ** 30) ** (1 / 6).
+    deep = int(2 ** (_INSTANCE_BITS / max(scop.depth, 1)))
+    return min(size, deep, int(2 ** (_ELEMENT_BITS / max(rank, 1))))
 
 
 def sizes_near(scop: Scop, size: int, given: Mapping[str, int]) -> dict[str, int]:

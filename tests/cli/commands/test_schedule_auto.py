@@ -24,19 +24,7 @@ def test_run_says_what_it_was_chosen_among(capsys: pytest.CaptureFixture[str], n
     assert "isl" in ranked
     assert "original" in ranked
     assert data["schedule"] == ranked[choice["strategy"]]["schedule"]
-    code_choice = choice["code"]
-    assert data["mapping"] == code_choice["mapping"]
-    assert (data["mapping"] == "sequential") is code_choice["is_source"]
-    (_, source), *others = code_choice["cycles"]
-    least = min(cycles for _, cycles in others)
-    assert code_choice["is_source"] is (least > code_choice["least_share"] * source)
-
-
-def test_a_mapping_that_is_asked_for_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["--schedule", "auto", "--mapping", "default"]
-    code, data = call_json(capsys, "run", "durbin", *MINI, *asked)
-    assert (code, data["mapping"]) == (0, "threads=2")
-    assert data["choice"]["code"]["is_source"] is False
+    assert data["mapping"] == "threads=2"  # of the text's order too
 
 
 def test_what_was_chosen_may_be_run_again(

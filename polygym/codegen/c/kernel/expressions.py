@@ -275,7 +275,7 @@ class Expressions:
             return Text(f"*{own}{self.pointer(pointer, UNARY)}", UNARY)
         pointee = self._deref_type(pointer)
         if not matches(pointee, kind):
-            own = f"({const}{_word(kind)}_x1_at *)"
+            own = f"({const}{_word(kind)}_at *)"
             return Text(f"*{own}{self.pointer(pointer, UNARY)}", UNARY)
         is_unsigned = pointee in _UNSIGNED_NAMES and kind.base == "i"
         text = self.pointer(pointer, UNARY)

@@ -100,9 +100,9 @@ def kernel_prelude(programs: Iterable[LoopProgram]) -> str:
     helpers = "\n".join(needed_helpers(text))
     typedefs = vector_typedefs(text + helpers)
     typedefs += [
-        f"typedef {scalar} {word}_x1_at __attribute__((may_alias));"
+        f"typedef {scalar} {word}_at __attribute__((may_alias));"
         for word, scalar in _SCALARS.items()
-        if f"{word}_x1_at" in text
+        if f"{word}_at" in text
     ]
     lines = [
         *_headers(text + helpers),

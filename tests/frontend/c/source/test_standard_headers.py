@@ -38,6 +38,7 @@ def test_constants_are_those_of_gcc(tmp_path: Path) -> None:
         f"if (TYPE({name}) == 0 || TYPE({name}) != TYPE(({value})) || !(({name}) == ({value}) || "
         f'(({name}) != ({name}) && ({value}) != ({value})))) puts("{name}");'
         for name, value in CONSTANTS.items()
+        if not value.startswith('"')  # formats are parsed, and refused inside a region
     ]
     text = f"#include <stdio.h>\n{INCLUDES}{TYPES}int main(void) {{ {' '.join(checks)} return 0; }}"
     (tmp_path / "all.c").write_text(text)
@@ -49,7 +50,8 @@ def test_constants_are_those_of_gcc(tmp_path: Path) -> None:
 @needs_gcc
 def test_they_compute_as_those_of_gcc(tmp_path: Path) -> None:
     """Types are seen in quotients (3 / 2), in wrapping (0 - 1) and in rounding."""
-    names = [name for name in CONSTANTS if name not in ("NULL", "NAN")]
+    others = {"NULL", "NAN", *(n for n, value in CONSTANTS.items() if value.startswith('"'))}
+    names = [name for name in CONSTANTS if name not in others]
     size = len(names)
     integers = {n for n in names if re.fullmatch(r"[-(]*[0-9]+[ULul]*( - 1)?\)?", CONSTANTS[n])}
     lines = [
