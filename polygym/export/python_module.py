@@ -6,16 +6,13 @@ The module stands beside the shared library of the kernel, and needs NumPy alone
 import builtins
 import keyword
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, assert_never
 
 from polygym.codegen.generation.parameters import extent_indices
-from polygym.codegen.loopir import ir
+from polygym.codegen.loopir.python_text import python_text
 from polygym.errors import InputError
+from polygym.export.exporting import Export
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.programs.dtypes import dtype_of
-
-if TYPE_CHECKING:
-    from polygym.export.exporting import Export
 
 _TEMPLATE = '''"""{comment}
 
@@ -74,7 +71,7 @@ def {function}({signature}):
 _OWN_NAMES = ("np", "ctypes", "Path", "code")
 
 
-def python_module(export: "Export") -> str:
+def python_module(export: Export) -> str:
     """Return the text of the module.
 
     Raises:
@@ -102,7 +99,7 @@ def _starred(names: list[str]) -> list[str]:
     return ["*", *names] if names else []
 
 
-def _names(export: "Export") -> dict[str, str]:
+def _names(export: Export) -> dict[str, str]:
     """Return Python's names for those of C: some mean something else there."""
     scop = export.program.as_written
     used = (*scop.signature, *(a.name for a in scop.arrays), *(p.name for p in scop.parameters))
@@ -114,7 +111,7 @@ def _is_given(array: Array) -> bool:
     return array.storage_class in (StorageClass.GLOBAL, StorageClass.ARGUMENT, StorageClass.VALUE)
 
 
-def _body(export: "Export", unused: frozenset[str]) -> Iterator[str]:
+def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
     """Yield the lines that check the arguments, and the call."""
     plan, scop, python = export.plan, export.program.scop, _names(export)
     for parameter in plan.parameters:
@@ -151,28 +148,4 @@ def _body(export: "Export", unused: frozenset[str]) -> Iterator[str]:
 def _extents(array: Array, scop: Scop, python: dict[str, str]) -> Iterator[str]:
     """Yield the sizes of an array as Python expressions of the parameters."""
     for index in extent_indices(scop, array):
-        yield _python_text(index, python)
-
-
-def _python_text(index: ir.Index, python: dict[str, str]) -> str:
-    """Return an index as a Python expression."""
-    match index:
-        case ir.IndexConstant(value):
-            return str(value)
-        case ir.IndexVariable(name):
-            return python[name]
-        case ir.IndexOperation(operator, operands):
-            texts = [_python_text(operand, python) for operand in operands]
-            match operator:
-                case ir.IndexOperator.NEGATE:
-                    return f"(-{texts[0]})"
-                case ir.IndexOperator.SELECT:
-                    return f"({texts[1]} if {texts[0]} else {texts[2]})"
-                case ir.IndexOperator.MINIMUM:
-                    return f"min({', '.join(texts)})"
-                case ir.IndexOperator.MAXIMUM:
-                    return f"max({', '.join(texts)})"
-                case _:
-                    return f"({f' {ir.INFIX_SYMBOLS[operator]} '.join(texts)})"
-        case _:
-            assert_never(index)
+        yield python_text(index, python.__getitem__)

@@ -8,5 +8,6 @@
 ``names``             names
 ``nests``             loops that stand directly in each other
 ``pass_types``        the type of a pass of code generation, and the request that all passes serve
+``python_text``       indices as Python expressions
 ====================  ============================================================================
 """

@@ -39,6 +39,7 @@ from polygym.codegen.loopir.index_arithmetic import (
     substitute,
 )
 from polygym.codegen.loopir.names import counter_depth
+from polygym.codegen.loopir.python_text import python_text
 from polygym.codegen.validate.order import WrongLoopsError
 from polygym.mapping.tuning_parameters import TUNING
 
@@ -287,26 +288,7 @@ class _FunctionText:
         return ""
 
     def _index(self, index: ir.Index) -> str:
-        match index:
-            case ir.IndexConstant(value):
-                return f"({value})"
-            case ir.IndexVariable(name):
-                return self._name(name)
-            case ir.IndexOperation(operator, operands):
-                parts = [self._index(operand) for operand in operands]
-                match operator:
-                    case ir.IndexOperator.NEGATE:
-                        return f"(-{parts[0]})"
-                    case ir.IndexOperator.MINIMUM:
-                        return f"min({', '.join(parts)})"
-                    case ir.IndexOperator.MAXIMUM:
-                        return f"max({', '.join(parts)})"
-                    case ir.IndexOperator.SELECT:
-                        return f"({parts[1]} if {parts[0]} else {parts[2]})"
-                    case _:
-                        return f"({f' {ir.INFIX_SYMBOLS[operator]} '.join(parts)})"
-            case _:
-                assert_never(index)
+        return python_text(index, self._name)
 
 
 class _LocatedText(_FunctionText):

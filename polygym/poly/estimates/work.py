@@ -72,11 +72,15 @@ def statement_work(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -
 
 def operations(statement: Statement) -> int:
     """Return how many operations an instance does."""
-    arithmetic = sum(_cost(node) for node in walk(statement.body))
-    return arithmetic + len(statement.reads) + 1
+    return arithmetic_operations(statement) + len(statement.reads) + 1
 
 
-def _cost(node: object) -> int:
+def arithmetic_operations(statement: Statement) -> int:
+    """Return how many operations an instance computes, a function call as several."""
+    return sum(_operation_count(node) for node in walk(statement.body))
+
+
+def _operation_count(node: object) -> int:
     match node:
         case Binary() | Unary():
             return 1

@@ -22,16 +22,14 @@ import islpy as isl
 
 from polygym.cost.features.statements.point_counts import count_instances
 from polygym.cost.features.statements.row_steps import domain_holes, remove_holes
-from polygym.ir.expressions import Access, Binary, Call, Unary, walk
+from polygym.ir.expressions import Access
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes, known_sizes
 from polygym.poly import isl_values
+from polygym.poly.estimates.work import arithmetic_operations
 from polygym.poly.evaluation import RationalVertex, evaluate_extent, rational_vertices
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.may_accesses import anchor
-
-# Calls of math.h take as long as so many additions.
-_CALL_OPERATIONS = 12
 
 SubscriptedArray: TypeAlias = tuple[str, tuple[tuple[int, ...] | None, ...]]
 """An array and subscripts, as those of accesses that move alike."""
@@ -129,7 +127,7 @@ def _statement_work(
         tuple(_domain_vertices(domain)) if statement.depth else ((),),
         domain_holes(domain),
         count_instances(statement.domain, sizes),
-        max(1, sum(_operation_count(node) for node in walk(statement.body))),
+        max(1, arithmetic_operations(statement)),
         touches,
         bool(statement.accumulator_reads),
         _footprint_sizes(statement, touches, [access for access, _ in accesses], sizes),
@@ -154,16 +152,6 @@ def _footprint_sizes(
         key: count_instances(isl_values.isl_text(image.coalesce()), sizes)
         for key, image in together.items()
     }
-
-
-def _operation_count(node: object) -> int:
-    match node:
-        case Binary() | Unary():
-            return 1
-        case Call():
-            return _CALL_OPERATIONS
-        case _:
-            return 0
 
 
 def _statement_access(
