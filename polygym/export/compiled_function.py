@@ -21,10 +21,9 @@ import numpy as np
 
 from polygym.autoschedule.storage_choice import starting_program
 from polygym.codegen.contraction import legal_with_storage
-from polygym.codegen.llvm.core import binary_interface
 from polygym.codegen.llvm.emit_module import caller_arrays
 from polygym.codegen.pipeline import compile_program, lower
-from polygym.errors import InputError, InternalError, OutOfRangeError
+from polygym.errors import InputError
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping, parse_mapping
 from polygym.poly.may_accesses import out_of_range_messages
@@ -35,8 +34,9 @@ from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.programs import Program, load_program, load_scop
 from polygym.programs.dtypes import dtype_of
 from polygym.runtime.evaluation.time_limits import schedule_within
-from polygym.runtime.loader import LoadedProgram, load_object
+from polygym.runtime.loader import LoadedProgram, load_object, may_use_threads
 from polygym.tc.arguments import address_of
+from polygym.tc.code_calls import call_error, note_threads
 
 _GIVEN = (StorageClass.ARGUMENT, StorageClass.VALUE, StorageClass.GLOBAL)
 
@@ -75,6 +75,7 @@ class _SizedKernel:
     """Code for certain sizes: its arrays with their shapes, its sizes, messages of its checks."""
 
     code: LoadedProgram
+    has_threads: bool
     arrays: tuple[tuple[Array, tuple[int, ...]], ...]
     written: frozenset[str]
     parameters: tuple[int, ...]
@@ -121,9 +122,11 @@ class CompiledFunction:
         _expect_disjoint(kernel, kept)
         sizes = np.array(kernel.parameters, np.int64)
         places = [address_of(sizes) + 8 * k for k in range(len(sizes))]
+        if kernel.has_threads:
+            note_threads()
         code = kernel.code.call([*addresses, *places], [0])
         if code:
-            raise _failure(kernel, code)
+            raise call_error(code, kernel.range_errors, "function")
 
     def _bound(self, values: Sequence[Any], named: Dictionary[str, Any]) -> dict[str, Any]:
         """Return the arguments by name; those that the region does not use may be anything."""
@@ -156,9 +159,10 @@ class CompiledFunction:
         legal = legal_with_storage(program.storage, program.scop, schedule)
         own = dict(program.parameters)
         loops = lower(legal, self._mapping, own)
-        scop = loops.scop
+        scop, object_code = loops.scop, compile_program(loops)
         return _SizedKernel(
-            load_object(compile_program(loops)),
+            load_object(object_code),
+            may_use_threads(object_code),
             tuple((array, program.shape(array)) for array in caller_arrays(scop)),
             frozenset(statement.write.array for statement in scop.statements),
             tuple(own[parameter.name] for parameter in scop.parameters),
@@ -217,13 +221,3 @@ def _expect_disjoint(kernel: _SizedKernel, memory: Sequence[np.ndarray]) -> None
             continue
         if np.may_share_memory(left, right):
             raise InputError(f"{first} and {second}: expected arrays that do not overlap")
-
-
-def _failure(kernel: _SizedKernel, code: int) -> Exception:
-    """Return what went wrong in a call that returned something else than 0."""
-    if code == binary_interface.OUT_OF_MEMORY:
-        return MemoryError("there is no memory for the arrays of the loops")
-    if code in binary_interface.BROKEN_ASSUMPTION_TEXTS:
-        reason = binary_interface.BROKEN_ASSUMPTION_TEXTS[code]
-        return InternalError(f"the code stopped itself: {reason}")
-    return OutOfRangeError(kernel.range_errors[code - binary_interface.FIRST_OUT_OF_RANGE])

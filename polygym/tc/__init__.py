@@ -11,8 +11,8 @@
 ``comprehension`` defines what :func:`define` returns. A ``builder`` compiles a ``kernel`` for the
 sizes of ``arguments``, which are arrays or ``torch_tensors``, whose gradients follow. ``cache``
 stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
-times. The language itself is :mod:`polygym.frontend.tc`. Names are imported on first use: ``import
-polygym.tc`` does not wait for LLVM.
+times. ``code_calls`` explains calls that fail. The language itself is :mod:`polygym.frontend.tc`.
+Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 
 from typing import TYPE_CHECKING

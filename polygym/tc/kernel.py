@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -11,9 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polygym.autoschedule.schedule_choice import resolved_schedule_within
-from polygym.codegen.llvm.core import binary_interface
 from polygym.codegen.pipeline import compile_program, lower
-from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
+from polygym.errors import InternalError, PolygymError
 from polygym.foreign import calls
 from polygym.foreign.calls import EntryPoint, argument_block
 from polygym.ir.scop import Scop, StorageClass
@@ -28,6 +26,7 @@ from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
 from polygym.programs.dtypes import dtype_of
 from polygym.runtime.loader import LoadedProgram, load_object, may_use_threads
 from polygym.tc.arguments import address_of
+from polygym.tc.code_calls import call_error, note_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +46,6 @@ class ArrayBinding:
 
 # A call does not ask how long it took; the list is copied for it, and what is written is dropped.
 _NO_ADDRESS = [0]
-
-
-class _ThreadState:
-    """Whether threads have been started here; a forked child has none of its parent's.
-
-    OpenMP does not know that it is in a child, and would wait for them forever.
-    """
-
-    started = False
-    lost = False
-
-    @classmethod
-    def forked(cls) -> None:
-        """Take note in a child."""
-        cls.lost = cls.started
-
-
-os.register_at_fork(after_in_child=_ThreadState.forked)
 
 
 class CompiledKernel:
@@ -161,21 +142,11 @@ class CompiledKernel:
             InputError: the code asks for threads that a forked process does not have.
         """
         if self._has_threads:
-            if _ThreadState.lost:
-                raise InputError(
-                    "threads cannot run in a forked process whose parent has used them: start the "
-                    "process with spawn, or use threads=1"
-                )
-            _ThreadState.started = True
+            note_threads()
 
     def raise_error(self, code: int) -> NoReturn:
         """Say what went wrong in a call that returned something else than 0."""
-        if code == binary_interface.OUT_OF_MEMORY:
-            raise MemoryError("the comprehension could not allocate memory for its copies")
-        if code in binary_interface.BROKEN_ASSUMPTION_TEXTS:
-            reason = binary_interface.BROKEN_ASSUMPTION_TEXTS[code]
-            raise InternalError(f"the comprehension's code stopped itself: {reason}")
-        raise OutOfRangeError(self._complaints[code - binary_interface.FIRST_OUT_OF_RANGE])
+        raise call_error(code, self._complaints, "comprehension")
 
     @staticmethod
     def _result(
