@@ -55,10 +55,6 @@ class UserCompiler:
         inputs = [*map(str, objects), *libraries]
         self._run(["-shared", *inputs, "-o", str(result)], result.name)
 
-    def link_program(self, inputs: Sequence[Path], result: Path, *flags: str) -> None:
-        """Compile and link a program."""
-        self._run([*self.flags, *map(str, inputs), *flags, "-o", str(result)], result.name)
-
     def _run(self, arguments: list[str], what: str) -> None:
         try:
             done = subprocess.run(

@@ -5,17 +5,14 @@ those of the machine code.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from polygym.codegen.c import kernel_prelude, print_index, print_kernel
+from polygym.export.exporting import Export
 from polygym.export.header import element_type, kernel_prototype, watched_names
 from polygym.export.kernel import KernelPlan, KernelVariant
 
-if TYPE_CHECKING:
-    from polygym.export.exporting import Export
 
-
-def kernel_c_text(export: "Export") -> str:
+def kernel_c_text(export: Export) -> str:
     """Return the C text of a kernel, with all that it needs."""
     plan = export.plan
     comment = "\n   ".join(line.replace("*/", "* /") for line in export.comment())
@@ -37,23 +34,23 @@ def _entry(plan: KernelPlan) -> Iterator[str]:
     yield f"{prototype};"
     yield prototype
     yield "{"
-    for array, size in zip(plan.arrays, plan.array_bytes, strict=True):
-        pairs = {place for pair in (*plan.disjoint, *plan.watched_pairs) for place in pair}
-        if plan.arrays.index(array) in pairs:
-            name = array.name
-            yield f"  const char *begin_{name} = (const char *){name};"
-            yield f"  const char *end_{name} = begin_{name} + ({print_index(size)});"
     for condition in plan.conditions:
         yield f"  if (!({print_index(condition)}))\n    return 1;"
+    compared = {place for pair in (*plan.disjoint, *plan.watched_pairs) for place in pair[:1]}
+    compared |= {second for _, second in plan.disjoint}
+    for place in sorted(compared):
+        name, size = plan.arrays[place].name, plan.array_bytes[place]
+        yield f"  const char *begin_{name} = (const char *){name};"
+        yield f"  const char *end_{name} = begin_{name} + ({print_index(size)});"
     names = [array.name for array in plan.arrays]
     for left, right in plan.disjoint:
         first, second = names[left], names[right]
         yield f"  if (end_{first} > begin_{second} && end_{second} > begin_{first})\n    return 1;"
     for left, other in plan.watched_pairs:
-        place, length = watched_names(plan)[other], plan.watched[other][1]
+        watched, length = watched_names(plan)[other], plan.watched[other][1]
         yield (
-            f"  if (end_{names[left]} > (const char *){place} && "
-            f"(const char *){place} + {length} > begin_{names[left]})\n    return 1;"
+            f"  if (end_{names[left]} > (const char *){watched} && "
+            f"(const char *){watched} + {length} > begin_{names[left]})\n    return 1;"
         )
     yield "  int code = 1;"
     for variant in plan.variants:

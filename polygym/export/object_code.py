@@ -29,14 +29,17 @@ from polygym.codegen.llvm.core.types import I8, I32, I64, POINTER, declare_funct
 from polygym.codegen.llvm.emit_module import emit_kernel
 from polygym.codegen.llvm.jit import optimization_level, optimized_module, target_machine
 from polygym.errors import InternalError
-from polygym.export.cpu_levels import FEATURE_BITS, CpuLevel, best_first
+from polygym.export.cpu_levels import FEATURE_BITS, CpuLevel, best_first, is_x86
 from polygym.export.kernel import NOT_RUN, KernelPlan, KernelVariant
 
 _FORK = "GOMP_parallel"
 _STANDARD_ERROR = 2
 _FOREIGN = re.compile(rf'@"?{FOREIGN_PREFIX}_[0-9a-f]{{16}}_(\w+)"?')
 _LIBRARY_TEXT = re.compile(rf'^@.*c"{LIBRARY_PREFIX}:.*\n', re.MULTILINE)
-_MESSAGE = "stopped: the loops of {name} {reason}; its sizes in the source are wrong\n"
+_MESSAGE = (
+    "stopped: the loops of {name} leave an array, in a subscript that is computed; its sizes in "
+    "the source are wrong\n"
+)
 
 
 def kernel_ir(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> str:
@@ -46,8 +49,12 @@ def kernel_ir(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> str:
 
 def kernel_object(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> bytes:
     """Return the object file of a kernel, with one plan for each CPU level."""
-    module = _linked(plans)
-    return bytes(target_machine("x86-64" if _asks(plans) else None).emit_object(module))
+    return bytes(_common_machine().emit_object(_linked(plans)))
+
+
+def _common_machine() -> Any:
+    """Return the machine of the function that asks for the processor: any of its kind runs it."""
+    return target_machine("x86-64" if is_x86() else None)
 
 
 def _asks(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> bool:
@@ -59,7 +66,7 @@ def _linked(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> Any:
     by_level = dict(plans)
     ordered = [(level, by_level[level]) for level in best_first(tuple(by_level))]
     name = ordered[0][1].name
-    module = _parsed(_entry_text(ordered), None)
+    module = _parsed(_entry_text(ordered))
     for level, plan in ordered:
         for variant in plan.variants:
             text = _variant_text(plan, variant, level)
@@ -92,8 +99,8 @@ def _variant_text(plan: KernelPlan, variant: KernelVariant, level: CpuLevel) -> 
     return text.replace(f'@"{FORK_FUNCTION}"', f'@"{_FORK}"')
 
 
-def _parsed(text: str, processor: str | None) -> Any:
-    machine = target_machine(processor)
+def _parsed(text: str) -> Any:
+    machine = _common_machine()
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -193,8 +200,7 @@ def _return_code(module: ir.Module, builder: ir.IRBuilder, plan: KernelPlan, cod
     small = builder.icmp_unsigned("<=", code, i32(NOT_RUN))
     with builder.if_then(small, likely=True):
         builder.ret(code)
-    reason = "leave an array, in a subscript that is computed"
-    text = _MESSAGE.format(name=plan.name, reason=reason).encode()
+    text = _MESSAGE.format(name=plan.name).encode()
     kind = ir.ArrayType(I8, len(text))
     message = module.globals.get("message")
     if message is None:

@@ -103,7 +103,8 @@ def _emit_kernel(
         function.attributes.add(f'"min-legal-vector-width"="{widest}"')
     builder = kind(function.append_basic_block("entry"))
     names = (parameter.name for parameter in scop.parameters)
-    parameters: Environment = dict(zip(names, function.args[count:], strict=not takes_threads))
+    values = function.args[count : count + len(scop.parameters)]
+    parameters: Environment = dict(zip(names, values, strict=True))
     for parameter, argument in parameters.items():
         note(argument, hint=parameter)
     if program.sizes is not None:
