@@ -212,6 +212,18 @@ void f(int n, double *a) {
 }""",
         "the pointer a moves",
     ),
+    "a pointer to a structure that moves before the region": (
+        """
+struct pair { double x[99], y[99]; };
+void f(int n, struct pair *p) {
+  assert(n <= 99);
+  p++;
+#pragma scop
+  for (int i = 0; i < n; i++) p->x[i] = p->y[i];
+#pragma endscop
+}""",
+        "the pointer p moves",
+    ),
     "a pointer that is used behind its walk": (
         """
 void f(int n, double *a) {

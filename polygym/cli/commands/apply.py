@@ -1,5 +1,6 @@
 """``polygym apply``: the user's file, changed to call the fast loops."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -7,18 +8,18 @@ import click
 from polybench import Dataset
 from polygym.cli.execution import export_session
 from polygym.cli.options import common
-from polygym.cli.options.variants import VariantOptions, variant_options
+from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.errors import InputError
 from polygym.export.applying import ApplyKind, apply_export, build_lines, unified_diff
 from polygym.export.c_compiler import user_compiler
-from polygym.mapping.mapping import Mapping
+from polygym.mapping.mapping import Mapping as MachineMapping
 
 _HELP = """Change a C file so that its region calls the fast loops, and write what it needs.
 
 PROGRAM is a C file, which gets the schedule of --schedule, or `best.json` of `polygym optimize`,
-which has its own. The changed copy
-goes to --out with the loops beside it, as C or as an object, so that the program is built with
+which has its own. The changed copy goes to --out with the loops beside it, as C or as an object.
+The program is then built with
 
 \b
   gcc -O3 -march=native -fopenmp DIR/*.c -lm        (--kind c)
@@ -38,17 +39,7 @@ Examples:
 
 
 @click.command("apply", help=_HELP, epilog=common.PROGRAM_HELP)
-@click.argument("target", metavar="PROGRAM")
-@common.function_option
-@common.size_options
-@click.option(
-    "--schedule",
-    "schedule_text",
-    default="auto",
-    show_default=True,
-    metavar="SCHEDULE",
-    help="The schedule, as `polygym run` takes it.",
-)
+@export_session.target_options
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in ApplyKind]),
@@ -65,9 +56,6 @@ Examples:
 @click.option("--diff", "shows_diff", is_flag=True, help="Print the change as a unified diff.")
 @click.option("--write", "in_place", is_flag=True, help="Change the file itself.")
 @export_session.export_options
-@variant_options("decided with --schedule auto", "decided with --schedule auto")
-@common.mapping_options
-@common.json_option
 def command(
     target: str,
     region: str | None,
@@ -83,7 +71,7 @@ def command(
     assume_disjoint: bool,
     no_measure: bool,
     variant: VariantOptions,
-    mapping: Mapping | None,
+    mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
 ) -> console.CommandResult:
@@ -124,13 +112,18 @@ def command(
     def show() -> None:
         if in_place:
             click.echo(difference, nl=False)
-        console.heading("Files")
-        for path in files:
-            console.write_text(f"  {path}")
-        for tool, text in lines.items():
-            console.heading(f"\n{tool}")
-            click.echo("\n".join(f"  {line}" for line in text.splitlines()))
-        console.heading("\nTimes")
+        _print(files, lines)
         export_session.print_times(times, note)
 
     return console.answer(as_json, document, show, int(export_session.failed(times)))
+
+
+def _print(files: Sequence[Path], lines: Mapping[str, str]) -> None:
+    """Print the files, the lines that build them, and the heading of the times."""
+    console.heading("Files")
+    for path in files:
+        console.write_text(f"  {path}")
+    for tool, text in lines.items():
+        console.heading(f"\n{tool}")
+        click.echo("\n".join(f"  {line}" for line in text.splitlines()))
+    console.heading("\nTimes")

@@ -7,7 +7,7 @@ import click
 from polybench import Dataset
 from polygym.cli.execution import export_session
 from polygym.cli.options import common
-from polygym.cli.options.variants import VariantOptions, variant_options
+from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.export.c_compiler import user_compiler
 from polygym.export.writing import ExportKind, write_export
@@ -47,17 +47,7 @@ Examples:
 
 
 @click.command("export", help=_HELP, epilog=common.PROGRAM_HELP)
-@click.argument("target", metavar="PROGRAM")
-@common.function_option
-@common.size_options
-@click.option(
-    "--schedule",
-    "schedule_text",
-    default="auto",
-    show_default=True,
-    metavar="SCHEDULE",
-    help="The schedule, as `polygym run` takes it.",
-)
+@export_session.target_options
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in ExportKind]),
@@ -76,9 +66,6 @@ Examples:
     help="The folder of the files; created if it does not exist.",
 )
 @export_session.export_options
-@variant_options("decided with --schedule auto", "decided with --schedule auto")
-@common.mapping_options
-@common.json_option
 def command(
     target: str,
     region: str | None,

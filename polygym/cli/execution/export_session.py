@@ -10,7 +10,7 @@ from polybench import Dataset
 from polygym.cli.execution.resolved_program import resolve_program
 from polygym.cli.options import common
 from polygym.cli.options.values import combined, parsed_by, read_small_file
-from polygym.cli.options.variants import VariantOptions
+from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output import console
 from polygym.errors import InputError, PolygymError
 from polygym.export.c_compiler import UserCompiler
@@ -30,6 +30,21 @@ _RECORD = ".json"
 def _parsed_sizes(values: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], ...]:
     return tuple(tuple(parse_sizes(value).items()) for value in values)
 
+
+target_options = combined(
+    click.argument("target", metavar="PROGRAM"),
+    common.function_option,
+    common.size_options,
+    click.option(
+        "--schedule",
+        "schedule_text",
+        default="auto",
+        show_default=True,
+        metavar="SCHEDULE",
+        help="The schedule, as `polygym run` takes it.",
+    ),
+)
+"""Options of ``export`` and ``apply`` about the program."""
 
 export_options = combined(
     click.option(
@@ -55,6 +70,9 @@ export_options = combined(
         help="Leave out the check that no array that is written overlaps another one.",
     ),
     click.option("--no-measure", is_flag=True, help="Do not measure the code as it is exported."),
+    variant_options("decided with --schedule auto", "decided with --schedule auto"),
+    common.mapping_options,
+    common.json_option,
 )
 """Options of ``export`` and ``apply`` about the code."""
 

@@ -15,6 +15,7 @@ function around a region that has none. The packages, in the order of their work
 ``memory``                 memory
 ``passes``                 the passes of the C front end, in their order
 ``prototype``              the prototype of a region's function for headers
+``region_spans``           positions of a region in the text of its file
 ``scop``                   from a plain region to a Scop
 ``sema``                   semantics: symbols, declarations, types, affine and other expressions
 ``source``                 source texts

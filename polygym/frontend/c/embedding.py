@@ -14,7 +14,6 @@ A program is *embedded* when every array and parameter of it has such an express
 the rest of the function reads of the region's variables is in its arrays. All else is refused.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +27,12 @@ from polygym.frontend.c import driver
 from polygym.frontend.c.completion import completed_source
 from polygym.frontend.c.desugar.struct_members import MemberOrigin, member_origins
 from polygym.frontend.c.passes import PASSES, RegionState
+from polygym.frontend.c.region_spans import RegionSpans
 from polygym.frontend.c.scop.translation import Translation
-from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol, resolve_names
+from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
 from polygym.frontend.c.source import syntax
-from polygym.frontend.c.source.locations import SourceMap, SourceToken
+from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import (
-    ScopRegion,
     choose_region,
     find_regions,
     parse_cached,
@@ -42,9 +41,7 @@ from polygym.frontend.c.source.parser import (
 from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
 from polygym.ir.scop import Array, Scop, StorageClass
 
-_PRAGMA_OPERATOR = re.compile(r'_Pragma\s*\(\s*"[^"]*"\s*\)')
 _OWN = frozenset({StorageClass.BLOCK})
-_LINKAGE_WORDS = frozenset({"static", "inline", "__inline", "__inline__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +115,7 @@ def embed_region(text: str, file: str, function: str | None = None) -> RegionEmb
     selection = parse_selection(function)
     text = completed_source(text, file, selection).text
     source = preprocess_cached(text, file, selection.flags)
-    region = _region(source, selection, file)
-    return _Embedder(text, file, selection, source, region).embedding()
+    return _Embedder(text, file, selection, source).embedding()
 
 
 def embed_file(path: str | Path, function: str | None = None) -> RegionEmbedding:
@@ -127,27 +123,16 @@ def embed_file(path: str | Path, function: str | None = None) -> RegionEmbedding
     return embed_region(driver.read_text(path), str(path), function)
 
 
-def _region(source: SourceMap, selection: RegionSelection, file: str) -> ScopRegion:
-    regions = find_regions(parse_cached(source), source)
-    return choose_region(regions, selection.region_name, file)
-
-
 class _Embedder:
     """One region on its way to its embedding."""
 
-    def __init__(
-        self,
-        text: str,
-        file: str,
-        selection: RegionSelection,
-        source: SourceMap,
-        region: ScopRegion,
-    ) -> None:
-        self._text, self._file, self._source, self._region = text, file, source, region
+    def __init__(self, text: str, file: str, selection: RegionSelection, source: SourceMap) -> None:
+        self._text, self._file, self._source = text, file, source
         self._selection = selection
         self._tree = parse_cached(source)
-        self._original = _region(source, selection, file)
-        self._names = _names_of(source, selection, file)
+        regions = find_regions(self._tree, source)
+        self._region = choose_region(regions, selection.region_name, file)
+        self._names = resolve_names(self._tree, self._region)
         self._members = self._member_origins()
         self._translation, self._scop = self._translated()
         bindings = self._translation.bindings
@@ -163,8 +148,9 @@ class _Embedder:
             for array in self._scop.arrays
             if array.storage_class not in _OWN or array.live_out
         )
-        begin, first = self._pragma_span(self._original.begin)
-        last, end = self._pragma_span(self._original.end)
+        spans = RegionSpans(self._text, self._file, self._source)
+        begin, first = spans.of_pragma(self._region.begin)
+        last, end = spans.of_pragma(self._region.end)
         return RegionEmbedding(
             self._scop,
             self._text,
@@ -172,12 +158,12 @@ class _Embedder:
             first,
             last,
             end,
-            tuple(self._linkage_spans()),
+            tuple(spans.of_linkage(self._region.function.decl)),
             arrays,
             tuple(self._parameter(parameter.name) for parameter in self._scop.parameters),
             tuple(f"{name} == {value}" for name, value in self._selection.parameter_values),
             self._selection.flags.arguments,
-            self._original.function,
+            self._region.function,
             self._tree,
         )
 
@@ -230,7 +216,7 @@ class _Embedder:
         """
         around = _direct_targets(self._body_without_region())
         moved = symbol.scope is DeclarationScope.ARGUMENT and symbol.name in around
-        inside = symbol.name in _direct_targets(list(self._original.items))
+        inside = symbol.name in _direct_targets(list(self._region.items))
         if moved or (inside and (self._names.in_loop or self._names.is_used_after(symbol))):
             raise self._error(f"the pointer {symbol.name} moves, and the function needs its place")
 
@@ -241,19 +227,28 @@ class _Embedder:
         if base is None:
             raise self._error(f"{origin.base} is not visible where the region begins")
         sizes, _ = _levels(base.declaration.type, self._names.typedefs)
-        is_pointer = bool(sizes)
+        if sizes:
+            self._refuse_moved(base)
         is_argument = base.scope is DeclarationScope.ARGUMENT
         if any(extent != "1" for extent in outer):
             if len(outer) != len(sizes) or sizes.count("*") > 1:
                 raise self._error(f"members of {origin.base} do not lie in one piece")
             is_object = "*" not in sizes and not is_argument
-            member = "".join(f".{name}" for name in origin.path)
             return EmbeddedArray(
-                array, "", is_object, structure=origin.base, member=member, outer_rank=len(outer)
+                array,
+                "",
+                is_object,
+                structure=origin.base,
+                member=origin.way,
+                outer_rank=len(outer),
             )
-        path = "".join(f".{name}" for name in origin.path)
-        whole = f"(*{origin.base}){path}" if is_pointer else f"{origin.base}{path}"
-        return EmbeddedArray(array, f"&{whole}", not is_pointer)
+        return EmbeddedArray(array, f"&{self._member_text(origin)}", not sizes)
+
+    def _member_text(self, origin: MemberOrigin) -> str:
+        """Return the member of a structure, or of the one that a pointer leads to, in C."""
+        declared = self._names.visible[origin.base].declaration.type
+        is_pointer = bool(_levels(declared, self._names.typedefs)[0])
+        return f"(*{origin.base}){origin.way}" if is_pointer else f"{origin.base}{origin.way}"
 
     def _parameter(self, name: str) -> EmbeddedParameter:
         symbol = self._symbols[name]
@@ -290,11 +285,7 @@ class _Embedder:
             origin = self._members[base.name]
             if not all(syntax.is_zero(subscript) for subscript in subscripts):
                 raise self._error(f"it reads a member of {origin.base} before it begins")
-            sizes, _ = _levels(
-                self._names.visible[origin.base].declaration.type, self._names.typedefs
-            )
-            path = "".join(f".{name}" for name in origin.path)
-            return f"(*{origin.base}){path}" if sizes else f"{origin.base}{path}"
+            return self._member_text(origin)
         for name in (base.name, *names):
             if name not in self._names.visible:
                 raise self._error(f"it reads {name}, which is not visible where it begins")
@@ -328,7 +319,7 @@ class _Embedder:
                 )
         counters = {symbol.name for symbol in names.iterated if names.iterates_in_region(symbol)}
         read = set(self._read_outside_loops())
-        for name in syntax.modified_names(list(self._original.items)) - kept:
+        for name in syntax.modified_names(list(self._region.items)) - kept:
             visible = names.visible.get(name)
             if visible is None:
                 continue
@@ -348,48 +339,13 @@ class _Embedder:
 
     def _body_without_region(self) -> Any:
         """Return the body of the function with empty statements in the place of the region's."""
-        inside = {id(item) for item in self._original.items}
+        inside = {id(item) for item in self._region.items}
 
         def replacement(node: Any) -> Any:
             """Return an empty statement for one of the region."""
             return c_ast.EmptyStatement(node.coord) if id(node) in inside else None
 
-        return syntax.copy_tree(self._original.function.body, replacement)
-
-    def _pragma_span(self, node: Any) -> tuple[int, int]:
-        """Return where a pragma begins and ends in the text."""
-        index = self._source.token_index(node.coord.line, node.coord.column or 1)
-        origin = self._source.tokens[index].origin
-        if origin.file != self._file or origin.in_macro:
-            raise self._error("its pragmas stand in another file or in a macro")
-        starts = _line_starts(self._text)
-        begin = starts[origin.line - 1] + origin.column - 1
-        if match := _PRAGMA_OPERATOR.match(self._text, begin):
-            return begin, match.end()
-        line = starts[origin.line - 1]
-        end = self._text.find("\n", begin)
-        return line, len(self._text) if end < 0 else end
-
-    def _linkage_spans(self) -> Iterator[tuple[int, int]]:
-        """Yield where ``static`` and ``inline`` stand in declarations of the region's function."""
-        name = self._original.function.decl.name
-        starts = _line_starts(self._text)
-        tokens, depth = self._source.tokens, 0
-        specifiers: list[SourceToken] = []
-        for token in tokens:
-            depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
-            if depth == 0 and token.text in (";", "}"):
-                specifiers = []
-            if depth == 0 and token.text in _LINKAGE_WORDS:
-                specifiers.append(token)
-            if depth == 0 and token.text == name:
-                for specifier in specifiers:
-                    origin = specifier.origin
-                    if origin.file != self._file or origin.in_macro:
-                        raise self._error(f"{name} is declared {specifier.text} by a macro")
-                    begin = starts[origin.line - 1] + origin.column - 1
-                    yield begin, begin + len(specifier.text)
-                specifiers = []
+        return syntax.copy_tree(self._region.function.body, replacement)
 
 
 def _direct_targets(node: Any) -> set[str]:
@@ -399,22 +355,6 @@ def _direct_targets(node: Any) -> set[str]:
         if part.op == "&" and isinstance(part.expr, c_ast.ID):
             names.add(part.expr.name)
     return {name for name in names if name is not None}
-
-
-def _line_starts(text: str) -> list[int]:
-    r"""Return the offsets of the lines of a text.
-
-    >>> _line_starts("a\nbc\n")
-    [0, 2, 5]
-    """
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _names_of(source: SourceMap, selection: RegionSelection, file: str) -> ResolvedNames:
-    """Return the names of a file as it is written."""
-    tree = parse_cached(source)
-    regions = find_regions(tree, source)
-    return resolve_names(tree, choose_region(regions, selection.region_name, file))
 
 
 def _levels(kind: Any, typedefs: Any) -> tuple[list[str], Any]:

@@ -50,6 +50,11 @@ class MemberOrigin:
     path: tuple[str, ...]
     own_rank: int
 
+    @property
+    def way(self) -> str:
+        """The way from the structure to the member in C: ``.rows.v``."""
+        return "".join(f".{name}" for name in self.path)
+
 
 def member_origins(
     tree: Any, region: ScopRegion, source: SourceMap
