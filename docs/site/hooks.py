@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+# mkdocs loads this file without the repository on its path: the imports below (E402) need it.
 ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

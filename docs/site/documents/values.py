@@ -144,6 +144,7 @@ def _either_members(one: Mapping[str, Member], other: Mapping[str, Member]) -> M
 
 def _union(one: Any, other: Any) -> Any:
     try:
+        # Both are values here: of two texts or of None, | makes no union (UP007).
         return Union[one, other]  # noqa: UP007
     except TypeError:
         return UNKNOWN
