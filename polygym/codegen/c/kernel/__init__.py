@@ -14,6 +14,6 @@
 ``promotion``         variables of the emitted code that become values
 ``value_numbering``   equal values, computed once
 ``names``             C names of types
-``helpers``           functions that kernels call: partial vectors, fused operations, memory
+``helpers/``          functions that kernels call: partial vectors, fused operations, memory
 ====================  =====================================================================
 """

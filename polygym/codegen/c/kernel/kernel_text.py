@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from polygym.codegen.c.kernel.function_printer import FunctionPrinter
-from polygym.codegen.c.kernel.helpers import needed_helpers
+from polygym.codegen.c.kernel.helpers.table import needed_helpers
 from polygym.codegen.c.kernel.lifting import lift, remove_dead
 from polygym.codegen.c.kernel.names import vector_typedefs
 from polygym.codegen.c.kernel.promotion import promote_scalars, remove_unused_arguments
