@@ -2,11 +2,12 @@
 
 ====================  =====================================================================
 ``kernel_text``       the kernel and what stands before it in a file
-``lifting``           LLVM IR, not optimised → operations as C has them
+``lifting/``          LLVM IR, not optimised → operations as C has them
 ``values``            blocks, operations, constants, arguments
 ``folding``           simple values of operations
 ``value_numbering``   values that are computed twice
 ``promotion``         scalars out of memory; arguments that nobody uses
+``dead_code``         operations that nobody needs
 ``control_flow``      loops and joins
 ``function_printer``  blocks → statements: variables, loops, branches, calls
 ``statements``        statements → lines, with declarations

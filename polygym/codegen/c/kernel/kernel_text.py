@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from polygym.codegen.c.kernel.dead_code import remove_dead
 from polygym.codegen.c.kernel.function_printer import FunctionPrinter
 from polygym.codegen.c.kernel.helpers.table import needed_helpers
-from polygym.codegen.c.kernel.lifting import lift, remove_dead
+from polygym.codegen.c.kernel.lifting.function import lift
 from polygym.codegen.c.kernel.names import vector_typedefs
 from polygym.codegen.c.kernel.promotion import promote_scalars, remove_unused_arguments
 from polygym.codegen.c.kernel.values import Argument, LiftedFunction, Operation, Value

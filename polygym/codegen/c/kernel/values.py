@@ -82,6 +82,13 @@ class Operation:
 Value: TypeAlias = Constant | Argument | Operation
 
 
+def are_same(value: Value, other: Value) -> bool:
+    """Whether two values are known to be the same; 0 and -0 are not."""
+    if isinstance(value, Constant) and isinstance(other, Constant):
+        return (value.kind, repr(value.value)) == (other.kind, repr(other.value))
+    return value is other
+
+
 @dataclass(eq=False, slots=True)
 class Phi:
     """Values by the predecessors from which control comes."""
