@@ -1,20 +1,17 @@
 """Kernels as C that is as fast as machine code: printed from what becomes machine code.
 
-====================  =====================================================================
-``kernel_text``       the kernel and what stands before it in a file
-``lifting/``          LLVM IR, not optimised → operations as C has them
-``values``            blocks, operations, constants, arguments
-``folding``           simple values of operations
-``value_numbering``   values that are computed twice
-``promotion``         scalars out of memory; arguments that nobody uses
-``dead_code``         operations that nobody needs
-``control_flow``      loops and joins
-``function_printer``  blocks → statements: variables, loops, branches, calls
-``statements``        statements → lines, with declarations
-``expressions``       operations → expressions
-``promotion``         variables of the emitted code that become values
-``value_numbering``   equal values, computed once
-``names``             C names of types
-``helpers/``          functions that kernels call: partial vectors, fused operations, memory
-====================  =====================================================================
+===================  ======================================================================
+``kernel_text``      the kernel and what stands before it in a file
+``lifting/``         LLVM IR, not optimised → operations as C has them
+``values``           blocks, operations, constants, arguments
+``folding``          simple values of operations
+``value_numbering``  equal values, computed once
+``promotion``        scalars out of memory; arguments that nobody uses
+``dead_code``        operations that nobody needs
+``control_flow``     loops and joins
+``statements/``      blocks → statements: variables, loops, branches, calls
+``expressions/``     operations → expressions
+``names``            C names of types
+``helpers/``         functions that kernels call: partial vectors, fused operations, memory
+===================  ======================================================================
 """

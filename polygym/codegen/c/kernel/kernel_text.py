@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from polygym.codegen.c.kernel.dead_code import remove_dead
-from polygym.codegen.c.kernel.function_printer import FunctionPrinter
+from polygym.codegen.c.kernel.expressions.numbers import number_text
 from polygym.codegen.c.kernel.helpers.table import needed_helpers
 from polygym.codegen.c.kernel.lifting.function import lift
-from polygym.codegen.c.kernel.names import vector_typedefs
+from polygym.codegen.c.kernel.names import type_name, vector_typedefs
 from polygym.codegen.c.kernel.promotion import promote_scalars, remove_unused_arguments
-from polygym.codegen.c.kernel.values import Argument, LiftedFunction, Operation, Value
+from polygym.codegen.c.kernel.statements.function_printer import FunctionPrinter
+from polygym.codegen.c.kernel.values import Argument, Kind, LiftedFunction, Operation, Value
 from polygym.codegen.c.prelude import library_prototypes, math_definitions
 from polygym.codegen.llvm.core.binary_interface import FOREIGN_PREFIX
 from polygym.codegen.llvm.emit_module import source_kernel
@@ -173,9 +174,6 @@ def _function_text(
 
 
 def _table(scop: Scop, key: str, row: tuple[str, tuple[Any, ...]]) -> str:
-    from polygym.codegen.c.kernel.expressions import number_text
-    from polygym.codegen.c.kernel.values import Kind
-
     array = scop.array(key.removesuffix("_initial"))
     kind = Kind("f" if array.type.is_floating else "i", array.type.bits)
     values = ", ".join(number_text(kind, value) for value in row[1])
@@ -184,8 +182,6 @@ def _table(scop: Scop, key: str, row: tuple[str, tuple[Any, ...]]) -> str:
 
 def _parameter(argument: Argument) -> str:
     if argument.kind.base != "p":
-        from polygym.codegen.c.kernel.names import type_name
-
         return f"{type_name(argument.kind)} {argument.name}"
     const = "" if argument.is_written else "const "
     restrict = "restrict " if argument.pointee != "char" else ""

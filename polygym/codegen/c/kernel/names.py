@@ -53,6 +53,11 @@ def type_name(kind: Kind, *, is_unsigned: bool = False) -> str:
     return f"{'u' if is_unsigned and kind.base != 'f' else ''}{name}_x{kind.lanes}"
 
 
+def word_of(kind: Kind) -> str:
+    """Return a part of a helper's name: ``double``, ``int_x8``."""
+    return type_name(kind).replace("signed ", "").replace("_Float16", "half")
+
+
 def vector_typedefs(text: str) -> list[str]:
     """Return the definitions of the vector types in a text."""
     names = {match.group(0).removesuffix("_at") for match in VECTOR_NAME.finditer(text)}

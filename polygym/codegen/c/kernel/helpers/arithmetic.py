@@ -117,4 +117,5 @@ def _builtin(function: str, base: str) -> str:
 
 
 def _suffix(base: str) -> str:
+    """Return the end of the name of a builtin."""
     return "f" if base == "float" else ""

@@ -65,6 +65,7 @@ def store_partly(name: str, how: str, type_name: str) -> str:
 
 
 def _goes_by_halves(how: str, type_name: str) -> bool:
+    """Whether the first lanes of a vector are loaded and stored half by half."""
     _, bits, lanes = split_type(type_name)
     return how == "first" and lanes * bits > 256
 

@@ -72,6 +72,7 @@ def scatter(name: str, how: str | None, type_name: str) -> str:
 
 
 def _last(how: str | None, type_name: str) -> str:
+    """Return the end of the parameters: what says which lanes there are."""
     return "" if how is None else f", {lane_parameter(how, type_name)}"
 
 

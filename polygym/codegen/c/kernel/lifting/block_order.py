@@ -25,6 +25,7 @@ def reverse_postorder(first: Any) -> list[Any]:
 
 
 def _successors(block: Any) -> list[Any]:
+    """Return the blocks to which a block leads, the last one first."""
     terminator = block.terminator
     if isinstance(terminator, ir.Ret):
         return []

@@ -39,6 +39,8 @@ def lift(
 
 
 class _Lifter:
+    """Lifts a function; ``values`` are those that stand for LLVM's, by their identities."""
+
     def __init__(
         self, function: Any, name: str, names: dict[str, str], pointees: dict[str, str]
     ) -> None:
@@ -130,6 +132,7 @@ class _Lifter:
     def _phi(
         self, instruction: Any, block: Any, edges: set[tuple[Any, Any]], position: dict[Any, int]
     ) -> None:
+        """Lift a phi; one that joins equal values is that value."""
         is_loop = any(
             position[source] >= position[block]
             for _, source in instruction.incomings
@@ -159,6 +162,7 @@ class _Lifter:
         return lifted
 
     def _constant(self, value: Any) -> Value:
+        """Return a constant, or the table that a global variable is."""
         if isinstance(value, ir.GlobalVariable):
             elements = tuple(element.constant for element in value.initializer.constant)
             kind = kind_of(value.initializer.type.element)
@@ -168,6 +172,7 @@ class _Lifter:
         return constant_of(value)
 
     def _instruction(self, instruction: Any) -> Value:
+        """Return the value of an instruction."""
         name, builder = instruction.opname, self.builder
         if isinstance(instruction, ir.CallInstr):
             arguments = [self.value(argument) for argument in instruction.args]
@@ -212,6 +217,7 @@ class _Lifter:
                 return builder.emit(name, kind, *operands, data=wraps)
 
     def _alloca(self, instruction: Any) -> Value:
+        """Return memory of the function."""
         count = instruction.operands[0].constant if instruction.operands else None
         element = instruction.allocated_type
         alloca = Operation("alloca", POINTER, [], self.builder.current, (kind_of(element), count))
