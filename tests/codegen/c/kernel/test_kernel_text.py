@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polybench import Dataset
 from polygym.codegen.c import kernel_prelude, print_kernel
 from polygym.codegen.loopir.ir import LoopProgram
 from polygym.codegen.pipeline import lower
@@ -21,6 +22,7 @@ from polygym.frontend.c import parse_text
 from polygym.mapping.mapping import parse_mapping
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from polygym.programs import load_program
 from tests.codegen.mapped_programs import PROGRAMS, SIZES, random_mapping, scop_of
 from tests.oracles.c_kernels import FAST, call_kernel, compile_kernel, kernel_file
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_loops
@@ -134,6 +136,17 @@ def test_sums_extremes_and_integers_that_wrap(name: str, tmp_path: Path) -> None
     with every_loop_shared():
         program = lower(legal, parse_mapping(mapping), sizes)
         assert_same(program, sizes, kernel_file(program), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["durbin", "trisolv", "correlation"])
+@pytest.mark.parametrize("mapping", ["reassociate=on", "reassociate=on vector_bits=256"])
+def test_sums_in_another_order(name: str, mapping: str, tmp_path: Path) -> None:
+    """Vectors of partial sums are folded: a shuffle has one vector for both of its operands."""
+    loaded = load_program(name, dataset=Dataset.MINI)
+    legal = LegalSchedule(loaded.scop, isl_schedule(loaded.scop))
+    sizes = dict(loaded.parameters)
+    program = lower(legal, parse_mapping(mapping), sizes)
+    assert_same(program, sizes, kernel_file(program), tmp_path)
 
 
 def test_a_file_has_several_kernels(tmp_path: Path) -> None:

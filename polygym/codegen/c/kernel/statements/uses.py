@@ -69,6 +69,8 @@ def _using_blocks(function: LiftedFunction, flow: ControlFlow) -> dict[Operation
             for number, operand in enumerate(operation.operands):
                 twice = operation.name == "parallel_call" and number == CHUNKS
                 twice |= operation.name == "scattered_store" and number == 0
+                # One vector alone is both operands of the builtin.
+                twice |= operation.name == "shuffle" and len(operation.operands) == 1
                 use(operand, block, 2 if twice else 1)
         use(block.condition, block)
     return blocks
