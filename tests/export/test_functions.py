@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from polygym.errors import InputError, SourceError
+from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import ExportOptions, prepare_export
 from polygym.export.writing import ExportKind, write_export
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
@@ -395,6 +396,18 @@ def test_a_level_of_this_machine_runs(level: str, tmp_path: Path) -> None:
     check_like_source(
         tmp_path, _SUM, *_SIZES, options=ExportOptions(sizes=((("n", 40),),), cpus=(level,))
     )
+
+
+def test_no_vector_in_c_is_wider_than_registers(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(_SUM, encoding="utf-8")
+    program = load_program(str(file), parameters={"n": 40})
+    wide = parse_mapping("vector_bits=512 S0:vector_bits=512 S0:vector_copies=2")
+    options = ExportOptions(sizes=((("n", 40),),), cpus=("x86-64-v3",))
+    export = prepare_export(program, isl_schedule(program.scop), wide, options)
+    text = kernel_c_text(export)
+    assert "vector_size(32)" in text
+    assert "vector_size(64)" not in text
 
 
 def test_an_unknown_processor_is_refused(tmp_path: Path) -> None:
