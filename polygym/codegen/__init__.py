@@ -12,6 +12,7 @@
 ``transforms``    passes over loops
 ``recurrences``   families of transformations that few programs need
 ``validate``      checks of generated loops
+``coalescing``    one loop in the place of a short one over neighbouring elements and another
 ``contraction``   smaller arrays, where a schedule keeps only a part of them alive
 ``llvm``          loops as LLVM IR and machine code
 ``c``             loops as C

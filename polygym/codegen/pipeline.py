@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from polygym.codegen.coalescing.transform import coalesce_loops
 from polygym.codegen.contraction import contract_legal
 from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.llvm.jit import compile_object, optimization_level
@@ -95,6 +96,8 @@ def lowering_trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) 
 
 def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> LoweringTrace:
     require_statements(mapping.nests, legal.scop)
+    if not mapping.keeps_schedule_order:
+        legal = coalesce_loops(legal)
     asked = CodegenRequest(legal, mapping, sizes)
     prepare_probes(legal.scop, sizes)
     tree = BUILD.run(legal, asked)

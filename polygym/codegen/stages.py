@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from polygym.codegen.c import print_c
+from polygym.codegen.coalescing.transform import coalesce_loops
 from polygym.codegen.loopir.ir import LoopProgram
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.passes import BUILD, EMIT, GENERATE, LOOP_PASSES, OPTIMIZE, PASSES, PLAN
@@ -85,6 +86,7 @@ def stage_after(
 ) -> Stage:
     """Return what a pass leaves of a schedule under a mapping, for all sizes or for given ones."""
     if shown_pass is BUILD:
+        legal = legal if mapping.keeps_schedule_order else coalesce_loops(legal)
         goal = CodegenRequest(legal, mapping, sizes)
         return Stage(shown_pass, mapping, goal, BUILD.run(legal, goal))
     way = lowering_trace(legal, mapping, sizes)

@@ -154,6 +154,40 @@ void f(int p, int q, double T[p][q], double X[q][p][4], int Y[4][q][p], double Z
 #pragma endscop
 }
 """,
+    "colours": """
+void f(int h, int w, float src[h][w][3], float tmp[h][w][3], float dst[h][w][3]) {
+#pragma scop
+  for (int y = 0; y < h; y++)
+    for (int x = 1; x < w - 1; x++)
+      for (int c = 0; c < 3; c++)
+        tmp[y][x][c] = src[y][x - 1][c] + src[y][x][c] + src[y][x + 1][c];
+  for (int x = 1; x < w - 1; x++)
+    for (int y = 1; y < h - 1; y++)
+      for (int c = 0; c < 3; c++) {
+        dst[y][x][c] = 0;
+        for (int k = -1; k <= 1; k++)
+          dst[y][x][c] += tmp[y + k][x][c];
+        dst[y][x][c] /= 9;
+      }
+#pragma endscop
+}
+""",
+    "points": """
+void f(int n, int t, double p[n][2], double v[n][2], double m[n]) {
+#pragma scop
+  for (int s = 0; s < t; s++) {
+    for (int i = 1; i < n; i++)
+      for (int c = 1; c <= 2; c++)
+        v[i][c - 1] = v[i][c - 1] + 0.5 * (p[i - 1][c - 1] - p[i][c - 1]);
+    for (int i = 0; i < n; i++)
+      for (int c = 0; c < 2; c++)
+        p[i][c] += v[i][c] / 8;
+    for (int i = 0; i < n; i++)
+      m[i] += p[i][0] * p[i][1];
+  }
+#pragma endscop
+}
+""",
     "recurrence": """
 void f(int n, double p[n][n], double q[n][n]) {
 #pragma scop

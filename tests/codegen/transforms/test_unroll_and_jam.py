@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from polygym.codegen.c import print_c
+from polygym.codegen.coalescing.transform import coalesce_loops
 from polygym.codegen.common.loop_annotation import (
     SEQUENTIAL_LOOP,
     LoopAnnotation,
@@ -228,16 +229,15 @@ def test_guarded_reads_have_no_lanes() -> None:
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"time_tiled"}))
 def test_loops_of_random_mappings(name: str) -> None:
     scop = scop_of(name)
-    run = small_run(scop)
     for seed in range(2):
         generator = np.random.default_rng([seed, 77, len(name)])
-        schedule = some_schedule(scop, generator)
+        legal = coalesce_loops(LegalSchedule(scop, some_schedule(scop, generator)))
         mapping = replace(random_mapping(generator, scop), threads=2)
-        loops = lowered(LegalSchedule(scop, schedule), mapping)
+        loops = lowered(legal, mapping)
         if any(array.storage_class is StorageClass.TILE for array in loops.scop.arrays):
             # What goes through tiles has statements of its own: test_turn_rows compares its bits.
-            loops = lowered(LegalSchedule(scop, schedule), replace(mapping, pack=False))
-        check_loops(loops, run)
+            loops = lowered(legal, replace(mapping, pack=False))
+        check_loops(loops, small_run(legal.scop))
 
 
 def lowered(legal: LegalSchedule, mapping: Mapping) -> LoopProgram:

@@ -31,6 +31,7 @@ from polygym.codegen.tree.analysis.planner_context import PlannerContext
 from polygym.codegen.tree.ir import BandMember
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.mapping.machine import LAST_LEVEL_CACHE
+from polygym.mapping.sizes import element_count
 from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.evaluation import evaluate_extent
 
@@ -48,11 +49,16 @@ def row_streaming_roles(
     if vector is None or held is None or len(statements) > 1 or context.sizes is None:
         return roles
     (name,) = statements
-    if not _is_streamed_once(name, table, vector, held):
+    streamed = _reads_without_reuse(name, table, vector, held)
+    if not streamed:
         return roles
     if jammed is not None and shares_vectors(table[jammed][name], table[vector][name]):
         return roles
     counts = context.trip_counts(statements, members, loop_context)
+    accesses = context.scop.statement(name).reads
+    arrays = [context.scop.array(accesses[read].array) for read in streamed]
+    if all(2 * element_count(array, context.sizes) < prod(counts) for array in arrays):
+        return roles  # each element is read several times, as in x[i + 3 * k]
     touched = prod(counts) * context.scop.widest_element(statements)
     is_short = counts[vector] <= TUNING.max_vectors * context.lanes(statements)
     if touched <= context.machine.level_2 or is_short:
@@ -120,13 +126,13 @@ def requested_roles(
     return LoopRoles(vector, None, default_roles.reduction)
 
 
-def _is_streamed_once(name: str, table: StrideTable, vector: int, held: int) -> bool:
-    """Whether a read that no loop of the band repeats is contiguous along vectors alone."""
-    reads = range(len(table[vector][name].reads))
-    return any(
-        table[vector][name].reads[read] is StrideKind.UNIT
+def _reads_without_reuse(name: str, table: StrideTable, vector: int, held: int) -> list[int]:
+    """Return the reads that no loop of the band repeats, contiguous along vectors alone."""
+    return [
+        read
+        for read in range(len(table[vector][name].reads))
+        if table[vector][name].reads[read] is StrideKind.UNIT
         and table[held][name].reads[read] is StrideKind.OTHER
         and all(moves[name].reads[read] is not StrideKind.ZERO for moves in table)
         and read not in table[vector][name].transposed_reads
-        for read in reads
-    )
+    ]

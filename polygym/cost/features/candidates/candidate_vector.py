@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from polygym.codegen.coalescing.transform import coalesce_loops
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.ir import BandMember, Tree, independent_groups, loop_paths
 from polygym.codegen.tree.ir import SequenceNode as Branches
@@ -129,6 +130,7 @@ class FeatureExtractor:
         Raises:
             LimitError: isl would take too long.
         """
+        legal = coalesce_loops(legal)  # as code generation does
         self._legal, self._sizes = legal, sizes
         self._machine = machine or this_machine()
         self._memory = _plan_memo(legal.scop, tuple(sizes.items()), self._machine)
