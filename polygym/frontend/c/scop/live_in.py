@@ -18,8 +18,9 @@ dataflow analysis finds no earlier write in the region.
 The constants that variables have when the region starts: their initialisers, evaluated.
 
 A variable keeps its initialiser's value until the region if nothing in between can change it: a
-local one that is neither assigned nor handed out by its address, or a const one at file scope. One
-that is ``static`` has it in the first call alone, unless nothing in the function changes it. The
+local one that is neither assigned nor handed out by its address, or one at file scope that is const
+or that nothing writes (:mod:`~polygym.frontend.c.source.unwritten_statics`). A local one that is
+``static`` has it in the first call alone, unless nothing in the function changes it. The
 value of an array is the list of all its elements, row by row, as C reads the braces: an inner list
 fills one row, numbers without inner braces go on where they are, and zeros fill what is left::
 
@@ -44,6 +45,7 @@ from polygym.frontend.c.sema.expressions import ExpressionReader
 from polygym.frontend.c.sema.integer_arithmetic import constant_of_function as constant_size
 from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol
 from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.syntax import keeps_initializer
 from polygym.ir.scop import Array, InitialValue, Scop, StorageClass
 from polygym.ir.types import ScalarType
 from polygym.poly.dependences import reads_without_source
@@ -70,7 +72,7 @@ def initial_constants_of(
         value = _value(symbol, sizes[symbol], bindings, expressions)
         if value is not None:
             values[symbol] = value
-        elif symbol.scope is DeclarationScope.FILE:
+        elif "const" in symbol.declaration.quals and symbol.scope is DeclarationScope.FILE:
             raise bindings.source.error(
                 symbol.initializer,
                 f"{symbol.name} is const, and its value is not supported as a constant",
@@ -87,7 +89,7 @@ def _keeps_initializer(symbol: Symbol, names: ResolvedNames) -> bool:
     if symbol.initializer is None or symbol.scope in given:
         return False
     if symbol.scope is DeclarationScope.FILE:
-        return "const" in symbol.declaration.quals
+        return keeps_initializer(symbol.declaration)
     return not names.is_changed_before(symbol) and not (names.in_loop and names.assignments(symbol))
 
 

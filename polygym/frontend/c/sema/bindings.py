@@ -29,7 +29,7 @@ from polygym.frontend.c.sema.declarations import Declarations, DeclaredShape
 from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol, UseKind
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.standard_headers import header_hint
-from polygym.frontend.c.source.syntax import declaration, type_node, walk
+from polygym.frontend.c.source.syntax import declaration, keeps_initializer, type_node, walk
 from polygym.ir.types import ScalarType
 
 # isl reads these words as operators or values, never as names; so do C's keywords in C.
@@ -308,7 +308,7 @@ class Bindings:
                 and not shape.sizes
                 and not shape.is_pointer
                 and symbol.initializer is not None
-                and (is_local or "const" in symbol.declaration.quals)
+                and (is_local or keeps_initializer(symbol.declaration))
                 and not self.names.assignments(symbol)
                 and not self._changes(symbol, environment)
                 and self.read_if_possible(affine, symbol.initializer, environment) is not None

@@ -16,5 +16,6 @@
 ``region_selection``      sizes of bare pointers that are given beside a file
 ``standard_headers``      standard headers as the front end knows them
 ``syntax``                syntax trees as values
+``unwritten_statics``     static variables that nothing writes
 ========================  ========================================================================
 """

@@ -86,12 +86,16 @@ class SourceMap:
         ``contraction_switches`` says before which tokens a pragma allows or forbids contraction.
         ``pure`` are the functions that attributes say to be pure, ``library`` the path and the
         digest of the library that has those without a body, ``is_generic`` says that math.h's
-        functions have the type of what they are given (tgmath.h): the caller sets them.
+        functions have the type of what they are given (tgmath.h): the caller sets them. So it does
+        for ``hidden_words``, the words of assembly and of attributes, which are not in the tokens,
+        and for ``has_unknown_headers``: what the file includes may define any macro.
         """
         self._switches = contraction_switches
         self.pure: frozenset[str] = frozenset()
         self.library: tuple[str, str] | None = None
         self.is_generic = False
+        self.hidden_words: frozenset[str] = frozenset()
+        self.has_unknown_headers = False
         self.known: dict[Hashable, object] = {}  # what was computed from it
         self.tokens = tokens
         self.text = text
@@ -105,6 +109,8 @@ class SourceMap:
         source_map = SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
         source_map.pure, source_map.library = self.pure, self.library
         source_map.is_generic = self.is_generic
+        source_map.hidden_words = self.hidden_words
+        source_map.has_unknown_headers = self.has_unknown_headers
         return source_map
 
     def with_library(self, library: tuple[str, str] | None) -> SourceMap:

@@ -40,6 +40,7 @@ from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
 from polygym.frontend.c.source.syntax import block_with, walk
+from polygym.frontend.c.source.unwritten_statics import mark_unwritten_statics
 
 _Result = TypeVar("_Result")
 
@@ -174,6 +175,7 @@ def parse(source: SourceMap) -> Any:
     try:
         tree = _with_prototype_parameters(parser.parse(source.text, ""), source)
         normalize_initializers(tree)
+        mark_unwritten_statics(tree, source)
         return tree
     except SourceError:
         raise

@@ -38,6 +38,7 @@ _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", 
 _NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
 _REST = re.compile(r"[\w.]")
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSEMBLY = frozenset({"asm", "__asm__", "__asm"})
 _ASSEMBLY_WORDS = frozenset({"volatile", "__volatile__", "__volatile", "goto", "inline"})
 _STATEMENT_ENDS = frozenset({";", "{", "}", "else"})
@@ -331,6 +332,8 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     source_map = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
     source_map.pure = _pure_functions([text for text, _, _ in stream])
     source_map.is_generic = "tgmath.h" in engine.system_headers
+    source_map.hidden_words = _hidden_words([text for text, _, _ in stream])
+    source_map.has_unknown_headers = not engine.system_headers <= standard_headers.STANDARD_HEADERS
     return source_map
 
 
@@ -360,6 +363,20 @@ def _pure_functions(texts: list[str]) -> frozenset[str]:
         if is_pure and "(" in own[1:]:
             result.add(own[own.index("(", 1) - 1])
         start = end + 1
+    return frozenset(result)
+
+
+def _hidden_words(texts: list[str]) -> frozenset[str]:
+    """Return the words of assembly and of attributes, those in strings too."""
+    result: set[str] = set()
+    for index, text in enumerate(texts):
+        if text in _ASSEMBLY or text in standard_headers.GNU_ANNOTATIONS:
+            start = index + 1
+            while texts[start : start + 1] and texts[start] in _ASSEMBLY_WORDS:
+                start += 1
+            inside = texts[start : _behind_parentheses(texts, start)]
+            result |= {word.strip("_") for word in _WORD.findall(" ".join(inside))}
+            result |= set(_WORD.findall(" ".join(inside)))
     return frozenset(result)
 
 

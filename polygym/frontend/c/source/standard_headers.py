@@ -140,6 +140,18 @@ HEADER_MACROS: dict[str, tuple[str, ...]] = {
     "time.h": (_NULL, "CLOCKS_PER_SEC 1000000L"),
 }
 
+# Headers of C and of POSIX. None of their macros assigns to a number that it is given.
+STANDARD_HEADERS = frozenset(
+    f"{name}.h"
+    for name in (
+        "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal "
+        "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath "
+        "threads time uchar wchar wctype values malloc memory dirent fcntl glob libgen omp poll "
+        "pthread regex sched semaphore strings termios unistd sys/mman sys/resource sys/select "
+        "sys/socket sys/stat sys/time sys/times sys/types sys/wait arpa/inet netinet/in"
+    ).split()
+)
+
 _HEADER_OF_MACRO = {
     re.split(r"[ (]", macro)[0]: name for name in HEADER_MACROS for macro in HEADER_MACROS[name]
 }

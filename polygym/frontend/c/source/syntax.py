@@ -17,6 +17,10 @@ _TREES = (c_ast.Node, list)
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
+# A qualifier of variables beside those of C: nothing in the file writes them.
+UNWRITTEN = "unwritten"
+
+
 def walk(node: Any, *kinds: type) -> Iterator[Any]:
     """Yield a node and everything below it, parents first; of ``kinds`` alone if there are some.
 
@@ -268,6 +272,11 @@ def as_long(node: Any, like: Any = None) -> Any:
     """Return an integer as ``long``, at a node's place or its own."""
     like = node if like is None else like
     return cast_node(node, type_node("long", like), like)
+
+
+def keeps_initializer(declared: Any) -> bool:
+    """Whether a variable at file scope has its initialiser's value for ever."""
+    return not {"const", UNWRITTEN}.isdisjoint(declared.quals)
 
 
 def is_static_constant(node: Any) -> bool:
