@@ -23,11 +23,12 @@ from polygym.errors import InputError
 from polygym.files import create_folder, create_numbered_folder, write_atomically
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.mdp.records import episode_record as record
-from polygym.mdp.records.record_checks import GIVEN_PHASE
+from polygym.mdp.records.record_checks import GIVEN_PHASE, RELATIVE_FILE_KEY
+from polygym.mdp.records.record_files import relative_file
 from polygym.mdp.task_options import Phase
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import parse_strategy
-from polygym.programs import Program
+from polygym.programs import Program, is_path
 from polygym.runtime.evaluation import c_text
 from polygym.search.conditions import differences
 from polygym.search.journal import Json, SearchJournal, read_journal
@@ -189,12 +190,19 @@ class SearchFolder(SearchRecorder):
     def _write_best(self, line: Json, setting: SearchSetting | None = None) -> None:
         """Write the files about the candidate of a line, the one that readers open first last."""
         best = {name: value for name, value in line.items() if name not in _JOURNAL_KEYS}
+        best["program"] = self._program_entries(line["program"])
         program = (setting or self.setting).subject.program
         schedule = parse_schedule(line["schedule"], program.scop)
         mapping = parse_mapping(line["outcome"]["mapping"])
         self._write(BEST_C_FILE, self.emit_c(program, schedule, mapping))
         self.write_summary(self.summary())
         self._write(BEST_FILE, json.dumps(best, indent=2) + "\n")
+
+    def _program_entries(self, entries: Json) -> Json:
+        """Return the entries about the program with the way to its C file, if it has one."""
+        if not is_path(entries["target"]):
+            return entries
+        return {**entries, RELATIVE_FILE_KEY: relative_file(entries["file"], self.folder)}
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, text.encode())

@@ -34,6 +34,7 @@ CMake and Meson are printed.
 Examples:
   polygym apply blur.c -p n=2000 --kind c --out fast
   polygym apply found/best.json --diff
+  polygym apply found/best.json --file moved/blur.c --write
   polygym apply blur.c -p n=2000 --kind object --write
 """
 
@@ -62,6 +63,7 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
+    c_file: str | None,
     kind: str,
     out: Path | None,
     shows_diff: bool,
@@ -81,9 +83,15 @@ def command(
     chosen = export_session.resolve_target(
         target,
         export_session.TargetOptions(
-            region, dataset, parameters, schedule_text, variant, mapping, threads
+            region, dataset, parameters, schedule_text, variant, mapping, threads, c_file
         ),
     )
+    if in_place and chosen.is_source_changed and c_file is None:
+        file = chosen.program.as_written.file
+        raise InputError(
+            f"{target}: expected the C file as it was, found that {file} has changed since; "
+            f"--file {file} changes it nevertheless"
+        )
     form, compiler = ApplyKind(kind), user_compiler()
     export = export_session.prepare(chosen, None, sizes, cpus, assume_disjoint)
     if export.embedding is None:

@@ -72,6 +72,7 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
+    c_file: str | None,
     kind: str,
     name: str | None,
     out: Path,
@@ -89,7 +90,7 @@ def command(
     chosen = export_session.resolve_target(
         target,
         export_session.TargetOptions(
-            region, dataset, parameters, schedule_text, variant, mapping, threads
+            region, dataset, parameters, schedule_text, variant, mapping, threads, c_file
         ),
     )
     export = export_session.prepare(chosen, name, sizes, cpus, assume_disjoint)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from polygym.cli.options.common import flag_options, given_flags, json_option
+from polygym.cli.options.common import flag_options, given_flags, json_option, moved_file_option
 from polygym.cli.options.values import read_small_file
 from polygym.cli.output import console
 from polygym.errors import InputError
@@ -44,13 +44,7 @@ _ROUNDS = 5
 @click.command("replay", help=_HELP)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--no-run", is_flag=True, help="Play and check only; measure nothing.")
-@click.option(
-    "--file",
-    "c_file",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="NEW.c",
-    help="Where the C file is now, if it has moved since the episode was recorded.",
-)
+@moved_file_option
 @flag_options
 @json_option
 def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> console.CommandResult:
@@ -58,8 +52,8 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> cons
     recorded = _read(file)
     try:
         with console.spinner("playing the episode again"):
-            flags = given_flags(c_file or _recorded_file(recorded))
-            played = episode_record.replay_record(recorded, str(file), c_file, flags)
+            flags = given_flags(c_file or episode_record.recorded_file(recorded))
+            played = episode_record.replay_record(recorded, str(file), c_file, flags, file.parent)
     except ReplayMismatchError as error:
         return console.changed(str(error), as_json)
     schedule = played.schedule
@@ -88,13 +82,6 @@ def _read(file: Path) -> Mapping[str, Any]:
             f"`sed -n 2p {file} > episode.json`"
         )
     return episode_record.read_record(text, str(file))
-
-
-def _recorded_file(recorded: Mapping[str, Any]) -> str | None:
-    """Return the file of a record, if it says so."""
-    program = recorded.get("program")
-    file = program.get("file") if isinstance(program, Mapping) else None
-    return file if isinstance(file, str) else None
 
 
 def _as_json(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -25,6 +26,12 @@ from polygym.programs.sizes import parse_sizes
 from polygym.runtime.worker.outcome import Ok, outcome_to_json
 
 _RECORD = ".json"
+_OF_PROGRAM = {
+    "--function": "region",
+    "-d": "dataset",
+    "-p": "parameters",
+    "--schedule": "schedule_text",
+}
 
 
 def _parsed_sizes(values: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], ...]:
@@ -43,6 +50,7 @@ target_options = combined(
         metavar="SCHEDULE",
         help="The schedule, as `polygym run` takes it.",
     ),
+    common.moved_file_option,
 )
 """Options of ``export`` and ``apply`` about the program."""
 
@@ -79,11 +87,15 @@ export_options = combined(
 
 @dataclass(frozen=True, slots=True)
 class ExportTarget:
-    """What is to be exported: a program with a schedule and a mapping."""
+    """What is to be exported: a program with a schedule and a mapping.
+
+    ``is_source_changed`` says that the C file of a result is another one now.
+    """
 
     program: Program
     schedule: Schedule
     mapping: Mapping
+    is_source_changed: bool = False
     note: str = ""
 
 
@@ -98,12 +110,15 @@ class TargetOptions:
     variant: VariantOptions
     mapping: Mapping | None
     threads: int
+    file: str | None = None
 
 
 def resolve_target(target: str, options: TargetOptions) -> ExportTarget:
     """Return the program of a result, or a program with the schedule that the options ask for."""
     if target.endswith(_RECORD):
         return _recorded(target, options)
+    if options.file is not None:
+        raise click.UsageError(f"--file: expected with a result (best.json), found {target}.")
     program = load_program(
         target, function=options.region, dataset=options.dataset, parameters=options.parameters
     )
@@ -115,8 +130,11 @@ def resolve_target(target: str, options: TargetOptions) -> ExportTarget:
 
 def _recorded(target: str, options: TargetOptions) -> ExportTarget:
     """Return what a result of ``polygym optimize`` has found."""
+    _expect_no_program_options()
     record = episode_record.read_record(read_small_file(target, "a result"), target)
-    played = episode_record.replay_record(record, target)
+    flags = common.given_flags(options.file or episode_record.recorded_file(record))
+    folder = Path(target).parent
+    played = episode_record.replay_record(record, target, options.file, flags, folder)
     if played.schedule is None:
         raise InputError(f"{target}: expected a result with a schedule, found an unfinished one")
     note = f"{target}: the C file has changed since" if played.is_source_changed else ""
@@ -125,7 +143,15 @@ def _recorded(target: str, options: TargetOptions) -> ExportTarget:
     is_given = context.get_parameter_source("threads") is not click.core.ParameterSource.DEFAULT
     threads = options.threads if is_given else recorded.threads
     mapping = common.resolve_mapping(options.mapping, recorded, threads)
-    return ExportTarget(played.program, played.schedule, mapping, note)
+    return ExportTarget(played.program, played.schedule, mapping, played.is_source_changed, note)
+
+
+def _expect_no_program_options() -> None:
+    """Refuse options about what a result says itself."""
+    context = click.get_current_context()
+    for option, name in _OF_PROGRAM.items():
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option}: expected without it, since a result has its own.")
 
 
 def prepare(

@@ -63,6 +63,16 @@ out_option = click.option(
     help="The folder of the results; created if it does not exist.",
 )
 
+moved_file_option = click.option(
+    "--file",
+    "c_file",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="NEW.c",
+    help="Where the C file of the result is now. (Default: where it was from the result's folder, "
+    "or its full path.)",
+)
+"""``--file`` of commands that read a result."""
+
 resume_option = click.option(
     "--resume", "resumed", is_flag=True, help="Continue the search in --out DIR."
 )

@@ -1,4 +1,5 @@
 """Records of episodes as JSON.
 
-``episode_record`` writes and replays them, ``record_checks`` checks them.
+``episode_record`` writes and replays them, ``record_checks`` checks them, ``record_files`` finds
+their C files.
 """

@@ -8,9 +8,9 @@ A record may also be of a schedule that was given, isl's for example: then there
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from polygym.errors import InputError, LimitError, SourceError
@@ -20,10 +20,11 @@ from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.episode import Episode
 from polygym.mdp.problems.loading import ScheduleProblem, problem_of
 from polygym.mdp.records import record_checks
+from polygym.mdp.records.record_files import current_source
 from polygym.mdp.task_options import Phase
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.programs import Program, is_path
+from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions
 from polygym.version import __version__
 
@@ -166,6 +167,13 @@ def read_record(text: str, name: str) -> dict[str, Any]:
     return read_record_as(text, name, FORMAT, VERSION, _EXPECTED_RECORD)
 
 
+def recorded_file(record: Mapping[str, Any]) -> str | None:
+    """Return the C file of a record as it was, if the record says so."""
+    program = record.get("program")
+    file = program.get("file") if isinstance(program, Mapping) else None
+    return file if isinstance(file, str) else None
+
+
 def read_record_as(text: str, name: str, kind: str, version: int, expected: str) -> dict[str, Any]:
     """Return a record of a format and a version from a file's text; ``expected`` says which.
 
@@ -214,14 +222,15 @@ def replay_record(
     name: str,
     source_file: str | None = None,
     flags: CompileFlags = NO_FLAGS,
+    folder: Path | None = None,
 ) -> Replay:
     """Play a record's actions again and compare what they lead to.
 
     ``name`` is what messages call the record; ``source_file`` is where its C file is now, if it has
-    moved, ``flags`` are more of those that it is read with.
+    moved, ``flags`` are more of those that it is read with, ``folder`` is that of the record.
     """
     said = record_checks.check_record(record, name)
-    source = replace(said.source, target=_target(said, name, source_file))
+    source = current_source(said, name, folder, source_file)
     source = replace(source, function=with_extents(source.function, (), flags=flags))
     problem = problem_of(source, said.options)
     changed = problem.source_digest != said.digest
@@ -287,23 +296,6 @@ def _schedule_text(episode: Episode) -> str:
         return str(episode.schedule()) if episode.phase is Phase.COMPLETE else ""
     except LimitError:
         return ""
-
-
-def _target(said: record_checks.CheckedRecord, name: str, file: str | None) -> str:
-    """Return the target as it was given, or where its file is if that names nothing here."""
-    target = said.source.target
-    if file is not None:
-        if not is_path(target):
-            raise InputError(f"{name}: expected no other C file, since it is about kernel {target}")
-        return file
-    if not is_path(target) or os.path.exists(target):
-        return target
-    if not os.path.exists(said.file):
-        raise InputError(
-            f"{name}: the C file of the episode is no longer there: {said.file}; if it has moved, "
-            "`polygym replay --file NEW.c` takes it from its new place"
-        )
-    return said.file
 
 
 def _compare(written: str, episode: Episode, name: str, because: str) -> None:

@@ -157,6 +157,9 @@ SPLITTING_KEY, STORAGE_KEY, STORAGE_LIMIT_KEY = "splitting", "storage", "storage
 # before there were two of them do not say.
 QUESTIONS_KEY = "questions"
 
+# The way to the C file from the folder of the record; those of a search's result have it.
+RELATIVE_FILE_KEY = "relative_file"
+
 # The phase of a record about a schedule that no episode led to.
 GIVEN_PHASE = "given"
 
@@ -170,7 +173,8 @@ _DATASETS = tuple(dataset.name.lower() for dataset in Dataset)
 class CheckedRecord:
     """A record's entries.
 
-    ``file`` and ``digest`` are of the C file; ``measured_for`` has the sizes of the outcome, None
+    ``file`` and ``digest`` are of the C file, ``relative_file`` is the way to it from the folder of
+    the record, if that says so; ``measured_for`` has the sizes of the outcome, None
     where there is no outcome. ``phase`` is None where the schedule is given, without an episode.
     ``measured_under`` is the mapping of the outcome where the episode decides it;
     ``storage_decisions`` says where it decides to cut and to keep values, where it does.
@@ -187,6 +191,7 @@ class CheckedRecord:
     measured_for: Mapping[str, int] | None
     measured_under: MachineMapping | None = None
     storage_decisions: Mapping[str, str] = field(default_factory=dict)
+    relative_file: str | None = None
 
 
 def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
@@ -227,6 +232,7 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
         _outcome(outcome, schedule, None if decides else measuring.mapping) if outcome else None,
         _mapping(outcome, "mapping") if outcome and decides else None,
         {name: whole.text(name) for name in variant_keys},
+        program.text(RELATIVE_FILE_KEY) if RELATIVE_FILE_KEY in program.entries else None,
     )
 
 
@@ -242,7 +248,7 @@ def _storage_limit(given: JsonEntries, environment: str, source: ProgramSource) 
 
 
 def _source(program: JsonEntries) -> ProgramSource:
-    program.check_keys((*_PROGRAM_KEYS, SPLITTING_KEY, STORAGE_KEY))
+    program.check_keys((*_PROGRAM_KEYS, SPLITTING_KEY, STORAGE_KEY, RELATIVE_FILE_KEY))
     function = None if program.entry("function") is None else program.text("function")
     return ProgramSource(
         program.text("target"),
