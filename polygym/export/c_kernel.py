@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 from polygym.codegen.c import kernel_prelude, print_index, print_kernel
 from polygym.export.exporting import Export
-from polygym.export.header import element_type, kernel_prototype, watched_names
+from polygym.export.header import comment_block, element_type, kernel_prototype, watched_names
 from polygym.export.kernel import KernelPlan, KernelVariant
 
 
 def kernel_c_text(export: Export) -> str:
     """Return the C text of a kernel, with all that it needs."""
     plan = export.plan
-    comment = "\n   ".join(line.replace("*/", "* /") for line in export.comment())
-    parts = [f"/* {comment}\n   compile with -O3 -march=native -fopenmp, link with -lm */"]
+    flags = "-O3 -march=native -fopenmp, link with -lm"
+    parts = [comment_block(export.comment(flags))]
     parts.append("#include <stdio.h>\n#include <stdlib.h>")
     parts.append(kernel_prelude([variant.program for variant in plan.variants]))
     parts += [print_kernel(v.program, _name(plan, v)) for v in plan.variants]

@@ -21,6 +21,7 @@ from polygym.export.translation_unit import (
     with_relative_includes,
 )
 from polygym.frontend.c.embedding import RegionEmbedding, embed_file
+from polygym.frontend.c.source.generated_text import MARK
 from polygym.ir.scop import StorageClass
 from polygym.ir.types import ScalarType
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
@@ -84,18 +85,37 @@ class Export:
         """Return the optimised LLVM IR of the kernel."""
         return kernel_ir(self.plans)
 
-    def comment(self) -> list[str]:
-        """Return lines for people: what the code is, and what it takes for granted."""
-        program, plan = self.program, self.plan
+    def comment(self, flags: str = "") -> list[str]:
+        """Return three lines for people: the program, schedule and mapping, how it was measured.
+
+        ``flags`` are those to compile it with.
+        """
+        sizes, overlaps, *building = self._properties()
+        heading = f"{MARK}: function {self.function} of {self.program.name}"
+        how = [f"compile with {flags}"] if flags else []
+        return [
+            "; ".join([heading, sizes, overlaps]),
+            f"schedule {self.schedule}; {self._mapping_text()}",
+            "; ".join([*how, *building, *([self.timing] if self.timing else ["not measured"])]),
+        ]
+
+    def details(self) -> list[str]:
+        """Return lines about the code for a terminal."""
+        return [self._mapping_text(), *self._properties(), *([self.timing] if self.timing else [])]
+
+    def _mapping_text(self) -> str:
         cpus = ", ".join(f"{level.name} ({level.processor})" for level, _ in self.plans)
+        return f"mapping: {self.mapping}; CPU: {cpus}"
+
+    def _properties(self) -> list[str]:
+        """Return what the code takes for granted: sizes, overlaps, and the rest."""
+        program, plan = self.program, self.plan
         sized = [variant.sizes for variant in plan.variants if variant.sizes is not None]
         texts = [" ".join(f"{name}={value}" for name, value in sizes) for sizes in sized]
         general = "all other sizes" if plan.variants[-1].sizes is None else "no other sizes"
         if not program.scop.parameters:
             general = "the sizes of the source"
         lines = [
-            f"{self.function}: {program.name}, schedule {self.schedule}",
-            f"mapping: {self.mapping}; CPU: {cpus}",
             f"fast for: {'; '.join([*texts, general])}",
             "arrays may overlap: then the loops of the source run"
             if plan.disjoint and not self.options.assumes_disjoint
@@ -107,7 +127,7 @@ class Export:
             lines.append("floating-point sums are taken in another order: results may differ")
         if plan.threads > 1:
             lines.append(f"threads: {plan.threads}, or OMP_NUM_THREADS; link with -fopenmp")
-        return [*lines, *plan.notes, *([self.timing] if self.timing else [])]
+        return [*lines, *plan.notes]
 
     def kernel_header(self) -> str:
         """Return the header of the kernel."""

@@ -63,12 +63,17 @@ def function_header(embedding: RegionEmbedding, name: str, comment: Sequence[str
     return _guarded(f"{name}_h", comment, list(prototype_lines(embedding, name)))
 
 
+def comment_block(lines: Sequence[str]) -> str:
+    """Return a comment of some lines."""
+    text = "\n   ".join(line.replace("*/", "* /") for line in lines)
+    return f"/* {text} */"
+
+
 def _guarded(guard: str, comment: Sequence[str], lines: Sequence[str]) -> str:
     macro = re.sub(r"\W", "_", guard).upper()
-    text = "\n   ".join(line.replace("*/", "* /") for line in comment)
     return "\n".join(
         [
-            f"/* {text} */",
+            comment_block(comment),
             f"#ifndef {macro}",
             f"#define {macro}",
             "#ifdef __cplusplus",

@@ -15,6 +15,7 @@ from polygym.errors import InputError
 from polygym.export.c_compiler import UserCompiler, archive, weaken_all_but
 from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
+from polygym.export.header import comment_block
 from polygym.export.python_module import python_module
 from polygym.files import create_folder
 from polygym.pickling import pickle_by_name
@@ -91,7 +92,7 @@ def _write_linked(
             kernel_file.unlink()
         return f"{export.program.name} is no C file: there is no function but the kernel"
     if compiler is None:
-        top = f'#include "{kernel}.h"\n'
+        top = f'{comment_block(export.comment())}\n#include "{kernel}.h"\n'
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         (folder / f"{name}.c").write_text(export.unit(top, out), encoding="utf-8")
         return (

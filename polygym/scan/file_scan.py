@@ -1,6 +1,7 @@
 """Scan of one file: its regions with estimates, and the loops that are refused, with the reasons.
 
-A file without the words ``for``, ``while`` and ``do`` is not parsed. A header that is missing is
+A file without the words ``for``, ``while`` and ``do`` is not parsed, nor is one that polygym wrote,
+unless it was named itself. A header that is missing is
 looked for in the project, unless a compile command names the folders.
 """
 
@@ -15,6 +16,7 @@ from polygym.frontend.c import read_text
 from polygym.frontend.c.discovery.found_regions import FileRegions, FoundRegion
 from polygym.frontend.c.discovery.region_search import find_in_text
 from polygym.frontend.c.source.compile_flags import CompileFlags
+from polygym.frontend.c.source.generated_text import is_generated
 from polygym.frontend.c.source.locations import blank_comments
 from polygym.frontend.c.source.parser import CPP_HINT, CPP_SUFFIXES
 from polygym.frontend.c.source.region_selection import RegionSelection
@@ -59,6 +61,8 @@ def scan_file(source: ScanSource, options: ScanOptions) -> FileScan:
 
 def _scan(source: ScanSource, options: ScanOptions) -> FileScan:
     text = read_text(source.path)
+    if is_generated(text) and not source.is_named:
+        return FileScan(source.path, FileStatus.GENERATED)
     if not _LOOP_WORD.search(blank_comments(text)):
         return FileScan(source.path, FileStatus.NO_LOOPS)
     if Path(source.path).suffix in CPP_SUFFIXES:

@@ -11,10 +11,11 @@ from polygym.pickling import pickle_by_name
 
 
 class FileStatus(Enum):
-    """The outcome of a file."""
+    """The outcome of a file; one that polygym generated is left out."""
 
     READ = "read"
     NO_LOOPS = "no loops"
+    GENERATED = "generated"
     REFUSED = "refused"
 
 

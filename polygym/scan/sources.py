@@ -26,12 +26,14 @@ class ScanSource:
     """A file, as it is shown, and the flags that it is read with.
 
     ``has_command`` says whether these are from a database; else headers are looked for in ``root``.
+    ``is_named`` says that the file itself was asked for, not its folder.
     """
 
     path: str
     flags: CompileFlags
     has_command: bool = False
     root: str | None = None
+    is_named: bool = False
 
 
 def scan_sources(target: Path, given: CompileFlags = NO_FLAGS) -> tuple[ScanSource, ...]:
@@ -46,7 +48,8 @@ def scan_sources(target: Path, given: CompileFlags = NO_FLAGS) -> tuple[ScanSour
         raise InputError(f"{target}: expected a C file, a folder or {FILE_NAME}, found none")
     if target.suffix == ".json":
         return tuple(_in_database(target, given))
-    return (ScanSource(str(target), given, root=str(target.absolute().parent)),)
+    root = str(target.absolute().parent)
+    return (ScanSource(str(target), given, root=root, is_named=True),)
 
 
 def _in_database(database: Path, given: CompileFlags) -> Iterator[ScanSource]:

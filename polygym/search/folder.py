@@ -21,6 +21,7 @@ from pathlib import Path
 
 from polygym.errors import InputError
 from polygym.files import create_folder, create_numbered_folder, write_atomically
+from polygym.frontend.c.source.generated_text import MARK
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.mdp.records import episode_record as record
 from polygym.mdp.records.record_checks import GIVEN_PHASE, RELATIVE_FILE_KEY
@@ -194,7 +195,8 @@ class SearchFolder(SearchRecorder):
         program = (setting or self.setting).subject.program
         schedule = parse_schedule(line["schedule"], program.scop)
         mapping = parse_mapping(line["outcome"]["mapping"])
-        self._write(BEST_C_FILE, self.emit_c(program, schedule, mapping))
+        mark = f"/* {MARK}: {program.scop.name} */\n"
+        self._write(BEST_C_FILE, mark + self.emit_c(program, schedule, mapping))
         self.write_summary(self.summary())
         self._write(BEST_FILE, json.dumps(best, indent=2) + "\n")
 

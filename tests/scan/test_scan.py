@@ -14,6 +14,7 @@ import pytest
 from benchmarks.scan import make_tree
 from polygym.errors import InputError
 from polygym.frontend.c.source.compile_flags import CompileFlags
+from polygym.frontend.c.source.generated_text import MARK
 from polygym.scan import pool
 from polygym.scan.file_scan import ScanOptions, scan_file
 from polygym.scan.headers import folder_of_header
@@ -53,6 +54,23 @@ def test_regions_are_sorted_by_benefit(tmp_path: Path) -> None:
     rows = sorted_regions(scanned(tmp_path))
     assert [row.name for row in rows] == ["g", "f"]
     assert rows[0].benefit > rows[1].benefit
+
+
+def test_files_that_polygym_wrote_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(LOOP)
+    (tmp_path / "found").mkdir()
+    best = tmp_path / "found" / "best.c"
+    best.write_text(f"/* {MARK}: f */\n{LOOP}")
+    (tmp_path / "b.c").write_text(f"/* not {MARK} */\n{LOOP}")
+    scans = scanned(tmp_path)
+    assert [(Path(scan.file).name, scan.status) for scan in scans] == [
+        ("a.c", FileStatus.READ),
+        ("b.c", FileStatus.READ),
+        ("best.c", FileStatus.GENERATED),
+    ]
+    assert {row.file for row in sorted_regions(scans)} == {scans[0].file, scans[1].file}
+    (named,) = scanned(best)
+    assert [row.name for row in named.regions] == ["f"]
 
 
 def test_a_file_that_crashes_or_hangs_does_not_end_the_scan(

@@ -115,7 +115,7 @@ def command(
 
     def show() -> None:
         console.heading(f"{export.function}: {chosen.program.name}")
-        for line in export.comment()[1:]:
+        for line in export.details():
             console.write_text(f"  {line}")
         for text in (chosen.note, written.note):
             if text:

@@ -34,8 +34,10 @@ takes up to some seconds for a region. COMPUTES is a word for the part with the 
 your own files are all the same, unless -p says otherwise, so WORK compares, and tells no times.
 
 Loops that are in no region are listed with the place and the reason. A file is refused as a whole
-where it is no C; the scan goes on. Ctrl-C ends the scan, and prints what has been found (exit code
-130). Exit code 0, even if nothing is found; 2: TARGET cannot be read, or none of its files can.
+where it is no C; the scan goes on. Files that polygym wrote, such as `found/best.c`, are left out
+and counted; named as TARGET, such a file is scanned. Ctrl-C ends the scan, and prints what has been
+found (exit code 130). Exit code 0, even if nothing is found; 2: TARGET cannot be read, or none of
+its files can.
 
 \b
 Examples:
@@ -239,6 +241,8 @@ def _summary(answer: _ScanAnswer, regions: int) -> str:
         f"{len(answer.of_status(FileStatus.NO_LOOPS))} without loops",
         f"{len(answer.of_status(FileStatus.REFUSED))} refused",
     ]
+    if generated := answer.of_status(FileStatus.GENERATED):
+        counts.append(f"{len(generated)} written by polygym left out")
     loops = sum(scan.loops for scan in answer.files)
     text = (
         f"\n{console.counted(regions, 'region')} in {console.counted(len(answer.files), 'file')} "

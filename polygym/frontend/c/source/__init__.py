@@ -6,6 +6,7 @@
 ``cpp_text``              signs that a refused text is C++
 ``enclosing_functions``   files without a function around the region
 ``function_bodies``       statements of functions as ranges of tokens
+``generated_text``        the comment of C files that polygym wrote
 ``header_types``          types of standard headers beyond the usual ones
 ``initializers``          initialisers in plain form
 ``literals``              the constants of C: their values and types
