@@ -8,8 +8,8 @@ call asks for the conditions of the plan, then for the sizes, then for the proce
                               →  avx2 …?     gemm_kernel_sizes_0_x86_64_v3(…)
                               →  neither     return 1
 
-The bits of ``cpuid`` are read once and kept in a variable; threads that do so at the same time
-store the same number.
+The bits of ``cpuid`` are read once and kept in a variable, and so it is whether
+``OMP_NUM_THREADS`` is set; threads that do so at the same time store the same number.
 """
 
 import re
@@ -172,18 +172,13 @@ def _are_disjoint(
 
 
 def _thread_count(module: ir.Module, builder: ir.IRBuilder, default: int) -> Any:
-    """Return how many threads to use: the default, or what ``OMP_NUM_THREADS`` says."""
+    """Return how many threads to use: the default, or what OpenMP says if the user has asked it."""
     if default == 1:
         return i32(1)
-    text = ir.ArrayType(I8, len(_THREADS_VARIABLE) + 1)
-    name = ir.GlobalVariable(module, text, "threads.variable")
-    name.linkage, name.global_constant = "internal", True
-    name.initializer = ir.Constant(text, bytearray(_THREADS_VARIABLE.encode() + b"\0"))
-    getenv = declare_function(module, "getenv", ir.FunctionType(POINTER, [POINTER]))
     maximum = declare_function(module, "omp_get_max_threads", ir.FunctionType(I32, []))
-    given = builder.call(getenv, [name.bitcast(POINTER)])
+    is_given = builder.icmp_signed("!=", builder.call(_threads_given(module), []), i32(0))
     before = builder.block
-    with builder.if_then(builder.icmp_unsigned("!=", given, ir.Constant(POINTER, None))):
+    with builder.if_then(is_given):
         own = builder.call(maximum, [])
         inside = builder.block
     result = builder.phi(I32)
@@ -192,6 +187,33 @@ def _thread_count(module: ir.Module, builder: ir.IRBuilder, default: int) -> Any
     return result
 
 
+def _threads_given(module: ir.Module) -> ir.Function:
+    """Return a function that says whether ``OMP_NUM_THREADS`` is set.
+
+    It looks once: ``getenv`` takes as long as a small kernel. OpenMP reads the variable once, too.
+    """
+    known = ir.GlobalVariable(module, I32, "threads.known")
+    known.linkage, known.initializer = "internal", i32(_UNKNOWN)
+    function = ir.Function(module, ir.FunctionType(I32, []), "threads.given")
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    before = builder.load_atomic(known, "monotonic", 4, typ=I32)
+    with builder.if_then(builder.icmp_signed("!=", before, i32(_UNKNOWN)), likely=True):
+        builder.ret(before)
+    text = ir.ArrayType(I8, len(_THREADS_VARIABLE) + 1)
+    name = ir.GlobalVariable(module, text, "threads.variable")
+    name.linkage, name.global_constant = "internal", True
+    name.initializer = ir.Constant(text, bytearray(_THREADS_VARIABLE.encode() + b"\0"))
+    getenv = declare_function(module, "getenv", ir.FunctionType(POINTER, [POINTER]))
+    value = builder.call(getenv, [name.bitcast(POINTER)])
+    is_given = builder.icmp_unsigned("!=", value, ir.Constant(POINTER, None))
+    result = builder.zext(is_given, I32)
+    builder.store_atomic(result, known, "monotonic", 4)
+    builder.ret(result)
+    return function
+
+
+_UNKNOWN = -1
 _THREADS_VARIABLE = "OMP_NUM_THREADS"
 
 

@@ -506,6 +506,52 @@ def test_calls_at_the_same_time_and_without_memory(
     assert done.returncode == 0
 
 
+_COUNTED = """#include <omp.h>
+#include <stdio.h>
+#include "out/f.h"
+extern char **environ;
+static int asked;
+char *getenv(const char *name) {
+  asked++;
+  for (char **entry = environ; *entry; entry++) {
+    const char *own = *entry, *wanted = name;
+    while (*wanted && *own == *wanted) own++, wanted++;
+    if (*wanted == 0 && *own == '=') return (char *)own + 1;
+  }
+  return 0;
+}
+static double a[300 * 300], b[300 * 300], c[300 * 300];
+int main(void) {
+  f(300, c, a, b);
+  int before = asked;
+  omp_set_num_threads(1);
+  for (int k = 0; k < 5; k++) f(300, c, a, b);
+  printf("%d %d", before, asked - before);
+}"""
+
+
+@pytest.mark.parametrize("omp", [None, "1"])
+def test_the_environment_is_asked_once(omp: str | None, tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(_PRODUCT)
+    program = load_program(str(tmp_path / "program.c"), parameters={"n": 300})
+    export = prepare_export(
+        program, isl_schedule(program.scop), parse_mapping("threads=2"), ExportOptions()
+    )
+    write_export(export, ExportKind.OBJECT, tmp_path / "out", GCC)
+    (tmp_path / "main.c").write_text(_COUNTED)
+    inputs = [str(tmp_path / "main.c"), str(tmp_path / "out" / "f.o")]
+    command = ["gcc", "-w", "-fopenmp", *inputs, "-lm", "-o", str(tmp_path / "main")]
+    subprocess.run(command, check=True, timeout=120)
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
+    environment |= {} if omp is None else {"OMP_NUM_THREADS": omp}
+    done = subprocess.run(
+        [tmp_path / "main"], env=environment, timeout=120, capture_output=True, text=True
+    )
+    first, later = map(int, done.stdout.split())
+    assert first > 0
+    assert later == 0
+
+
 @pytest.mark.rotates
 @pytest.mark.parametrize("standard", ["c99", "c11", "c17", "c++17"])
 @pytest.mark.parametrize("name", CASES)
