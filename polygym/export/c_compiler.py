@@ -12,6 +12,7 @@ from polygym.errors import InputError
 
 _SECONDS = 600.0
 _NAMES = ("cc", "gcc", "clang")
+_CLANG_NAMES = ("clang", *(f"clang-{version}" for version in range(30, 13, -1)))
 _SHOWN_LINES = 12
 
 
@@ -37,6 +38,11 @@ class UserCompiler:
         except (OSError, subprocess.TimeoutExpired):
             return self.name
         return next(iter(done.stdout.splitlines()), self.name)
+
+    @property
+    def is_clang(self) -> bool:
+        """Whether it is clang, by its version."""
+        return "clang" in self.version
 
     def compile(self, source: Path, result: Path, *flags: str) -> None:
         """Compile one C file into an object.
@@ -84,6 +90,18 @@ def user_compiler() -> UserCompiler | None:
         return UserCompiler(tuple(given), flags)
     path = next((name for name in _NAMES if shutil.which(name)), None)
     return None if path is None else UserCompiler((path,), flags)
+
+
+def user_clang() -> UserCompiler | None:
+    """Return the user's clang: ``$CC`` with ``$CFLAGS`` if it is one, else the newest on the PATH.
+
+    None where there is none.
+    """
+    given = user_compiler()
+    if given is not None and given.is_clang:
+        return given
+    path = next((name for name in _CLANG_NAMES if shutil.which(name)), None)
+    return None if path is None else UserCompiler((path,), ())
 
 
 def weaken_all_but(name: str, result: Path) -> None:

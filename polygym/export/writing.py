@@ -12,8 +12,9 @@ from enum import Enum
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.export.c_compiler import UserCompiler, archive, weaken_all_but
+from polygym.export.c_compiler import UserCompiler, archive, user_clang, weaken_all_but
 from polygym.export.c_kernel import kernel_c_text
+from polygym.export.clang_ir import function_ir
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block
 from polygym.export.python_module import python_module
@@ -92,9 +93,8 @@ def _write_linked(
             kernel_file.unlink()
         return f"{export.program.name} is no C file: there is no function but the kernel"
     if compiler is None:
-        top = f'{comment_block(export.comment())}\n#include "{kernel}.h"\n'
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
-        (folder / f"{name}.c").write_text(export.unit(top, out), encoding="utf-8")
+        _write_unit(export, folder, out)
         return (
             f"no C compiler was found (CC, cc, gcc, clang): compile {name}.c and link it with "
             f"{kernel}.o"
@@ -118,6 +118,13 @@ def _write_linked(
     return ""
 
 
+def _write_unit(export: Export, folder: Path, out: Path) -> None:
+    """Write the user's file with the call, which stands in ``out`` in the end."""
+    top = f'{comment_block(export.comment())}\n#include "{export.plan.name}.h"\n'
+    text = export.unit(top, out)
+    (folder / f"{export.function}.c").write_text(text, encoding="utf-8")
+
+
 def _link(objects: list[Path], result: Path, export: Export, compiler: UserCompiler | None) -> None:
     """Make a library of objects."""
     if result.suffix == ".a":
@@ -137,24 +144,45 @@ def _whole_unit(export: Export, folder: Path) -> str:
 
 
 def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
-    kernel = export.plan.name
+    """Write the loops as they are measured, and the user's function as clang makes it.
+
+    Without clang, the changed C file is written: it has the function.
+    """
+    name, kernel = export.function, export.plan.name
     text = "".join(f"; {line}\n" for line in export.comment()) + export.llvm_ir()
     (folder / f"{kernel}.ll").write_text(text, encoding="utf-8")
     (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
-    return ""
+    if export.embedding is None:
+        return f"{export.program.name} is no C file: there is no function but the kernel"
+    clang = user_clang()
+    if clang is None:
+        _write_unit(export, folder, out)
+        return (
+            f"no clang was found (CC, clang): compile {name}.c, which has the function, and link "
+            f"it with {kernel}.ll"
+        )
+    whole = _c_text(export, folder)
+    (folder / f"{name}.ll").write_text(function_ir(export, whole, clang, folder), encoding="utf-8")
+    (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
+    return f"{name}.ll is by {clang.version}; {kernel}.ll has the loops as measured in polygym"
+
+
+def _c_text(export: Export, folder: Path) -> str:
+    """Return the user's file with the call, and the kernel above it, for a folder."""
+    assert export.embedding is not None
+    own = export.embedding.function.decl.name
+    renamed = f"#define {own} {export.function}\n" if export.function != own else ""
+    return export.unit(f"{kernel_c_text(export)}\n{renamed}", folder, is_external=True)
 
 
 def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
     """Write one C file: the kernel, and the user's file with the call."""
-    kernel = kernel_c_text(export)
     if export.embedding is None:
-        (folder / f"{export.plan.name}.c").write_text(kernel, encoding="utf-8")
-        (folder / f"{export.plan.name}.h").write_text(export.kernel_header(), encoding="utf-8")
+        kernel = export.plan.name
+        (folder / f"{kernel}.c").write_text(kernel_c_text(export), encoding="utf-8")
+        (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         return f"{export.program.name} is no C file: there is no function but the kernel"
-    own = export.embedding.function.decl.name
-    renamed = f"#define {own} {export.function}\n" if export.function != own else ""
-    text = export.unit(f"{kernel}\n{renamed}", out, is_external=True)
-    (folder / f"{export.function}.c").write_text(text, encoding="utf-8")
+    (folder / f"{export.function}.c").write_text(_c_text(export, out), encoding="utf-8")
     (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
     return ""
 

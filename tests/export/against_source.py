@@ -11,6 +11,7 @@ import subprocess
 from math import prod
 from pathlib import Path
 
+import llvmlite.binding as llvm
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
@@ -57,6 +58,8 @@ def check_like_source(
     (folder / "whole.c").write_text(whole)
     written = write_export(export, kind, folder / "out", GCC)
     made = [path for path in written.files if path.suffix in (".o", ".a", ".so", ".c")]
+    if kind is ExportKind.LLVM:
+        made = [_object_of_ir(folder / "out" / f"{export.function}.ll", folder / "made.o")]
     if kind is ExportKind.C:
         GCC.compile(made[0], folder / "made.o", "-O2", "-w", "-ffp-contract=off", "-fopenmp")
         made = [folder / "made.o"]
@@ -70,6 +73,16 @@ def check_like_source(
         )
         assert _run(name) == _run(expected_name), f"other results at {own}"
     return export
+
+
+def _object_of_ir(text: Path, result: Path) -> Path:
+    """Compile LLVM IR with LLVM's own library."""
+    module = llvm.parse_assembly(text.read_text())
+    module.verify()
+    target = llvm.Target.from_triple(module.triple)
+    machine = target.create_target_machine(opt=2, reloc="pic", codemodel="default")
+    result.write_bytes(machine.emit_object(module))
+    return result
 
 
 def _compiled(folder: Path, inputs: list[Path], name: str, *, sanitized: bool = False) -> Path:

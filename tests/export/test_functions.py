@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from polygym.errors import InputError, SourceError
+from polygym.export.c_compiler import user_clang
 from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import ExportOptions, prepare_export
 from polygym.export.writing import ExportKind, write_export
@@ -550,6 +551,16 @@ def test_the_environment_is_asked_once(omp: str | None, tmp_path: Path) -> None:
     first, later = map(int, done.stdout.split())
     assert first > 0
     assert later == 0
+
+
+@pytest.mark.skipif(user_clang() is None, reason="clang is not installed")
+@pytest.mark.rotates
+@pytest.mark.parametrize("name", CASES)
+def test_llvm_ir_has_the_function(name: str, tmp_path: Path) -> None:
+    function = "f:2" if name == "several regions" else None
+    check_like_source(
+        tmp_path, CASES[name], *_SIZES, kind=ExportKind.LLVM, function=function, is_fast=None
+    )
 
 
 @pytest.mark.rotates

@@ -9,7 +9,7 @@ from polygym.cli.execution import export_session
 from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
-from polygym.export.c_compiler import user_compiler
+from polygym.export.c_compiler import user_clang, user_compiler
 from polygym.export.writing import ExportKind, write_export
 from polygym.mapping.mapping import Mapping
 
@@ -24,7 +24,7 @@ Kinds:
   static   the same as F.a
   shared   the same as F.so
   c        F.c: one C file, your file and the loops, for gcc and clang
-  llvm     the loops as LLVM IR, with a header
+  llvm     F.ll: the same as LLVM IR, by clang; F_kernel.ll: the loops as they are measured
   python   F.py and the loops as a shared library: a function on NumPy arrays
 
 The function keeps its name and its signature. It runs the fast loops where they are known to be
@@ -95,8 +95,12 @@ def command(
     )
     export = export_session.prepare(chosen, name, sizes, cpus, assume_disjoint)
     form = ExportKind(kind)
+    clang = user_clang() if form is ExportKind.LLVM else None
     times, note = export_session.measured(
-        export, compiler, as_c=form is ExportKind.C, is_wanted=not no_measure
+        export,
+        clang or compiler,
+        as_c=form is ExportKind.C or clang is not None,
+        is_wanted=not no_measure,
     )
     export = export_session.with_timing(export, times)
     with console.spinner("writing code"):

@@ -183,6 +183,8 @@ def measured(
         return None, "not measured: --no-measure"
     if compiler is None:
         return None, "not measured as exported: no C compiler was found (CC, cc, gcc, clang)"
+    if as_c and export.plan.threads > 1 and compiler.is_clang:
+        return None, "not measured as exported: threads by clang need its own library, libomp"
     try:
         with console.spinner("measuring the exported code"):
             return measure_export(export, compiler, as_c=as_c), ""

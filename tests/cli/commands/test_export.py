@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from polygym.export.c_compiler import user_clang
 from tests.cli.invoke import call, call_json
 
 _BLUR = """#include <stdio.h>
@@ -147,11 +149,64 @@ for bad in (lambda: blur(20, a, a, factor=1), lambda: blur(20, a, b[:10], factor
     np.testing.assert_allclose(np.load(out / "out.npy")[1:-1, 1:-1], expected)
 
 
-def test_llvm_ir_has_the_kernel(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_llvm_ir_has_the_function(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clang = user_clang()
+    if clang is None:
+        pytest.skip("clang is not installed")
+    expected = _printed(project, "main.c", "blur.c")
     out = project / "lib"
     arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
-    assert call(capsys, *arguments, "--kind", "llvm", "--out", str(out), "--no-measure")[0] == 0
+    code, document = call_json(capsys, *arguments, "--kind", "llvm", "--out", str(out))
+    assert code == 0
+    assert document["measured"]["exported"]["status"] == "ok"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "blur.h", "blur.ll", "blur_kernel.h", "blur_kernel.ll",
+    ]  # fmt: skip
     assert "define i32 @blur_kernel(ptr" in (out / "blur_kernel.ll").read_text()
+    assert "@blur(i32 " in (out / "blur.ll").read_text()
+    subprocess.run([*clang.command, "-c", "blur.ll", "-o", "blur.o"], cwd=out, check=True)
+    assert _printed(project, "main.c", "lib/blur.o") == expected
+
+
+def test_llvm_ir_with_threads_links_with_libomp(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clang = user_clang()
+    if clang is None:
+        pytest.skip("clang is not installed")
+    expected = _printed(project, "main.c", "blur.c")
+    arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--threads", "2"]
+    code, document = call_json(
+        capsys, *arguments, "--schedule", "isl", "--kind", "llvm", "--out", str(project / "lib")
+    )
+    assert code == 0
+    assert any("libomp" in note for note in document["notes"])
+    command = [*clang.command, "-w", "-fopenmp", "main.c", "lib/blur.ll", "-lm", "-o", "program"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True)
+    if "libomp" in done.stderr or "-lomp" in done.stderr:
+        pytest.skip("libomp is not installed")
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(["./program"], cwd=project, capture_output=True, text=True, check=True)
+    assert done.stdout == expected
+
+
+def test_without_clang_the_function_is_in_c(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = _printed(project, "main.c", "blur.c")
+    monkeypatch.setattr("polygym.export.writing.user_clang", lambda: None)
+    out = project / "lib"
+    arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
+    code, text, _ = call(capsys, *arguments, "--kind", "llvm", "--out", str(out), "--no-measure")
+    assert code == 0
+    assert "no clang was found" in text
+    assert sorted(path.name for path in out.iterdir()) == [
+        "blur.c", "blur_kernel.h", "blur_kernel.ll",
+    ]  # fmt: skip
+    module = llvm.parse_assembly((out / "blur_kernel.ll").read_text())
+    machine = llvm.Target.from_triple(module.triple).create_target_machine(reloc="pic")
+    (out / "kernel.o").write_bytes(machine.emit_object(module))
+    assert _printed(project, "main.c", "lib/blur.c", "lib/kernel.o") == expected
 
 
 def test_without_a_compiler_the_parts_are_written(
