@@ -12,6 +12,7 @@ function around a region that has none. The packages, in the order of their work
 ``embedding``              a region in its file: C expressions for what its program uses
 ``implicit_declarations``  names that a region uses and nothing declares
 ``loops``                  loops that are not affine
+``lost_values``            variables whose last values no array of the Scop has
 ``memory``                 memory
 ``passes``                 the passes of the C front end, in their order
 ``prototype``              the prototype of a region's function for headers

@@ -14,7 +14,6 @@ A program is *embedded* when every array and parameter of it has such an express
 the rest of the function reads of the region's variables is in its arrays. All else is refused.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from polygym.errors import SourceError
 from polygym.frontend.c import driver
 from polygym.frontend.c.completion import completed_source
 from polygym.frontend.c.desugar.struct_members import MemberOrigin, member_origins
+from polygym.frontend.c.lost_values import declarations_used_after, lost_values
 from polygym.frontend.c.passes import PASSES, RegionState
 from polygym.frontend.c.region_spans import RegionSpans
 from polygym.frontend.c.scop.translation import Translation
@@ -306,36 +306,24 @@ class _Embedder:
     def _refuse_lost_values(self) -> None:
         """Refuse variables whose values after the region are read and in no array."""
         names = self._names
-        kept = {self._symbols[array.name].name for array in self._scop.arrays if array.live_out}
-        kept |= {origin.base for origin in self._members.values()}
+        stored = {self._symbols[array.name].name for array in self._scop.arrays if array.live_out}
+        stored |= {origin.base for origin in self._members.values()}
         for array in self._scop.arrays:
             if array.storage_class is StorageClass.BLOCK and array.live_out:
                 raise self._error(f"{array.name} is declared in the region and read after it")
-        for symbol in [s for s in names.uses if s.scope is DeclarationScope.REGION]:
-            if names.is_used_after(symbol):
-                raise self._error(
-                    f"{symbol.name} is declared in the region and used after it",
-                    f"declare {symbol.name} before the region",
-                )
-        counters = {symbol.name for symbol in names.iterated if names.iterates_in_region(symbol)}
-        read = set(self._read_outside_loops())
-        for name in syntax.modified_names(list(self._region.items)) - kept:
-            visible = names.visible.get(name)
-            if visible is None:
-                continue
-            at_file_scope = visible.scope is DeclarationScope.FILE
-            is_read = name in read if name in counters else names.is_used_after(visible)
-            if at_file_scope or is_read:
-                raise self._error(
-                    f"{name} has a value after the region that only the loops themselves give it",
-                    f"let the loops count with a variable of their own, for (int {name} = …)"
-                    if name in counters
-                    else "",
-                )
-
-    def _read_outside_loops(self) -> Iterator[str]:
-        """Yield the names that code around the region reads outside of loops that set them."""
-        yield from syntax.names_read_outside_loops(self._body_without_region())
+        for symbol in declarations_used_after(names):
+            raise self._error(
+                f"{symbol.name} is declared in the region and used after it",
+                f"declare {symbol.name} before the region",
+            )
+        for symbol in lost_values(names, self._region, stored):
+            name = symbol.name
+            raise self._error(
+                f"{name} has a value after the region that only the loops themselves give it",
+                f"let the loops count with a variable of their own, for (int {name} = …)"
+                if names.iterates_in_region(symbol)
+                else "",
+            )
 
     def _body_without_region(self) -> Any:
         """Return the body of the function with empty statements in the place of the region's."""

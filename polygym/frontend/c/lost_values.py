@@ -1,57 +1,85 @@
-"""Counters whose last values the code behind a region uses.
+"""Variables that a region sets, whose last values code after it may see, and no array has.
 
-A counter that is declared outside of a region has a value behind its loop, and a Scop does not know
+A counter that is declared outside of a region has a value after its loop, and a Scop does not know
 that value: ::
 
     for (i = 0; i < n; i++)      the region
       s += x[i];
     return s / i;                uses i, which is n
 
-Code that is generated for the region leaves i as it was, so a caller that puts it there has to
-know. A loop behind the region that begins with ``i = …`` uses nothing of the old value.
+Code that is generated for the region leaves i as it was: so a caller that puts it there has to set
+it, and an export is refused. A loop after the region that begins with ``i = …`` uses nothing of the
+old value, unless i is at file scope, is ``static``, or has its address taken: then its value may be
+seen by another name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames
+from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol, UseKind
+from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax import (
-    contains_node,
-    counter_of,
-    names_read_outside_loops,
-    walk,
-)
-from polygym.ir.scop import Scop
+from polygym.frontend.c.source.syntax import contains_node, counter_of, names_read_outside_loops
 
 
-def counters_used_after(names: ResolvedNames, region: ScopRegion, scop: Scop) -> tuple[str, ...]:
-    """Return the variables that a region changes, and its Scop does not, and that are used later.
+def lost_values(
+    names: ResolvedNames, region: ScopRegion, stored: Collection[str]
+) -> tuple[Symbol, ...]:
+    """Return the variables whose values are lost, by name.
 
-    ``names`` and ``region`` are as they were before the first pass.
+    ``names`` and ``region`` are as they were before the first pass; ``stored`` are the names of the
+    variables whose last values are in arrays of the Scop.
     """
-    stored = {array.name for array in scop.arrays if array.is_observable}
-    changed = {
+    targets = {id(target) for target in _own_targets(region)}
+    changed = (
         symbol
         for symbol in names.uses
         if symbol.scope is not DeclarationScope.REGION
         and symbol.name not in stored
-        and any(names.begin < use.position < names.end for use in names.assignments(symbol))
-    }
-    result = []
-    for symbol in sorted(changed, key=lambda symbol: symbol.name):
-        is_file_scope = symbol.scope is DeclarationScope.FILE
-        if is_file_scope or names.is_static(symbol) or _is_read_after(region, symbol.name):
-            result.append(symbol.name)
-    return tuple(result)
+        and any(id(use.node) in targets for use in names.assignments(symbol))
+    )
+    lost = (symbol for symbol in changed if _may_be_seen(names, region, symbol))
+    return tuple(sorted(lost, key=lambda symbol: symbol.name))
+
+
+def declarations_used_after(names: ResolvedNames) -> tuple[Symbol, ...]:
+    """Return the variables that are declared in the region and used after it."""
+    own = (symbol for symbol in names.uses if symbol.scope is DeclarationScope.REGION)
+    return tuple(symbol for symbol in own if names.is_used_after(symbol))
+
+
+def _own_targets(region: ScopRegion) -> Iterator[Any]:
+    """Yield the variables that a region sets themselves, not what they lead to, or hands out."""
+    for node in syntax.walk(list(region.items)):
+        if syntax.is_modification(node):
+            target = syntax.target_of(node)
+        elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
+            target = node.expr
+        else:
+            continue
+        if isinstance(target, c_ast.ID):
+            yield target
+
+
+def _may_be_seen(names: ResolvedNames, region: ScopRegion, symbol: Symbol) -> bool:
+    """Whether code after the region may see a variable's value, by its name or by its address."""
+    return (
+        symbol.scope is DeclarationScope.FILE
+        or names.is_static(symbol)
+        or any(
+            use.kind is UseKind.ADDRESS and not names.begin < use.position < names.end
+            for use in names.assignments(symbol)
+        )
+        or _is_read_after(region, symbol.name)
+    )
 
 
 def _is_read_after(region: ScopRegion, name: str) -> bool:
     """Whether code that runs after a region may read a variable before it is assigned again."""
-    jumps = [node for node in walk(region.function.body, c_ast.Goto)]
-    own = [jump for item in region.items for jump in walk(item, c_ast.Goto)]
+    jumps = [node for node in syntax.walk(region.function.body, c_ast.Goto)]
+    own = [jump for item in region.items for jump in syntax.walk(item, c_ast.Goto)]
     if len(jumps) > len(own):  # the order of the text is not the order in which it runs
         return True
     for items, loop in _what_follows(region):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from polygym.errors import InputError, SourceError, SourceLocation
 from polygym.frontend.c.discovery.function_trees import FunctionTree
-from polygym.frontend.c.discovery.lost_counters import counters_used_after
+from polygym.frontend.c.lost_values import declarations_used_after, lost_values
 from polygym.frontend.c.passes import RegionState
-from polygym.frontend.c.sema.symbols import DeclarationScope, resolve_names
+from polygym.frontend.c.sema.symbols import resolve_names
 from polygym.frontend.c.source.function_bodies import TokenStatement
 from polygym.frontend.c.source.locations import SourceMap, TokenOrigin
 from polygym.frontend.c.source.parser import choose_region, find_regions
@@ -118,12 +118,13 @@ class Trials:
         tree = self._tree.tree(statements[0].first, statements[-1].last)
         region = choose_region(find_regions(tree, self._source), self._tree.name, self._file)
         names = resolve_names(tree, region)
-        for symbol in names.uses:
-            if symbol.scope is DeclarationScope.REGION and names.is_used_after(symbol):
-                place = self._source.location(symbol.declaration)
-                message = f"{symbol.name} is declared in the region and used behind it"
-                return Refused(place, message, "", self._culprit(statements, place))
-        return Accepted(scop, counters_used_after(names, region, scop))
+        for symbol in declarations_used_after(names):
+            place = self._source.location(symbol.declaration)
+            message = f"{symbol.name} is declared in the region and used behind it"
+            return Refused(place, message, "", self._culprit(statements, place))
+        stored = {array.name for array in scop.arrays if array.is_observable}
+        lost = lost_values(names, region, stored)
+        return Accepted(scop, tuple(symbol.name for symbol in lost))
 
     def _refused_ends(self, first: int, last: int) -> Refused | None:
         """Refuse a range that begins or ends inside of a macro, or in another file."""

@@ -13,6 +13,7 @@ from polygym.errors import InputError, SourceError
 from polygym.frontend.c import parse_text, read_text, region_names
 from polygym.frontend.c.discovery.found_regions import FileRegions
 from polygym.frontend.c.discovery.region_search import find_in_text
+from polygym.frontend.c.embedding import embed_region
 from polygym.frontend.c.source.region_selection import RegionSelection
 from polygym.ir.scop import Scop
 
@@ -141,6 +142,32 @@ double f(int n, double x[n]) {
 def test_counters_that_are_used_behind_are_told(behind: str, expected: tuple[str, ...]) -> None:
     text = f"int f(int n, double x[n]) {{ int i; for (i = 0; i < n; i++) x[i] = 0; {behind} }}"
     assert find_in_text(text, "a.c").regions[0].counters_used_after == expected
+
+
+@pytest.mark.parametrize(
+    ("declared", "behind", "expected"),
+    [
+        ("int i, *p = &i;", "return *p;", ("i",)),
+        ("int i; g(&i);", "for (i = 0; i < 3; i++) h(); return 0;", ("i",)),
+        ("static int i;", "return 0;", ("i",)),
+        ("int i; struct { int i; } s; int *p = &s.i;", "return *p;", ()),
+    ],
+)
+def test_counters_that_are_seen_by_their_addresses_are_told(
+    declared: str, behind: str, expected: tuple[str, ...]
+) -> None:
+    text = f"int f(int n, double x[n]) {{ {declared} for (i = 0; i < n; i++) x[i] = 0; {behind} }}"
+    assert find_in_text(text, "a.c").regions[0].counters_used_after == expected
+
+
+def test_an_export_is_refused_for_the_same_counters() -> None:
+    head = "int f(int n, double x[n]) { int i; "
+    region = "\n#pragma scop\nfor (i = 0; i < n; i++) x[i] = 0;\n#pragma endscop\n"
+    for before, behind in (("g(&i);", "return 0;"), ("", "return i;"), ("", "if (n) i = 1; h(i);")):
+        with pytest.raises(SourceError, match="i has a value after the region"):
+            embed_region(f"{head}{before}{region}{behind} }}", "a.c")
+    for behind in ("i = 4; return i;", "for (i = 0; i < 3; i++) g(i); return 0;", "return n;"):
+        embed_region(f"{head}{region}{behind} }}", "a.c")
 
 
 def test_a_counter_of_an_outer_loop_that_comes_round_again_is_told() -> None:
