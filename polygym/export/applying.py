@@ -77,12 +77,13 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
         objects, sources = f"{stem}.o {kernel}.o", f"{name} {kernel}.c"
         cmake = f"set_source_files_properties({kernel}.c PROPERTIES COMPILE_OPTIONS\n"
         cmake += f'  "{flags.replace(" ", ";")}")\n'
-        meson_files = f"'{name}', '{kernel}.c'"
-        meson_extra = f", c_args: [{', '.join(repr(flag) for flag in flags.split())}]"
+        arguments = ", ".join(repr(flag) for flag in flags.split())
+        meson = f"{kernel} = static_library('{kernel}', '{kernel}.c', c_args: [{arguments}])\n"
+        meson_extra = f"link_with: {kernel}"
     else:
         flags = f"-O3{openmp}"
         objects, sources, cmake = f"{stem}.o {kernel}.o", f"{name} {kernel}.o", ""
-        meson_files, meson_extra = f"'{name}'", f", objects: ['{kernel}.o']"
+        meson, meson_extra = "", f"objects: ['{kernel}.o']"
     shell_sources = " ".join(str(folder / part) for part in sources.split())
     meson_threads = ", dependency('openmp')" if with_threads else ""
     libraries = "OpenMP::OpenMP_C m" if with_threads else "m"
@@ -93,6 +94,6 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
         "Make": f"{make}{target}: LDLIBS += -lm{openmp}\n{target}: {objects}",
         "CMake": f"{package}target_sources({target} PRIVATE {sources})\n{cmake}"
         f"target_link_libraries({target} PRIVATE {libraries})",
-        "Meson": "m = meson.get_compiler('c').find_library('m')\n"
-        f"executable('{target}', {meson_files}{meson_extra},\n  dependencies: [m{meson_threads}])",
+        "Meson": f"m = meson.get_compiler('c').find_library('m')\n{meson}"
+        f"executable('{target}', '{name}', {meson_extra},\n  dependencies: [m{meson_threads}])",
     }

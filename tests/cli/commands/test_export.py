@@ -333,6 +333,26 @@ add_executable(app main.c)
     assert done.stdout == expected
 
 
+@pytest.mark.skipif(not (shutil.which("meson") and shutil.which("ninja")), reason="needs meson")
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("kind", ["c", "object"])
+def test_meson_builds_with_the_printed_lines(
+    kind: str, threads: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = _printed(project, "main.c", "blur.c")
+    arguments = ["apply", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
+    code, document = call_json(capsys, *arguments, "--threads", threads, "--write", "--kind", kind)
+    assert code == 0
+    lines = document["build"]["Meson"].replace("'blur.c'", "'main.c', 'blur.c'")
+    (project / "meson.build").write_text(f"project('app', 'c')\n{lines}\n")
+    for command in (["meson", "setup", "build"], ["ninja", "-C", "build"]):
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout
+    done = subprocess.run(["build/app"], cwd=project, capture_output=True, text=True, check=True)
+    assert done.stdout == expected
+
+
 @pytest.mark.parametrize("text", [_BLUR, _WITHOUT_PRAGMAS], ids=["pragmas", "no pragmas"])
 def test_the_source_itself_is_exported_unchanged(
     text: str, project: Path, capsys: pytest.CaptureFixture[str]
