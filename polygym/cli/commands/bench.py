@@ -305,6 +305,7 @@ def _load(
                     parameters=parameters,
                     compile_commands=common.compile_commands() if is_path(target) else None,
                 )
+                common.tell_found_region(target, region)
             except SourceError:  # says where by itself
                 raise
             except InputError as error:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygym.cli.options.cluster import cluster_option, open_fleet
-from polygym.cli.options.common import function_option, json_option, seed_option, threads_option
+from polygym.cli.options.common import (
+    function_option,
+    json_option,
+    refuse_compile_commands,
+    seed_option,
+    threads_option,
+)
 from polygym.cli.options.values import count_option, duration_option, file_argument, parsed_by
 from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output.console import CommandResult, counted, format_seconds, write_text
@@ -136,6 +142,7 @@ def command(
     """Collect, and report the result."""
     if storage_variants and variant.is_given:
         raise click.UsageError("--storage-variants: expected no --storage and no --split beside it")
+    refuse_compile_commands()
     choice = ProgramChoice.of(patterns, operations, region)
     plan = CollectPlan(
         choice,

@@ -189,6 +189,7 @@ def command(
     as_json: bool,
 ) -> console.CommandResult:
     """Read the options and sweep."""
+    common.refuse_compile_commands()
     asked = ModelChoice(os.path.abspath(model) if model else "")
     setting = SweepSetting(
         search_dataset=search_dataset,

@@ -25,7 +25,6 @@ from polygym.programs import Program, load_program
 from polygym.programs.sizes import parse_sizes
 from polygym.runtime.worker.outcome import Ok, outcome_to_json
 
-_RECORD = ".json"
 _OF_PROGRAM = {
     "--function": "region",
     "-d": "dataset",
@@ -39,7 +38,7 @@ def _parsed_sizes(values: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], .
 
 
 target_options = combined(
-    click.argument("target", metavar="PROGRAM"),
+    common.program_argument,
     common.function_option,
     common.size_options,
     click.option(
@@ -115,7 +114,7 @@ class TargetOptions:
 
 def resolve_target(target: str, options: TargetOptions) -> ExportTarget:
     """Return the program of a result, or a program with the schedule that the options ask for."""
-    if target.endswith(_RECORD):
+    if target.endswith(common.RESULT_SUFFIX):
         return _recorded(target, options)
     if options.file is not None:
         raise click.UsageError(f"--file: expected with a result (best.json), found {target}.")

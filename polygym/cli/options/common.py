@@ -30,6 +30,7 @@ from polygym.programs.sizes import parse_sizes
 from polygym.runtime.evaluation.evaluation import MEMORY_VARIABLE, MIN_MEMORY
 
 if TYPE_CHECKING:
+    from polygym.frontend.c.discovery.choice import ChosenRegion
     from polygym.frontend.c.source.compile_flags import CompileFlags
 
 PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path of a C file with a
@@ -39,6 +40,9 @@ finds, or FILE:LINE for the one at a line), the path of a `.tc` file with a tens
 
 EXCLUSION_HELP = """PROGRAM may also be a category or a glob. ! before it excludes what it names,
 anywhere in the list: 'all,!gemm,!stencils'. Put ! in single quotes, since shells interpret it."""
+
+RESULT_SUFFIX = ".json"
+"""The end of the names of results."""
 
 _TARGET, _LINE = "polygym-target", "polygym-line"
 
@@ -117,6 +121,8 @@ def _complete_region(context: click.Context, _: click.Parameter, region: str | N
     from polygym.programs import found_region
 
     meta, target = context.meta, context.meta.get(_TARGET)
+    if target is not None and target.endswith(RESULT_SUFFIX):
+        return region  # a result says which region it is about
     try:
         extents, library = meta.get("polygym--extent", ()), meta["polygym--link"]
         region = with_extents(region, extents, library, given_flags(target), meta.get(_LINE))
@@ -128,9 +134,26 @@ def _complete_region(context: click.Context, _: click.Parameter, region: str | N
     chosen = found_region(target, region)
     if chosen is None:
         return region
+    _tell_region(chosen, target)
+    return str(chosen.selection)
+
+
+def _tell_region(chosen: "ChosenRegion", target: str) -> None:
+    """Print the sentence that names a region that was found."""
     if sentence := chosen.sentence(target):
         write_text(sentence, err=True)
-    return str(chosen.selection)
+
+
+def tell_found_region(program: str, region: str | None) -> None:
+    """Print which region is taken of a program of several, if it has no pragmas."""
+    from polygym.frontend.c import with_extents
+    from polygym.programs import found_region
+
+    target, line = split_line(program)
+    flags = given_flags(target if is_path(target) else None)
+    chosen = found_region(target, with_extents(region, (), flags=flags, line=line))
+    if chosen is not None:
+        _tell_region(chosen, target)
 
 
 def given_flags(target: str | None) -> "CompileFlags":
@@ -150,6 +173,19 @@ def compile_commands() -> Path | None:
     """Return the file of ``--compile-commands``, for commands of several programs."""
     database = click.get_current_context().meta.get("polygym--compile-commands")
     return None if database is None else Path(database)
+
+
+def refuse_compile_commands() -> None:
+    """Refuse ``--compile-commands`` in a command that reads all its files with the same flags.
+
+    Raises:
+        InputError: it is given.
+    """
+    if compile_commands() is not None:
+        raise InputError(
+            "--compile-commands: expected with one program, found with a command that reads all "
+            "its files with the same flags; give -I and -D"
+        )
 
 
 flag_options = combined(

@@ -112,6 +112,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path) -> None:
         ("storage",),
         ("space",),
         ("optimize", "--budget", "1"),
+        ("apply", "--diff"),
     ],
     ids=lambda command: command[0],
 )
@@ -128,6 +129,19 @@ def test_all_commands_take_flags_and_find_the_region(
     assert "takes product, lines 7 to 10 (of 2 regions)" in error
 
 
+@pytest.mark.parametrize("name", ["sweep", "collect"])
+def test_commands_of_many_programs_refuse_a_database(
+    name: str, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = ("--compile-commands", str(project / "compile_commands.json"))
+    out = str(tmp_path / "result")
+    program = f"{project}/a.c"
+    words = ("sweep", program, "--out", out) if name == "sweep" else ("collect", out, program)
+    code, _, error = call(capsys, *words, *database)
+    assert (code, "--compile-commands: expected with one program" in error) == (2, True), error
+    assert not Path(out).exists()
+
+
 def test_bench_takes_them_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = (f"{project}/a.c", "--function", "fill")
     database = ("--compile-commands", str(project / "compile_commands.json"))
@@ -135,6 +149,9 @@ def test_bench_takes_them_too(project: Path, capsys: pytest.CaptureFixture[str])
     assert code == 0, data
     code, data = call_json(capsys, "bench", *target, *database)
     assert code == 0, data
+    code, _, error = call(capsys, "bench", f"{project}/a.c", *database)
+    assert code == 0, error
+    assert "takes product, lines 7 to 10 (of 2 regions)" in error
 
 
 def test_records_keep_flags_and_places(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
