@@ -1,6 +1,7 @@
 """The user's file with the call of the kernel, the kernel beside it, and how both are built."""
 
 import difflib
+import shlex
 from enum import Enum
 from pathlib import Path
 
@@ -32,9 +33,11 @@ def _file_text(export: Export) -> str:
 
 
 def unified_diff(export: Export, folder: Path) -> str:
-    """Return the change of the user's file as a unified diff, for ``patch``."""
+    """Return the change of the user's file as a unified diff, for ``patch -p1`` in this folder."""
     assert export.embedding is not None
-    name = Path(export.embedding.scop.file).name
+    file = Path(export.embedding.scop.file).resolve()
+    here = Path.cwd()
+    name = file.relative_to(here) if file.is_relative_to(here) else file.name
     before = _file_text(export).splitlines(keepends=True)
     after = changed_text(export, folder).splitlines(keepends=True)
     return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
@@ -69,6 +72,7 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
     assert export.embedding is not None
     name, kernel = Path(export.embedding.scop.file).name, export.plan.name
     stem = Path(name).stem
+    own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)
     with_threads = export.plan.threads > 1
     openmp = " -fopenmp" if with_threads else ""
     target = "app"
@@ -90,7 +94,7 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
     package = "find_package(OpenMP REQUIRED)\n" if with_threads else ""
     make = f"{kernel}.o: CFLAGS += {flags}\n" if kind is ApplyKind.C else ""
     return {
-        "Shell": f"gcc {flags} {shell_sources} -lm",
+        "Shell": f"gcc {flags} {own_flags}{shell_sources} -lm",
         "Make": f"{make}{target}: LDLIBS += -lm{openmp}\n{target}: {objects}",
         "CMake": f"{package}target_sources({target} PRIVATE {sources})\n{cmake}"
         f"target_link_libraries({target} PRIVATE {libraries})",

@@ -127,6 +127,7 @@ class Export:
             lines.append("floating-point sums are taken in another order: results may differ")
         if plan.threads > 1:
             lines.append(f"threads: {plan.threads}, or OMP_NUM_THREADS; link with -fopenmp")
+            lines.append("on a busy machine set OMP_WAIT_POLICY=passive")
         return [*lines, *plan.notes]
 
     def kernel_header(self) -> str:

@@ -289,6 +289,35 @@ def test_apply_in_place_is_undone_by_the_reverse_diff(
     assert (project / "blur.c").read_text() == text
 
 
+def test_apply_from_the_root_of_a_project(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The diff has the path from here, and the line for the shell finds the headers."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "my include").mkdir()
+    (tmp_path / "my include" / "real.h").write_text("typedef double real;\n")
+    text = """#include <real.h>
+void scale(int n, real *a, real *b) {
+  for (int i = 0; i < n; i++)
+    b[i] = 3 * a[i];
+}
+"""
+    (tmp_path / "src" / "scale.c").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["apply", "src/scale.c", "-I", "my include", "-p", "n=60", "--no-measure"]
+    code, difference, _ = call(capsys, *arguments, "--diff")
+    assert code == 0
+    assert difference.startswith("--- a/src/scale.c\n+++ b/src/scale.c\n")
+    subprocess.run(["patch", "-p1"], input=difference, text=True, check=True)
+    assert "scale_kernel(" in (tmp_path / "src" / "scale.c").read_text()
+    subprocess.run(["patch", "-R", "-p1"], input=difference, text=True, check=True)
+    assert (tmp_path / "src" / "scale.c").read_text() == text
+    code, document = call_json(capsys, *arguments, "--out", "fast")
+    assert code == 0
+    line = document["build"]["Shell"].replace(" -lm", " -shared -fPIC -o scale.so -lm")
+    subprocess.run(line, shell=True, check=True)
+
+
 def test_apply_needs_one_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = str(project / "blur.c")
     for arguments in ([], ["--diff", "--write"]):
