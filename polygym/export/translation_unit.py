@@ -60,6 +60,8 @@ def _call(embedding: RegionEmbedding, plan: KernelPlan) -> str:
     copies = [_copy_of(own, embedding, plan) for own in embedding.arrays]
     before = [line for copy in copies for line in copy.before]
     conditions = [f"!({condition})" for condition in embedding.requirements]
+    pointers = [text for own in embedding.arrays for text in own.structures]
+    conditions += [f"!{_in_parentheses(text)}" for text in dict.fromkeys(pointers)]
     conditions += [condition for copy in copies for condition in copy.refusals]
     conditions.append(f"{plan.name}({_arguments(embedding, plan)}) != 0")
     after = [line for copy in copies for line in copy.after]
@@ -136,17 +138,40 @@ def _copy_of(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -
 
 
 def _rows_test(own: EmbeddedArray, embedding: RegionEmbedding) -> _Copy:
-    """Return the test that the rows of a matrix of pointers lie one behind the other."""
-    rows, columns = (_in_file(extent, embedding) for extent in own.array.c_extents)
-    name, place = f"polygym_rows_{own.array.name}", f"polygym_row_{own.array.name}"
-    base = own.address.removesuffix("[0]")
-    lines = (
-        f"int {name} = ({rows}) > 0;",
-        f"long {place};",
-        f"for ({place} = 1; {name} && {place} < ({rows}); {place}++)",
-        f"  {name} = {base}[{place}] == {base}[0] + {place} * ({columns});",
-    )
-    return _Copy(lines, (f"!{name}",))
+    """Return the test that the rows of an array of pointers lie one behind the other.
+
+    With more dimensions the pointers lead to pointers, and all rows are looked at in their order.
+    """
+    *outer, columns = (_in_file(extent, embedding) for extent in own.array.c_extents)
+    name = f"polygym_rows_{own.array.name}"
+    counters = [f"{name}_{place}" for place in range(len(outer))]
+    base = own.address.removesuffix("[0]" * len(outer))
+    position = "0L"
+    lines = [
+        f"int {name} = {_all_pointers([base, *own.structures])};",
+        f"long {', '.join(counters)};",
+    ]
+    row = base
+    for depth, (counter, extent) in enumerate(zip(counters, outer, strict=True)):
+        margin = "  " * depth
+        lines += [
+            f"{margin}{name} = {name} && ({extent}) > 0;",
+            f"{margin}for ({counter} = 0; {name} && {counter} < ({extent}); {counter}++) {{",
+        ]
+        row = f"{row}[{counter}]"
+        position = f"({position} * ({extent}) + {counter})"
+        if depth + 1 < len(outer):
+            lines.append(f"{margin}  {name} = {row} != 0;")
+    margin = "  " * len(outer)
+    lines.append(f"{margin}{name} = {row} == {own.address} + {position} * ({columns});")
+    lines += ["  " * depth + "}" for depth in reversed(range(len(outer)))]
+    return _Copy(tuple(lines), (f"!{name}",))
+
+
+def _all_pointers(texts: list[str]) -> str:
+    """Return the condition that none of some pointers is null, those that lead to others first."""
+    first, *others = texts
+    return " && ".join(f"{text} != 0" for text in (*others, first))
 
 
 def _member_copy(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -> _Copy:

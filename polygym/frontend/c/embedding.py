@@ -14,7 +14,7 @@ A program is *embedded* when every array and parameter of it has such an express
 the rest of the function reads of the region's variables is in its arrays. All else is refused.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from polygym.frontend.c import driver
 from polygym.frontend.c.completion import completed_source
 from polygym.frontend.c.desugar.struct_members import MemberOrigin, member_origins
 from polygym.frontend.c.lost_values import declarations_used_after, lost_values
+from polygym.frontend.c.memory.pointer_arguments import PointerArguments, PointerOrigin
 from polygym.frontend.c.passes import PASSES, RegionState
 from polygym.frontend.c.region_spans import RegionSpans
 from polygym.frontend.c.scop.translation import Translation
@@ -50,8 +51,9 @@ class EmbeddedArray:
 
     ``address`` is a C expression of its first element's address; ``is_object`` says that it is an
     array or a scalar that is declared as such, which overlaps no other object. Of an array of
-    pointers to rows, ``is_rows`` holds, and ``address`` is that of the first row. A ``register``
-    variable has no address: ``is_register``. Of a member of an array of structures, ``structure``
+    pointers to rows, ``is_rows`` holds, and ``address`` is that of the first row. Without the
+    pointers ``structures`` there is no address. A ``register`` variable has none: ``is_register``.
+    Of a member of an array of structures, ``structure``
     is the array, of ``outer_rank`` dimensions, and ``member`` the way to the member in each,
     ``.v``; it is copied.
     """
@@ -64,6 +66,7 @@ class EmbeddedArray:
     structure: str = ""
     member: str = ""
     outer_rank: int = 0
+    structures: tuple[str, ...] = ()
 
     @property
     def is_copied(self) -> bool:
@@ -134,7 +137,7 @@ class _Embedder:
         self._region = choose_region(regions, selection.region_name, file)
         self._names = resolve_names(self._tree, self._region)
         self._members = self._member_origins()
-        self._translation, self._scop = self._translated()
+        self._translation, self._scop, self._pointers = self._translated()
         bindings = self._translation.bindings
         symbols = self._translation.names
         known = {*symbols.uses, *bindings.parameters, *symbols.symbols.values()}
@@ -161,7 +164,10 @@ class _Embedder:
             tuple(spans.of_linkage(self._region.function.decl)),
             arrays,
             tuple(self._parameter(parameter.name) for parameter in self._scop.parameters),
-            tuple(f"{name} == {value}" for name, value in self._selection.parameter_values),
+            (
+                *(f"{name} == {value}" for name, value in self._selection.parameter_values),
+                *(f"{first} == {second}" for first, second in self._pointers.stated),
+            ),
             self._selection.flags.arguments,
             self._region.function,
             self._tree,
@@ -170,12 +176,12 @@ class _Embedder:
     def _error(self, message: str, hint: str = "") -> SourceError:
         return self._source.error(self._region.begin, f"cannot be exported: {message}", hint)
 
-    def _translated(self) -> tuple[Translation, Scop]:
-        """Return the translation that was not refused, and its Scop."""
+    def _translated(self) -> tuple[Translation, Scop, PointerArguments]:
+        """Return the translation that was not refused, its Scop, and its pointers."""
         state = self._state()
         state.first_scop()
         translation = state.translation(state.region)
-        return translation, translation.run()
+        return translation, translation.run(), state.pointer_arguments
 
     def _state(self) -> RegionState:
         chosen = self._selection
@@ -195,19 +201,42 @@ class _Embedder:
     def _array(self, array: Array) -> EmbeddedArray:
         if array.name in self._members:
             return self._member(array, self._members[array.name])
+        if array.name in self._pointers.origins:
+            return self._pointer(array, self._pointers.origins[array.name])
         symbol = self._visible(array.name)
         kind = symbol.declaration.type
         sizes, _ = _levels(kind, self._names.typedefs)
         if sizes:
             self._refuse_moved(symbol)
         is_pointer = bool(sizes) and (sizes[0] == "*" or symbol.scope is DeclarationScope.ARGUMENT)
-        if sizes.count("*") > 1 or "*" in sizes[1:]:
-            if sizes != ["*", "*"] or array.rank != 2:
-                raise self._error(f"{array.name} points to pointers of more than one level")
-            return EmbeddedArray(array, f"{symbol.name}[0]", is_object=False, is_rows=True)
+        if "*" in sizes[1:]:
+            sizes = ["*", *sizes[1:]] if is_pointer else sizes
+            return self._rows(array, symbol.name, tuple(sizes))
         register = "register" in (symbol.declaration.storage or ()) and not sizes
         address = symbol.name if sizes else f"&{symbol.name}"
         return EmbeddedArray(array, address, not is_pointer, is_register=register)
+
+    def _pointer(self, array: Array, origin: PointerOrigin) -> EmbeddedArray:
+        """Return the array of a pointer that is an argument of the region's own."""
+        symbol = self._names.visible.get(origin.text)
+        if symbol is not None:
+            is_kept = symbol.scope is DeclarationScope.FILE or self._names.is_used_after(symbol)
+            if symbol.name in _direct_targets(list(self._region.items)) and (
+                is_kept or self._names.in_loop
+            ):
+                raise self._error(
+                    f"the pointer {symbol.name} moves, and the function needs its place"
+                )
+        if "*" in origin.levels[1:]:
+            result = self._rows(array, origin.text, origin.levels)
+            return replace(result, structures=origin.structures)
+        return EmbeddedArray(array, origin.text, is_object=False, structures=origin.structures)
+
+    def _rows(self, array: Array, text: str, levels: tuple[str, ...]) -> EmbeddedArray:
+        """Return an array of pointers to rows, or to pointers to them."""
+        if set(levels) != {"*"} or array.rank != len(levels):
+            raise self._error(f"{array.name} points to pointers and to arrays")
+        return EmbeddedArray(array, text + "[0]" * (array.rank - 1), is_object=False, is_rows=True)
 
     def _refuse_moved(self, symbol: Symbol) -> None:
         """Refuse a pointer that is set around the region: its array begins where it was before.
@@ -223,6 +252,8 @@ class _Embedder:
     def _member(self, array: Array, origin: MemberOrigin) -> EmbeddedArray:
         """Return a member of one structure, or of each structure of an array."""
         outer = array.c_extents[: array.rank - origin.own_rank]
+        if origin.base in self._pointers.origins:
+            return self._pointer_member(array, origin, outer)
         base = self._names.visible.get(origin.base)
         if base is None:
             raise self._error(f"{origin.base} is not visible where the region begins")
@@ -244,8 +275,27 @@ class _Embedder:
             )
         return EmbeddedArray(array, f"&{self._member_text(origin)}", not sizes)
 
+    def _pointer_member(
+        self, array: Array, origin: MemberOrigin, outer: tuple[str, ...]
+    ) -> EmbeddedArray:
+        """Return a member of the structures that a pointer leads to, an argument of its own."""
+        pointer = self._pointers.origins[origin.base]
+        if pointer.levels != ("*",):
+            raise self._error(f"members of {pointer.text} do not lie in one piece")
+        return EmbeddedArray(
+            array,
+            "",
+            is_object=False,
+            structure=pointer.text if pointer.text.isidentifier() else f"({pointer.text})",
+            member=origin.way,
+            outer_rank=len(outer),
+            structures=pointer.structures,
+        )
+
     def _member_text(self, origin: MemberOrigin) -> str:
         """Return the member of a structure, or of the one that a pointer leads to, in C."""
+        if origin.base in self._pointers.origins:
+            return f"({self._pointers.origins[origin.base].text})[0]{origin.way}"
         declared = self._names.visible[origin.base].declaration.type
         is_pointer = bool(_levels(declared, self._names.typedefs)[0])
         return f"(*{origin.base}){origin.way}" if is_pointer else f"{origin.base}{origin.way}"
@@ -256,6 +306,9 @@ class _Embedder:
         if visible is not None and self._is_same(symbol, visible):
             is_shared = symbol.scope is DeclarationScope.FILE
             return EmbeddedParameter(name, symbol.name, f"&{symbol.name}" if is_shared else None)
+        if symbol.name in self._members and symbol.initializer is None:
+            text = self._member_text(self._members[symbol.name])
+            return EmbeddedParameter(name, f"({text})", f"&({text})")
         init = symbol.initializer
         if init is None or not self._is_before_region(symbol.declaration):
             raise self._error(f"no name of the file has the value of {name} where it begins")

@@ -2,8 +2,8 @@
 
 A file becomes a region in plain C, pass by pass, and the region becomes a Scop::
 
-    parse  canonicalize  pointer_induction  struct_members  desugar  induction  trip_counts
-           inner_subscripts  delinearize  infer_extents                          |  translation
+    parse  canonicalize  pointer_arguments  pointer_induction  struct_members  desugar
+           induction  trip_counts  inner_subscripts  delinearize  infer_extents  |  translation
 
 A pass rewrites the region of a :class:`RegionState`, and its function, in C. ``polygym show PROGRAM
 --after PASS`` prints what it leaves. Where the region is refused in the end, the variants that
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pycparser import c_ast
@@ -29,6 +30,10 @@ from polygym.frontend.c.loops.trip_counts import with_trip_counts
 from polygym.frontend.c.memory.delinearization import (
     with_delinearized_arrays,
     with_delinearized_subscripts,
+)
+from polygym.frontend.c.memory.pointer_arguments import (
+    PointerArguments,
+    with_pointer_arguments,
 )
 from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
 from polygym.frontend.c.memory.unsized_arrays import parse_expression, with_inferred_sizes
@@ -84,7 +89,8 @@ class RegionState:
     """A region on its way through the passes.
 
     ``sizes`` are those given for arrays that are declared without them; ``pointer_indices`` the
-    integers that stand for pointers; ``induction_region`` is the region that the pass ``induction``
+    integers that stand for pointers, ``pointer_arguments`` the arguments that do;
+    ``induction_region`` is the region that the pass ``induction``
     left. ``make_tree`` makes the syntax tree, where it is not that of the whole text.
     """
 
@@ -99,6 +105,7 @@ class RegionState:
     sizes: ArraySizes = field(init=False)
     pointer_indices: frozenset[str] = frozenset()
     induction_region: parser.ScopRegion | None = None
+    pointer_arguments: PointerArguments = field(default_factory=PointerArguments)
     has_induction: bool = False
     has_row_ranges: bool = False
 
@@ -186,6 +193,12 @@ def _rewriting(
     return run
 
 
+def _pointer_arguments(state: RegionState) -> None:
+    state.region, state.pointer_arguments = with_pointer_arguments(
+        state.tree, state.region, state.source, state.selection.aliases
+    )
+
+
 def _pointer_induction(state: RegionState) -> None:
     state.region, state.pointer_indices = with_pointer_induction(
         state.tree, state.region, state.source
@@ -225,7 +238,9 @@ def _delinearize(state: RegionState) -> None:
 
 
 def _infer_extents(state: RegionState) -> None:
-    with_inferred_sizes(state.region, lambda: state.translation(state.region), state.sizes)
+    allocated = state.pointer_arguments.sizes
+    translate = partial(state.translation, state.region)
+    with_inferred_sizes(state.region, translate, state.sizes, allocated)
 
 
 PASSES = (
@@ -234,6 +249,11 @@ PASSES = (
         "canonicalize",
         "Replaces sizeof by numbers, bit operators on truth values by && and ||",
         _rewriting(with_canonical_expressions),
+    ),
+    Pass(
+        "pointer_arguments",
+        "Makes pointers that the region does not set arguments of the function",
+        _pointer_arguments,
     ),
     Pass(
         "pointer_induction",

@@ -58,7 +58,9 @@ class Trials:
         """Start without any."""
         self._source, self._file, self._tree, self._left = source, file, tree, most
         self._given = RegionSelection(
-            array_sizes=given.array_sizes, parameter_values=given.parameter_values
+            array_sizes=given.array_sizes,
+            parameter_values=given.parameter_values,
+            aliases=given.aliases,
         )
         self._done: dict[tuple[int, int], Accepted | Refused] = {}
 

@@ -73,6 +73,15 @@ def with_pointer_induction(
     return region.reread(), frozenset(names)
 
 
+def followed_pointers(tree: Any, region: ScopRegion, source: SourceMap) -> dict[str, str]:
+    """Return the pointers of a region's function that walk, and the arrays that they point into."""
+    rewriter = _PointerRewriter(tree, region.function, (region.begin, region.end), source)
+    if not rewriter.ranks:
+        return {}
+    rewriter.rewritten()
+    return rewriter.arrays
+
+
 class _PointerRewriter:
     """The pointers of a function that walk, and its body without them.
 
@@ -115,6 +124,11 @@ class _PointerRewriter:
     def integers(self) -> set[str]:
         """The integers that say how far along pointers stand."""
         return {pointer.offset_name for pointer in self._walkers.values()}
+
+    @property
+    def arrays(self) -> dict[str, str]:
+        """The arrays that pointers walk through, by the pointers' names."""
+        return {name: pointer.array for name, pointer in self._walkers.items()}
 
     def rewritten(self) -> Any:
         """Return the body, with integers in the place of all pointers for which that is enough."""

@@ -146,11 +146,15 @@ UNBOUNDED_SIZE = f"{2**40}L"
 
 
 def with_inferred_sizes(
-    region: ScopRegion, translate: Callable[[], Translation], given_sizes: ArraySizes
+    region: ScopRegion,
+    translate: Callable[[], Translation],
+    given_sizes: ArraySizes,
+    allocated: Mapping[str, Any],
 ) -> None:
     """Give the arguments of a region's function the sizes that are given or that the region uses.
 
-    ``translate`` reads the region anew.
+    ``translate`` reads the region anew. ``allocated`` are sizes of memory that the function
+    allocates, for arrays of which the region does not say it.
 
     Raises:
         InputError: a size is given for what is no array without one.
@@ -162,6 +166,9 @@ def with_inferred_sizes(
     accesses = translation.accesses()
     for name, rank in ranks.items():
         sizes = inferred_sizes(accesses, name, rank, translation)
+        if sizes == (None,) and name in allocated:
+            _declare(arguments[name], [allocated[name]])
+            continue
         if any(size is None for size in sizes):
             rows = _delinearization_hint(name, region)
             raise translation.source.error(

@@ -176,6 +176,7 @@ class _NameResolver:
         self.scopes: list[dict[str, Symbol]] = [self.names.file_scope]
         self.position = 0
         self.loops = 0
+        self.unresolved: list[Any] = []  # names in sizes
 
     def file_scope(self, tree: Any) -> None:
         """Declare what stands at file scope."""
@@ -198,6 +199,7 @@ class _NameResolver:
         """Walk the region's function."""
         self.scopes.append({})
         # Sizes may be arguments that follow: what is no array comes first.
+        # Sizes that passes have put in may also be variables that are seen where the region begins.
         for argument in sorted(syntax.arguments_of(function), key=_is_array):
             self.declare(argument, DeclarationScope.ARGUMENT)
         self.visit(function.body)
@@ -214,6 +216,9 @@ class _NameResolver:
         """Enter a declaration: its sizes first, then its initialiser, then its name."""
         self.enumerators(declaration)
         self.visit(declaration.type)
+        if not self.names.begin and isinstance(declaration.type, c_ast.ArrayDecl):
+            names = syntax.walk(declaration.type, c_ast.ID)
+            self.unresolved += [node for node in names if self.names.symbol_of(node) is None]
         if declaration.init is not None:
             self.visit(declaration.init)
         known = self.scopes[-1].get(declaration.name)
@@ -273,6 +278,8 @@ class _NameResolver:
                     self.names.in_loop = self.loops > 0
                     for scope in self.scopes:
                         self.names.visible |= scope
+                    for name in self.unresolved:
+                        self.record_use(name, UseKind.READ)
                 elif self.region is not None and node is self.region.end:
                     self.names.end = self.position
             case c_ast.Struct() | c_ast.Union():

@@ -8,6 +8,7 @@ it the arrays in brackets, with C's expressions of the function's arguments as s
     x[m]                         the one region of a file
 
 Values of parameters may stand there, too, ``blocked s=4``: then the region is read for those alone;
+two pointers that are the same, ``f p=g->u``;
 a library that has functions without a body, ``f +/usr/lib/libmine.so#DIGEST``; compile flags,
 ``f -I/home/me/include -DN=100`` (:mod:`~polygym.frontend.c.source.compile_flags`); and where a
 region is that has no pragmas, ``f @12:3-20:5`` (:mod:`~polygym.frontend.c.source.region_mark`).
@@ -31,6 +32,8 @@ ArraySizes: TypeAlias = Mapping[str, tuple[str, ...]]
 _BRACKETED = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]+\]\s*)+)")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.+)", re.DOTALL)
 _VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
+_POINTER = r"[A-Za-z_]\w*(?:(?:->|\.)[A-Za-z_]\w*)*"
+_ALIAS = re.compile(rf"({_POINTER})=({_POINTER})")
 _LIBRARY = re.compile(r"(?:^|\s)\+(\S+)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"\S+")
@@ -48,7 +51,8 @@ class RegionSelection:
 
     That are sizes of arrays, ``parameter_values`` of parameters, the ``library`` that has
     functions which the file only declares: its path and its digest, the ``flags`` that the file is
-    read with, and the ``mark`` of a region without pragmas.
+    read with, the ``mark`` of a region without pragmas, and ``aliases``, pairs of pointers that are
+    the same.
     """
 
     region_name: str | None = None
@@ -57,6 +61,7 @@ class RegionSelection:
     library: tuple[str, str] | None = None
     flags: CompileFlags = NO_FLAGS
     mark: RegionMark | LineMark | None = None
+    aliases: tuple[tuple[str, str], ...] = field(default=())
 
     def __str__(self) -> str:
         """Return the text that is read again.
@@ -66,6 +71,7 @@ class RegionSelection:
         """
         arrays = [name + "".join(f"[{size}]" for size in sizes) for name, sizes in self.array_sizes]
         values = [f"{name}={value}" for name, value in self.parameter_values]
+        values += [f"{first}={second}" for first, second in self.aliases]
         linked = [] if self.library is None else [f"+{'#'.join(self.library)}"]
         named = [] if self.region_name is None else [self.region_name]
         marked = [] if self.mark is None else [str(self.mark)]
@@ -115,7 +121,7 @@ def parse_selection(text: str | None) -> RegionSelection:
     >>> parse_selection("f:2 A[100][n + 1] s=4")  # doctest: +NORMALIZE_WHITESPACE
     RegionSelection(region_name='f:2', array_sizes=(('A', ('100', 'n + 1')),),
     parameter_values=(('s', 4),), library=None, flags=CompileFlags(include_directories=(),
-    macros=()), mark=None)
+    macros=()), mark=None, aliases=())
     """
     if text is None or not any(sign in text for sign in ("[", "=", "+", "@", "-I", "-D")):
         return RegionSelection(text)
@@ -127,7 +133,8 @@ def parse_selection(text: str | None) -> RegionSelection:
     arrays = [parse_extent(match[0]) for match in _BRACKETED.finditer(text)]
     words = _WORD.findall(_BRACKETED.sub(" ", text))
     values = [(entry[1], int(entry[2])) for word in words if (entry := _VALUE.fullmatch(word))]
-    names = [word for word in words if not _VALUE.fullmatch(word)]
+    aliases = [(pair[1], pair[2]) for word in words if (pair := _ALIAS.fullmatch(word))]
+    names = [word for word in words if not (_VALUE.fullmatch(word) or _ALIAS.fullmatch(word))]
     if len(names) > 1 or len(dict(values)) < len(values) or max(len(linked), len(marks)) > 1:
         raise InputError(
             "expected the name of a region, arrays with their sizes, parameters with their "
@@ -136,7 +143,14 @@ def parse_selection(text: str | None) -> RegionSelection:
     chosen = checked_selection(names[0] if names else None, arrays)
     library = library_with_digest(linked[0]) if linked else None
     mark = marks[0] if marks else None
-    return replace(chosen, parameter_values=tuple(values), library=library, flags=flags, mark=mark)
+    return replace(
+        chosen,
+        parameter_values=tuple(values),
+        library=library,
+        flags=flags,
+        mark=mark,
+        aliases=tuple(aliases),
+    )
 
 
 def library_with_digest(path: str) -> tuple[str, str]:

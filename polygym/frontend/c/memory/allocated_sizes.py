@@ -1,0 +1,56 @@
+"""Numbers of elements that a call of ``malloc`` or ``calloc`` asks memory for.
+
+The size in bytes is a product. Its constant factors are divided by the size of an element::
+
+    malloc(n * m * 8)       n * m doubles
+    calloc(n + 1, 8)        n + 1 doubles, 2 * (n + 1) floats
+"""
+
+from math import prod
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.source import syntax
+
+_BYTES = {"malloc": (0,), "calloc": (0, 1), "aligned_alloc": (1,), "memalign": (1,)}
+
+
+def allocated_elements(call: Any, element_size: int) -> Any:
+    """Return an expression of how many elements a call asks for; None where it cannot be told."""
+    operands = syntax.operands_of(call)
+    places = _BYTES.get(getattr(call.name, "name", ""), ())
+    if not places or len(operands) <= max(places):
+        return None
+    factors = [factor for place in places for factor in _factors(operands[place])]
+    numbers = [int(factor.value.rstrip("uUlL")) for factor in factors if _is_number(factor)]
+    count, rest = divmod(prod(numbers), element_size)
+    others = [factor for factor in factors if not _is_number(factor)]
+    if rest or any(syntax.acts(factor) for factor in others):
+        return None
+    if count != 1 or not others:
+        others = [syntax.integer_node(count, call), *others]
+    result = _without_casts(others[0])
+    for factor in others[1:]:
+        result = c_ast.BinaryOp("*", result, _without_casts(factor), call.coord)
+    return result
+
+
+def _without_casts(node: Any) -> Any:
+    """Return an integer without casts: the sizes of memory that there is are the same numbers."""
+    return syntax.copy_tree(
+        node, lambda part: _without_casts(part.expr) if isinstance(part, c_ast.Cast) else None
+    )
+
+
+def _factors(node: Any) -> list[Any]:
+    """Return the factors of a product; what is cast to another integer is the same number."""
+    while isinstance(node, c_ast.Cast):
+        node = node.expr
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return [*_factors(node.left), *_factors(node.right)]
+    return [node]
+
+
+def _is_number(node: Any) -> bool:
+    return isinstance(node, c_ast.Constant) and node.value.rstrip("uUlL").isdigit()
