@@ -84,7 +84,7 @@ def _has_candidates(region: ScopRegion, names: Any) -> bool:
         symbol = names.symbol_of(node)
         if symbol is None or symbol.scope is DeclarationScope.REGION:
             continue
-        kind = getattr(symbol.declaration, "type", None)
+        kind: Any = getattr(symbol.declaration, "type", None)
         is_named = isinstance(getattr(kind, "type", None), c_ast.IdentifierType)
         if is_named and kind.type.names[0] in names.typedefs:
             return True

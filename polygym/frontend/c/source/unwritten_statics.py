@@ -77,7 +77,7 @@ def _is_number(node: Any, typedefs: Mapping[str, Any]) -> bool:
         if not _UNSTABLE.isdisjoint(kind.quals):
             return False
         inner = kind.type
-        names = getattr(inner, "names", ())
+        names: list[str] = getattr(inner, "names", [])
         if isinstance(inner, c_ast.IdentifierType) and set(names) <= _NUMBER_TYPES:
             return True
         kind = typedefs.get(names[0]) if len(names) == 1 else None
