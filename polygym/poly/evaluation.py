@@ -11,6 +11,7 @@ takes the values 0 to 3; of j the corners say 3/2, and the greatest over integer
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import islpy as isl
@@ -72,9 +73,14 @@ def nearest_admissible(
 ) -> dict[str, int]:
     """Return values that a set of parameter values holds beside given ones, near the wanted.
 
-    One after the other is as large as it can be, but not above the wanted; where it must be above,
+    None is less than the greatest value that all may have at once, up to the wanted of each. Then
+    one after the other is as large as it can be, but not above the wanted; where it must be above,
     as small as it can be. Where the set holds none, they are what was wanted.
 
+    >>> nearest_admissible("[r, b] -> { : r >= 0 and r + b <= 256 }", {}, {"r": 1000, "b": 1000})
+    {'r': 128, 'b': 128}
+    >>> nearest_admissible("[n, m] -> { : n <= 100 and m <= 200 }", {}, {"n": 1000, "m": 1000})
+    {'n': 100, 'm': 200}
     >>> nearest_admissible("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
     {'k': 7}
     >>> nearest_admissible("[n, k] -> { : n > 20 and k > n }", {}, {"n": 16, "k": 16})
@@ -83,6 +89,7 @@ def nearest_admissible(
     {'k': 16}
     """
     left = fix_parameters(isl.Set(context), given)
+    left = _balanced(left, preferred)
     result = {}
     for name, most in preferred.items():
         result[name] = most
@@ -97,6 +104,37 @@ def nearest_admissible(
         result[name] = lowest_value(values, 0) if below.is_empty() else highest_value(below, 0)
         left = fix_parameters(left, {name: result[name]})
     return result
+
+
+def _balanced(values: isl.Set, preferred: Mapping[str, int]) -> isl.Set:
+    """Return the part of a set in which no parameter is less than all may be at once.
+
+    Of ``r + b <= 256`` these are the values of at least 128; the whole set where no t >= 1 may be
+    the value of all parameters, each at most what is wanted of it.
+    """
+    wanted = {
+        name: most
+        for name, most in preferred.items()
+        if values.find_dim_by_name(isl.dim_type.param, name) >= 0
+    }
+    if not wanted or max(wanted.values()) < 1:
+        return values
+    names = ", ".join(wanted)
+    ends = [0, *sorted({most for most in wanted.values() if most > 0})]
+    pieces = [
+        f"[t] : {low} < t <= {high} and "
+        + " and ".join(f"{name} = {'t' if most >= high else most}" for name, most in wanted.items())
+        for low, high in pairwise(ends)
+    ]
+    text = f"[{names}] -> {{ {'; '.join(pieces)} }}"
+    common = isl.Set.read_from_str(values.get_ctx(), text).intersect_params(values)
+    common = common.project_out(isl.dim_type.param, 0, common.dim(isl.dim_type.param))
+    if common.is_empty():
+        return values
+    value = highest_value(common, 0)
+    bounds = " and ".join(f"{name} >= {min(most, value)}" for name, most in wanted.items())
+    least = isl.Set.read_from_str(values.get_ctx(), f"[{names}] -> {{ : {bounds} }}")
+    return values.intersect(least)
 
 
 def fix_parameters(values: _Points, parameters: Mapping[str, int]) -> _Points:

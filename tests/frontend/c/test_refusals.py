@@ -92,7 +92,7 @@ REFUSED = [
     ("for (int i = 0; i < n; i++) if (x[i] > 0) x[n + i] = 0;", 1, 43, "leaves dimension 1"),
     ("for (int i = 0; i < n; i++) x[i + 1] = 0;", 1, 29, "leaves dimension 1 of x[n]"),
     ("for (int i = 0; i < n; i++) x[i - 1] = 0;", 1, 29, "the subscript is -1, not in"),
-    ("for (int i = 0; i < m; i++) x[i] = 0;", 1, 29, "leaves dimension 1 of x[n]"),
+    ("for (int i = 0; i < n; i++) x[2 * i] = 0;", 1, 29, "leaves dimension 1 of x[n]"),
     ("x[0] = ;", 1, 8, "syntax error"),
     ("x[0] = 1", 2, 1, "syntax error"),
     ("#if 1\nx[0] = 1;", 1, 1, "Unterminated"),
@@ -134,8 +134,8 @@ def test_the_message_shows_the_line_with_a_caret() -> None:
 @pytest.mark.parametrize(
     ("region", "hint"),
     [
-        ("for (int i = 0; i < m; i++) x[i] = 0;", "it is safe if n >= m"),
-        ("for (int i = 0; i < 2 * m; i++) x[i] = 0;", "it is safe if n >= 2 * m"),
+        ("for (int i = 0; i < n; i++) x[2 * i] = 0;", "it is safe if n <= 1"),
+        ("for (int i = 0; i < n; i++) x[i] = 2; x[n - m] = 0; x[m - n] = 1;", "n == m"),
         ("if (n == 1000) x[n] = 0;", ""),
     ],
 )
@@ -190,63 +190,14 @@ def test_an_array_of_the_most_that_is_taken() -> None:
         assert parse_text(f"{text}\n#pragma scop\nA[0] = 1.0;\n#pragma endscop\n}}")
 
 
-ADVICE = [
-    (
-        "double A[100][100]",
-        "for (int i = 0; i <= n; i++) for (int j = 0; j <= m; j++) A[i][j] = 0;",
-        "n <= 99 && m <= 99",
-    ),
-    (
-        "double x[50], double y[60]",
-        "for (int i = 0; i < n; i++) x[i] = 0; for (int j = 0; j < m + k; j++) y[j] = 1;",
-        "n <= 50 && k + m <= 60",
-    ),
-    (
-        "double x[n]",
-        "for (int i = 0; i < m; i++) x[i] = 0; for (int i = 0; i < k; i++) x[i + 2] = 1;",
-        "n >= m && n >= k + 2",
-    ),
-    (
-        "double x[n], double y[n]",
-        "for (int i = 0; i < n; i++) x[i + m] = y[i + k];",
-        "m <= 0 && k <= 0",
-    ),
-    (
-        # Not m <= 0, under which nothing runs; nor does n >= 200 have to be guessed.
-        "double A[100][50], double C[n]",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
-        "if (i + j < 200) A[i][j] = A[i][j] + C[j];",
-        "n <= 100 && m <= 50 && n >= m",
-    ),
-    (
-        "double x[30], double y[20], double z[10]",
-        "for (int i = 0; i < n; i++) x[i] = 0; for (int i = 0; i < n; i++) y[i] = 0; "
-        "for (int i = 0; i < n; i++) z[i] = 0;",
-        "n <= 10",
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "region", "condition"), ADVICE)
-def test_the_advice_is_all_that_is_needed(arguments: str, region: str, condition: str) -> None:
-    head = f"void f(int n, int m, int k, {arguments}) {{\n"
-    region = f"#pragma scop\n{region}\n#pragma endscop\n}}"
+def test_the_advice_is_all_that_is_needed() -> None:
+    head = "void f(int n, int m, int k, double x[n], double y[n]) {\n"
+    region = "#pragma scop\nfor (int i = 0; i < n; i++) x[i + m] = y[i + k];\n#pragma endscop\n}"
     with pytest.raises(SourceError) as caught:
         parse_text(head + region)
     safe = caught.value.hint.removeprefix("it is safe if ").partition(";")[0]
-    assert set(safe.split(" && ")) == set(condition.split(" && "))
-    scop = parse_text(f"{head}assert({safe});\n{region}")
-    assert len(scop.statements) == region.count(" = ") - region.count("int ")
-
-
-def test_advice_of_nine_conditions() -> None:
-    sizes = range(9)
-    names = ", ".join(f"int p{k}, double A{k}[{10 + k}]" for k in sizes)
-    loops = "\n".join(f"for (int i = 0; i < p{k}; i++) A{k}[i] = 1.0;" for k in sizes)
-    with pytest.raises(SourceError) as caught:
-        parse_text(f"void f({names}) {{\n#pragma scop\n{loops}\n#pragma endscop\n}}")
-    safe = caught.value.hint.removeprefix("it is safe if ").partition(";")[0]
-    assert set(safe.split(" && ")) == {f"p{k} <= {10 + k}" for k in sizes}
+    assert set(safe.split(" && ")) == {"m <= 0", "k <= 0"}
+    assert parse_text(f"{head}assert({safe});\n{region}").conditions[:2] == (safe, "m >= 0")
 
 
 def test_no_advice_where_accesses_exclude_each_other() -> None:
@@ -269,12 +220,6 @@ def test_a_bound_that_is_stated_of_one_size_needs_no_more_of_it(most: int) -> No
         "for (int j = 0; j < m; j++) A[j] = A[j] + 1.0;\n#pragma endscop\n}"
     )
     assert set(scop.conditions) == {f"m <= {most}", "n >= 20"}
-
-
-def test_a_hint_is_good_advice() -> None:
-    region = "for (int i = 0; i < m; i++) x[i] = 0;"
-    scop = parse_text(HEAD.replace("#pragma", "  assert(n >= m);\n#pragma") + region + TAIL)
-    assert scop.conditions == ("n >= m",)
 
 
 @pytest.mark.parametrize(

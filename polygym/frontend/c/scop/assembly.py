@@ -11,8 +11,8 @@ from typing import Any
 
 import islpy as isl
 
-from polygym.frontend.c.scop.bounds_check import Extents
 from polygym.frontend.c.scop.extraction import StatementDraft, TimestampEntry
+from polygym.frontend.c.scop.violations import Extents
 from polygym.frontend.c.sema.accesses import (
     SourceAccess,
     access_relation,

@@ -36,8 +36,8 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from polygym.frontend.c.scop.bounds_check import Extents
 from polygym.frontend.c.scop.extraction import StatementDraft
+from polygym.frontend.c.scop.violations import Extents
 from polygym.frontend.c.sema.accesses import SourceAccess, access_relation
 from polygym.frontend.c.sema.arithmetic import folded_constant
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment

@@ -1,4 +1,4 @@
-"""Conditions under which no access leaves its array: the hint of a refusal.
+"""Conditions under which no access leaves its array.
 
 Every access that goes wrong has a set of parameter values for which it does. Where what is left of
 the context is one convex set in which all accesses still happen, its constraints are the advice.
@@ -38,10 +38,15 @@ class ViolationSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SufficientCondition:
-    """A condition in C, and the values of which it is true."""
+    """A condition in C, a conjunction, and the values of which it is true."""
 
-    text: str
+    parts: tuple[str, ...]
     values: Any
+
+    @property
+    def text(self) -> str:
+        """The whole condition."""
+        return " && ".join(self.parts)
 
 
 def sufficient_condition(
@@ -52,9 +57,9 @@ def sufficient_condition(
     for wrong in violations:
         safe = safe.subtract(wrong.values)
     if _all_have_instances(violations, safe):
-        text = _condition_text(safe, context)
-        if text is not None:
-            return SufficientCondition(text, safe)
+        parts = _condition_parts(safe, context)
+        if parts is not None:
+            return SufficientCondition(parts, safe)
     return _excluding_pieces(violations, context)
 
 
@@ -81,8 +86,7 @@ def _excluding_pieces(
     needed = _without_redundant(opposites, context)
     if not 0 < len(needed) <= _MAX_CONDITIONS:
         return None
-    texts = map(_constraint_text, needed)
-    return SufficientCondition(" && ".join(dict.fromkeys(texts)), kept)
+    return SufficientCondition(tuple(dict.fromkeys(map(_constraint_text, needed))), kept)
 
 
 def _without_redundant(constraints: Sequence[Any], context: Any) -> list[Any]:
@@ -122,7 +126,7 @@ def _excluding_constraint(piece: Any, violations: Sequence[ViolationSet], contex
     return None
 
 
-def _condition_text(safe: Any, context: Any) -> str | None:
+def _condition_parts(safe: Any, context: Any) -> tuple[str, ...] | None:
     """Return a set of parameter values as a short C condition, None if it has none."""
     short = safe.coalesce().gist(context).coalesce()
     if short.n_basic_set() != 1 or safe.is_empty():
@@ -134,7 +138,7 @@ def _condition_text(safe: Any, context: Any) -> str | None:
     # `n == 1` would be true to the letter, and no help.
     if any(constraint.is_equality() and _terms(constraint) == 1 for constraint in constraints):
         return None
-    return " && ".join(_constraint_text(constraint) for constraint in constraints)
+    return tuple(map(_constraint_text, constraints))
 
 
 def _terms(constraint: Any) -> int:
