@@ -117,6 +117,15 @@ def test_a_label_reaches_through_a_loop() -> None:
     assert [statement.name for statement in scop.statements] == ["fill"]
 
 
+def test_a_label_names_a_group() -> None:
+    scop = scop_of(
+        "L: for (int i = 0; i < n; i++) { x[i] = 0; M: x[i] += 1; if (i > 1) x[0] = 1; else x[1] = 2;"
+        " } L_1: x[0] = 2; N: { x[0] = 3; }"
+    )
+    names = [statement.name for statement in scop.statements]
+    assert names == ["L_0", "M", "L_1_1", "L_2", "L_1", "N"]
+
+
 def test_periodic_subscripts() -> None:
     scop = scop_of("for (int i = 0; i < n; i++) x[i] = I[(i + 1) % n] + I[(i - 1 + n) % n];")
     right, left = scop.statements[0].reads

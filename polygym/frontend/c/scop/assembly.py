@@ -5,6 +5,7 @@ turned into texts, scalars that turned out to be parameters replaced in the expr
 given to the statements.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,10 +99,8 @@ def make_statements(
     space, context = assembly.space, assembly.restricted()
     usual = assembly.over_parameters(bindings.within_typical_sizes(assembly.context)).params()
     run = context.intersect(usual.align_params(context.get_space()))
-    labels = {draft.number: bindings.unique_name(draft.label) for draft in drafts if draft.label}
     statements = []
-    for draft in drafts:
-        name = labels.get(draft.number) or bindings.unique_name(f"S{draft.number}")
+    for draft, name in zip(drafts, _statement_names(drafts, bindings), strict=True):
         iterators = tuple(i.name for i in draft.environment.iterators.values())
         domain = iterators_to_dimensions(draft.environment.domain, iterators)
         domain = assembly.over_parameters(domain).align_params(space)
@@ -122,6 +121,34 @@ def make_statements(
             )
         )
     return tuple(statements)
+
+
+def _statement_names(drafts: Sequence[StatementDraft], bindings: Bindings) -> list[str]:
+    """Return the names of the statements, all different.
+
+    A label names a statement that has it alone; of several, the first is ``L_0``, the next ``L_1``
+    in textual order::
+
+        L: for (i = 0; i < n; i++) {
+             x[i] = 0;                         L_0
+             for (j = 0; j < m; j++)
+        M:     x[i] += A[i][j];                M
+             y[i] = x[i];                      L_1
+           }
+           z = y[0];                           S3, by its place
+    """
+    counts = Counter(draft.label for draft in drafts)
+    names = {
+        draft.number: bindings.unique_name(draft.label)
+        for draft in drafts
+        if draft.label and counts[draft.label] == 1
+    }
+    place: Counter[str] = Counter()
+    for draft in drafts:
+        if draft.number not in names and draft.label:
+            names[draft.number] = bindings.unique_name(f"{draft.label}_{place[draft.label]}")
+            place[draft.label] += 1
+    return [names.get(draft.number) or bindings.unique_name(f"S{draft.number}") for draft in drafts]
 
 
 def make_schedule(

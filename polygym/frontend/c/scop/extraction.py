@@ -56,7 +56,7 @@ class StatementDraft:
 
     Where the ``condition`` holds, or is None, it stores ``value``, otherwise what was there before:
     ``old_value``, which is None where it is not needed. ``subscripts`` are those of the write that
-    are computed.
+    are computed. ``label`` is the innermost one above it, which other statements may share.
     """
 
     label: str
@@ -148,12 +148,7 @@ class StatementExtractor:
                 case None | c_ast.EmptyStatement() | c_ast.Typedef():
                     continue
                 case c_ast.Compound():
-                    inner = item.block_items or []
-                    if spot.label and len(inner) != 1:
-                        raise self._source.error(
-                            item, f"the label {spot.label} must stand before a single statement"
-                        )
-                    yield from self._leaf_statements(inner, spot)
+                    yield from self._leaf_statements(item.block_items or [], spot)
                 case c_ast.Label():
                     yield from self._leaf_statements([item.stmt], self._labelled(item, spot))
                 case c_ast.If():
@@ -176,7 +171,7 @@ class StatementExtractor:
                     raise self._source.error(item, *unsupported_statement(item))
 
     def _labelled(self, node: Any, spot: _WalkState) -> _WalkState:
-        """Take a label's name for the statement under it."""
+        """Take a label's name for the statements under it."""
         if node.name in self._labels:
             raise self._source.error(node, f"the label {node.name} stands twice in the function")
         self._labels.add(node.name)
@@ -197,7 +192,7 @@ class StatementExtractor:
         then, self._values.known = self._values.known, before
         if node.iffalse is not None:
             other = environment.restricted_to(holds.complement())
-            inner = replace(spot, environment=other, label="")
+            inner = replace(spot, environment=other)
             yield from self._leaf_statements([node.iffalse], inner)
         self._values.join(holds, then, self._values.known)
 
@@ -226,7 +221,6 @@ class StatementExtractor:
                     spot,
                     environment=environments[is_else],
                     data_conditions=(*spot.data_conditions, guard),
-                    label="" if is_else else spot.label,
                 )
                 yield from self._leaf_statements([branch], inner)
             left.append(self._values.known)
