@@ -119,7 +119,8 @@ def test_a_label_reaches_through_a_loop() -> None:
 
 def test_a_label_names_a_group() -> None:
     scop = scop_of(
-        "L: for (int i = 0; i < n; i++) { x[i] = 0; M: x[i] += 1; if (i > 1) x[0] = 1; else x[1] = 2;"
+        "L: for (int i = 0; i < n; i++) { x[i] = 0; M: x[i] += 1; "
+        "if (i > 1) x[0] = 1; else x[1] = 2;"
         " } L_1: x[0] = 2; N: { x[0] = 3; }"
     )
     names = [statement.name for statement in scop.statements]
