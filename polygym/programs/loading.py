@@ -193,7 +193,8 @@ def _find(
         written = {statement.write.array for statement in scop.statements}
         seen = [name for name in seen if name in written]
         if is_generated(target):
-            initial = initial_data_program(scop)
+            ranges = comprehensions.index_ranges(scop) if computed_subscripts(scop) else None
+            initial = initial_data_program(scop, ranges)
         else:
             initial = _initial_data(scop, _place(target, None)[0], function)
     kernel = kernel_of(target)

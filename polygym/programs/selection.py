@@ -26,11 +26,12 @@ from polybench.selection import ALL, NOT, select_names
 from polygym.errors import InputError
 from polygym.frontend.tc import library
 from polygym.programs.comprehensions import PREFIX, comprehension_hint
-from polygym.programs.generate import is_generated, source_of_name
+from polygym.programs.generate import is_generated, is_held_out_family, source_of_name
 from polygym.programs.targets import is_path
 
 COMPREHENSIONS = "comprehensions"
 _MOST_NAMED = 3
+_HELD_OUT_FOLDER = "held_out_programs"
 
 
 def select_programs(
@@ -88,6 +89,20 @@ def function_for(name: str, function: str | None) -> str | None:
 def is_file(name: str) -> bool:
     """Whether a name that a pattern has led to is that of a file, and no name of polygym's own."""
     return (is_path(name) or os.path.isfile(name)) and not is_generated(name)
+
+
+def is_reserved_for_tests(name: str) -> bool:
+    """Whether a program is of the held-out split, from which nothing is learned.
+
+    Its files are those of ``benchmarks/held_out_programs``, and its random programs have names that
+    begin with ``held-out:``.
+
+    >>> is_reserved_for_tests("random:17"), is_reserved_for_tests("held-out:bands:17")
+    (False, True)
+    """
+    return is_held_out_family(name) or (
+        is_file(name) and _HELD_OUT_FOLDER in Path(name).resolve().parts
+    )
 
 
 def expect_files(names: Sequence[str], function: str | None) -> None:

@@ -1,19 +1,23 @@
 """Splits of the kernels for training and test: the table ``splits.yaml``, by name.
 
 A selection of an experiment may name a part of a split, ``split:train`` or ``split:stencils/test``,
-as one of its entries; ``split:train`` is ``split:usual/train``.
+as one of its entries; ``split:train`` is ``split:usual/train``. C files of a split stand in a clone
+of polygym: a package without them refuses the part.
 """
 
+import os
 from functools import cache
 from pathlib import Path
 
 from polygym.errors import InputError
 from polygym.mdp.problems.loading import program_targets
+from polygym.programs.selection import select_programs
 
 SPLITS_FILE = Path(__file__).with_name("splits.yaml")
 SPLIT_PREFIX = "split:"
 _DEFAULT_SPLIT = "usual"
 _PARTS = ("train", "test")
+_ROOT = Path(__file__).parents[3]
 
 
 @cache
@@ -44,7 +48,22 @@ def split_part(name: str) -> tuple[str, ...]:
             f"found {SPLIT_PREFIX}{name}"
         )
     split, _, which = name.rpartition("/")
-    return program_targets(", ".join(_table()[split or _DEFAULT_SPLIT][which]))
+    entries = _table()[split or _DEFAULT_SPLIT][which]
+    return select_programs([_located(entry, name) for entry in entries])
+
+
+def _located(entry: str, part: str) -> str:
+    """Return an entry; of a path, which is relative to the clone, that from the working folder.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not entry.endswith(".c"):
+        return entry
+    path = _ROOT / entry
+    if not path.is_file():
+        raise InputError(f"{SPLIT_PREFIX}{part}: expected a clone of polygym, found no file {path}")
+    return os.path.relpath(path)
 
 
 def selected_kernels(selection: str) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ seen. So a training that learns from one of the ten kernels for tests, or from a
 what one of them does (:mod:`polygym.search.corpus.program_choice`), says so when it begins and
 keeps it in ``model.json``, and a caller that evaluates the model says it again beside the numbers.
 
+Programs of the held-out split (``splits.yaml``) are refused: no training learns from one.
+
 Example: ``kernels: mvt, syr2k`` leaves ``"test_kernels": ["syr2k"]``, and so does ``kernels: mvt,
 mine.c`` where mine.c has the loops of syr2k; ``kernels: mvt`` leaves ``[]``. Cloning leaves
 ``[]`` whatever its kernels are: it takes no demonstrations of such programs.
@@ -21,6 +23,7 @@ from polygym.agents.experiments.splits import selected_kernels, split_part
 from polygym.agents.policies.env_policy import inner_env
 from polygym.errors import InputError, PolygymError
 from polygym.mdp.problems.loading import load_problem
+from polygym.programs.selection import is_reserved_for_tests
 from polygym.search.corpus.program_choice import TEST_KERNELS, equivalent_kernels
 
 TEST_KERNELS_KEY = "test_kernels"
@@ -36,6 +39,22 @@ def learned_from(experiment: Experiment) -> tuple[str, ...]:
     if not _learns_from_its_kernels(experiment):
         return ()
     return test_kernels_among(experiment, selected_kernels(experiment.kernels))
+
+
+def expect_no_held_out_programs(experiment: Experiment) -> None:
+    """Refuse a training that learns from the held-out split, or chooses its best network by it.
+
+    Raises:
+        InputError: one of its programs is of that split.
+    """
+    if experiment.environment == REWRITE:
+        return
+    for selection in filter(None, (experiment.kernels, experiment.evaluation.kernels)):
+        for name in filter(is_reserved_for_tests, selected_kernels(selection)):
+            raise InputError(
+                f"{name}: expected a program to train with, found one of the held-out split, which "
+                "is for the evaluation of trained agents"
+            )
 
 
 def test_kernels_among(experiment: Experiment, kernels: Iterable[str]) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from polygym.agents.experiments.rewrite_terms import REWRITE
 from polygym.agents.experiments.splits import selected_kernels
 from polygym.agents.experiments.train_test_leakage import (
     TEST_KERNELS_KEY,
+    expect_no_held_out_programs,
     leakage_warning,
     learned_from,
 )
@@ -92,9 +93,11 @@ def train_experiment(
     ``endings`` measures how episodes end, if that is not done here.
 
     Raises:
-        InputError: there is another training in the folder, or one that is not to go on.
+        InputError: there is another training in the folder, or one that is not to go on, or a
+            program is of the held-out split.
         PolygymError: somebody else trains there.
     """
+    expect_no_held_out_programs(experiment)
     with _folder_lock(folder), use_torch_threads(1):
         _begin(experiment, folder, resume=resume)
         if seen := learned_from(experiment):

@@ -9,12 +9,16 @@ There are two kinds, which have their own names:
                 (:mod:`polygym.programs.generate.buffers`) of the function's own; after the first,
                 one in ten is a product or pointwise, as of the other kind
 
+Beside them are the held-out families (:mod:`polygym.programs.generate.held_out`), twelve kinds with
+names such as ``held-out:bands:17``, which are for tests alone.
+
 The text of a seed never changes within a :data:`VERSION`, which is part of the random choices.
 ``random:*`` and ``scalars:*`` stand for any of a kind where many are drawn, as ``polygym collect``
 does.
 
 =================  ================================================================================
 ``buffers``        families of loop nests with small arrays of the function's own: rows and windows
+``held_out``       families of programs for tests alone, from which nothing is learned
 ``nests``          families of loop nests: what programs for numbers are made of
 ``program_draft``  A program while it is being made: its sizes, its arrays, its text
 ``scalars``        families of loop nests with scalars of the function's own, as people write them
@@ -28,6 +32,7 @@ from typing import TypeAlias
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 from polygym.programs.generate import buffers, nests, scalars
+from polygym.programs.generate.held_out import HELD_OUT_FAMILIES, HELD_OUT_PREFIX
 from polygym.programs.generate.program_draft import ProgramDraft
 
 VERSION = 1
@@ -66,7 +71,18 @@ GENERATED_KINDS: dict[str, GeneratedKind] = {
         (1,), (0.5, 0.35, 0.15), _SCALAR_FAMILIES, (*_SCALAR_FAMILIES, *_ARRAY_FAMILIES)
     ),
 }
-"""The kinds by what their names begin with."""
+"""The kinds that are drawn to learn from, by what their names begin with."""
+
+HELD_OUT_KINDS: dict[str, GeneratedKind] = {
+    f"{HELD_OUT_PREFIX}{name}:": GeneratedKind(
+        (2, place), (0.6, 0.4), ((family, 1.0),), ((family, 1.0),)
+    )
+    for place, (name, family) in enumerate(HELD_OUT_FAMILIES.items())
+}
+"""The kinds for tests alone, by what their names begin with."""
+
+_ALL_KINDS = {**GENERATED_KINDS, **HELD_OUT_KINDS}
+_FIRST_PARTS = (*GENERATED_KINDS, HELD_OUT_PREFIX)
 
 
 def generate_source(seed: int, prefix: str = PREFIX) -> str:
@@ -79,7 +95,7 @@ def generate_source(seed: int, prefix: str = PREFIX) -> str:
     """
     import numpy as np  # a tenth of the time in which a command starts
 
-    kind = GENERATED_KINDS[prefix]
+    kind = _ALL_KINDS[prefix]
     rng = np.random.default_rng([VERSION, seed, *kind.seed_prefix])
     draft = ProgramDraft(rng, "double" if rng.random() < 0.8 else "float")
     for number in range(1 + int(rng.choice(len(kind.nests), p=kind.nests))):
@@ -89,25 +105,36 @@ def generate_source(seed: int, prefix: str = PREFIX) -> str:
             )
             draft.begin_nest()
             draft.choose(families, weights)(draft)
-    return draft.text(f"{prefix.removesuffix(':')}_{seed}")
+    return draft.text(f"{prefix.replace('-', '_').replace(':', '_')}{seed}")
 
 
 def prefix_of(target: str) -> str:
     """Return what the name of a random program begins with; nothing if it is none's."""
-    return next((prefix for prefix in GENERATED_KINDS if target.startswith(prefix)), "")
+    return next((prefix for prefix in _ALL_KINDS if target.startswith(prefix)), "")
 
 
 def is_generated(target: str) -> bool:
     """Whether a target is meant as the name of a random program."""
-    return bool(prefix_of(target))
+    return target.startswith(_FIRST_PARTS)
+
+
+def is_held_out_family(target: str) -> bool:
+    """Whether a name is that of a program of a family for tests alone.
+
+    >>> is_held_out_family("held-out:bands:17"), is_held_out_family("random:17")
+    (True, False)
+    """
+    return target.startswith(HELD_OUT_PREFIX)
 
 
 def is_wildcard(target: str) -> bool:
-    """Whether a name stands for any program of a kind.
+    """Whether a name stands for any program of a kind; for a held-out family none does.
 
     >>> [is_wildcard(name) for name in ("scalars:*", "random:*", "random:17", "*")]
     [True, True, False, False]
     """
+    if is_held_out_family(target):
+        return False
     return is_generated(target) and target.removeprefix(prefix_of(target)) == WILDCARD
 
 
@@ -129,6 +156,12 @@ def source_of_name(target: str) -> str:
         InputError: it is the name of none.
     """
     prefix = prefix_of(target)
+    if not prefix:
+        family = target.removeprefix(HELD_OUT_PREFIX).partition(":")[0]
+        raise InputError(
+            f"{target[:60]}: expected a family among {', '.join(HELD_OUT_FAMILIES)}, "
+            f"found {family[:40]!r}"
+        )
     seed = target.removeprefix(prefix)
     if not (seed.isascii() and seed.isdigit() and len(seed) <= _LONGEST_SEED):
         raise InputError(
@@ -141,6 +174,8 @@ def source_of_name(target: str) -> str:
 
 __all__ = [
     "GENERATED_KINDS",
+    "HELD_OUT_KINDS",
+    "HELD_OUT_PREFIX",
     "PREFIX",
     "SCALARS_PREFIX",
     "VERSION",
@@ -148,6 +183,7 @@ __all__ = [
     "GeneratedKind",
     "generate_source",
     "is_generated",
+    "is_held_out_family",
     "is_wildcard",
     "prefix_of",
     "sample_name",

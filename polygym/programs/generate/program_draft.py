@@ -101,6 +101,8 @@ class ProgramDraft:
     indices: list[DraftArray] = field(default_factory=list)
     region_locals: list[tuple[str, DraftArray]] = field(default_factory=list)
     in_nest: set[str] = field(default_factory=set)
+    other_types: dict[str, str] = field(default_factory=dict)
+    declarations: list[str] = field(default_factory=list)
 
     def chance(self, probability: float) -> bool:
         """Throw the random choices."""
@@ -165,7 +167,8 @@ class ProgramDraft:
     def _fitting(self, extents: Sequence[str], exclude: Sequence[DraftArray]) -> list[DraftArray]:
         """Return the arrays of some sizes, but for those that are excluded."""
         arrays = [array for array in self.arrays if array.extents == tuple(extents)]
-        return [array for array in arrays if array not in exclude]
+        usual = [array for array in arrays if array.name not in self.other_types]
+        return [array for array in usual if array not in exclude]
 
     def new_array(self, extents: Sequence[str]) -> DraftArray:
         """Return a new array."""
@@ -174,6 +177,17 @@ class ProgramDraft:
         name = letters[count % len(letters)] + ("" if count < len(letters) else str(count))
         self.arrays.append(DraftArray(name, tuple(extents)))
         return self.arrays[-1]
+
+    def typed_array(self, kind: str, extents: Sequence[str]) -> DraftArray:
+        """Return a new array whose elements are of another type than the program's."""
+        array = self.new_array(extents)
+        self.other_types[array.name] = kind
+        return array
+
+    def declare(self, text: str) -> None:
+        """Add a declaration before the function, unless it is there."""
+        if text not in self.declarations:
+            self.declarations.append(text)
 
     def new_indices(self, extents: Sequence[str]) -> DraftArray:
         """Return a new array of integers, to write."""
@@ -259,14 +273,18 @@ class ProgramDraft:
     def text(self, name: str) -> str:
         """Return the program as a C function with its region."""
         arguments = [f"int {size}" for size in self.sizes]
-        arguments += [f"{self.element} {_declared(draft_array)}" for draft_array in self.arrays]
+        arguments += [
+            f"{self.other_types.get(array.name, self.element)} {_declared(array)}"
+            for array in self.arrays
+        ]
         arguments += [f"int {_declared(array)}" for array in self.indices]
         before = "".join(
             f"{_INDENT}{kind} {_declared(array)};\n" for kind, array in self.region_locals
         )
         body = "\n".join(self.lines)
+        first = "".join(f"{line}\n" for line in self.declarations)
         return (
-            f"void {name}({', '.join(arguments)})\n{{\n{before}"
+            f"{first}void {name}({', '.join(arguments)})\n{{\n{before}"
             f"#pragma scop\n{body}\n#pragma endscop\n}}\n"
         )
 

@@ -21,7 +21,8 @@ times the most is drawn again; a program whose sizes have their bounds may do le
 What is larger than caches is among them, and what takes long is not, unless a choice has other
 bounds (:attr:`Choice.operation_count`): a corpus of many candidates says more than one of few.
 
-Held out are ten test kernels and equivalent programs; nothing is learned from them.
+Held out are ten test kernels and equivalent programs; nothing is learned from them. The programs of
+the held-out split are refused even by name.
 
 A random program or a user's file may do what a test kernel does under other names. So a program is
 held out if its name is a test kernel's, or one of its nests has a body
@@ -57,7 +58,12 @@ from polygym.programs import Program, is_path, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import PREFIX as RANDOM
 from polygym.programs.generate import is_wildcard, sample_name
-from polygym.programs.selection import expect_files, function_for, select_programs
+from polygym.programs.selection import (
+    expect_files,
+    function_for,
+    is_reserved_for_tests,
+    select_programs,
+)
 from polygym.search.corpus.rows import CorpusCase
 
 MIN_OPERATIONS, MAX_OPERATIONS = 3e5, 1e8
@@ -95,12 +101,17 @@ class ProgramChoice:
         """Return what patterns name; none stand for the usual kinds.
 
         Raises:
-            InputError: a pattern names nothing, or a function is of no file.
+            InputError: a pattern names nothing, or what is for tests alone, or a function is of no
+                file.
         """
         texts = [part for text in patterns for part in _pattern_texts(text)]
         kinds = tuple(dict.fromkeys(filter(is_wildcard, texts)))
         named = [text for text in texts if not is_wildcard(text)]
         names = (*kinds, *(select_programs(named) if named else ()))
+        for name in filter(is_reserved_for_tests, names):
+            raise InputError(
+                f"{name}: expected a program to learn from, found one of the held-out split"
+            )
         return ProgramChoice(names, work, function)
 
     def program(self, rng: np.random.Generator) -> str:
@@ -295,6 +306,8 @@ def is_held_out(name: str, program: Program) -> bool:
 
     ``name`` is what it is called in a corpus, or by its user.
     """
+    if is_reserved_for_tests(name):
+        return True
     try:
         return bool(equivalent_kernels(name, program))
     except PolygymError:
