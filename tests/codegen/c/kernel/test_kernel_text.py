@@ -6,6 +6,7 @@ compiled with -O3 in some seeds, with sanitizers of what C leaves undefined in o
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,14 @@ def test_random_mappings_of_random_schedules(name: str, tmp_path: Path) -> None:
     assert checked
 
 
+LAST = """
+void f(int n, double a[n], double b[n], int c[n], double s[1]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    s[0] = c[i] != 0 && b[i] > s[0] ? a[i] : s[0];
+#pragma endscop
+}
+"""
 SOURCES = {
     "reduction": (
         """
@@ -111,6 +120,7 @@ void f(int n, int m, float x[n][m], float s[n]) {
 """,
         "default reassociate=on",
     ),
+    "last": (LAST, "default"),
     "integers": (
         """
 void f(int n, int x[n], int y[n], long z[n]) {
@@ -136,6 +146,15 @@ def test_sums_extremes_and_integers_that_wrap(name: str, tmp_path: Path) -> None
     with every_loop_shared():
         program = lower(legal, parse_mapping(mapping), sizes)
         assert_same(program, sizes, kernel_file(program), tmp_path)
+
+
+def test_no_read_waits_for_a_condition() -> None:
+    """Compilers make conditional moves, and vectors, of what is read in any case."""
+    scop = parse_text(LAST)
+    text = print_kernel(lower(LegalSchedule(scop, original_schedule(scop))), "last")
+    (line,) = [line for line in text.splitlines() if " ? " in line and "=" in line]
+    _, condition, selected = re.split("&&|[?]", line)
+    assert "[" not in condition + selected, text
 
 
 @pytest.mark.parametrize("name", ["durbin", "trisolv", "correlation"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polygym.codegen.c.kernel.expressions.arithmetic import BINARY, binary_operation, comparison
 from polygym.codegen.c.kernel.expressions.memory import address, load
 from polygym.codegen.c.kernel.expressions.texts import BIT_AND, CONDITION, OR, POSTFIX, UNARY, Text
 from polygym.codegen.c.kernel.expressions.value_texts import ValueTexts
 from polygym.codegen.c.kernel.names import scalar_name, type_name, word_of
-from polygym.codegen.c.kernel.values import Operation
+from polygym.codegen.c.kernel.values import Operation, Value
 
 
 def operation_text(values: ValueTexts, operation: Operation) -> Text:
@@ -59,6 +61,18 @@ def operation_text(values: ValueTexts, operation: Operation) -> Text:
             return Text(f"(long){values.pointer(operands[0], UNARY)}", UNARY)
         case _:
             return _cast(values, operation)
+
+
+def conditional_operands(operation: Operation) -> Sequence[Value]:
+    """Return the operands that C evaluates under a condition: of ``?:``, ``&&`` and ``||``."""
+    operands = operation.operands
+    match operation.name:
+        case "select" if operands[0].kind.lanes is None:
+            return operands[1:]
+        case "and" | "or" if operation.kind.is_truth:
+            return operands[1:]
+        case _:
+            return ()
 
 
 def _selection(values: ValueTexts, operation: Operation) -> Text:

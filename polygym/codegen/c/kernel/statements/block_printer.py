@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polygym.codegen.c.kernel.expressions.operations import operation_text
+from polygym.codegen.c.kernel.expressions.operations import conditional_operands, operation_text
 from polygym.codegen.c.kernel.expressions.texts import SUM, UNARY, Text
 from polygym.codegen.c.kernel.expressions.value_texts import ValueTexts, constant_text
 from polygym.codegen.c.kernel.names import type_name
@@ -130,6 +130,7 @@ class BlockPrinter:
 
     def _value(self, operation: Operation, block: BasicBlock) -> None:
         """Give a value a variable, or let it wait for its only use."""
+        self._read_before(operation)
         text = operation_text(self.values, operation)
         if operation.name == "address" and operation.hint in self.variables.pointees:
             inner = self.values.pointer(operation.operands[0])
@@ -151,6 +152,17 @@ class BlockPrinter:
         if _is_kept(operation, users):
             text = Text(f"polygym_keep_{type_name(operation.kind)}({text.text})")
         self._assign(self.variables.declare(operation), text, operation)
+
+    def _read_before(self, operation: Operation) -> None:
+        """Give variables to those operands that C would read under a condition alone.
+
+        Compilers make no vectors, and no conditional moves, of reads that may not happen: so
+        ``c ? a[i] : x`` is ``const double a_1 = a[i];`` and ``c ? a_1 : x``.
+        """
+        for operand in conditional_operands(operation):
+            if isinstance(operand, Operation) and operand in self._pending:
+                if self._pending[operand].reads:
+                    self._flush_value(operand)
 
     def _updated(
         self, operation: Operation, block: BasicBlock, users: list[BasicBlock]
