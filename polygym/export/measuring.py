@@ -2,7 +2,7 @@
 
 The driver gives the kernel the convention of polygym's own code, so it runs in the same worker, on
 the same data, in turn with the code that was measured before. Its output is compared with the
-source's.
+source's. It is loaded first, so that all of them share the OpenMP library that it needs.
 """
 
 import tempfile
@@ -83,10 +83,10 @@ def measure_export(
     with Worker() as worker:
         session = worker.open(problem, Repetition(minimum=1))
         if with_source:
-            programs = (problem.original, own, exported)
-            return ExportTimes(*session.measure_together(programs, rounds, options))
-        pair = session.measure_together((own, exported), rounds, options)
-        return ExportTimes(session.baseline, *pair)
+            together = session.measure_together((exported, problem.original, own), rounds, options)
+            return ExportTimes(together[1], together[2], together[0])
+        pair = session.measure_together((exported, own), rounds, options)
+        return ExportTimes(session.baseline, pair[1], pair[0])
 
 
 def _driver_object(export: Export, compiler: UserCompiler, folder: Path, *, as_c: bool) -> bytes:

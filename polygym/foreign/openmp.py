@@ -17,14 +17,14 @@ one would have threads of its own, and the two would stand in each other's way.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import Any
 
 from polygym.foreign._openmp import ffi
 
-_NAMES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
+_GNU_NAMES = ("libgomp.so.1",)
+_LLVM_NAMES = ("libomp.so.5", "libomp.so", "libiomp5.so")
 
 _SPINS = 1000
 
@@ -33,15 +33,40 @@ _SPIN_SETTINGS = {"GOMP_SPINCOUNT": str(_SPINS), "KMP_BLOCKTIME": "0"}
 _USER_VARIABLES = ("OMP_WAIT_POLICY", *_SPIN_SETTINGS)
 
 
-@cache
 def openmp_library() -> Any:
-    """Return the OpenMP library of this machine, loaded, or None when there is none."""
+    """Return the OpenMP library of this process, loaded now if not before, None without any.
+
+    That is GNU's where there is one, unless :func:`use_llvm_library` has loaded LLVM's.
+    """
+    return _loaded() or _load((*_GNU_NAMES, *_LLVM_NAMES))
+
+
+def use_llvm_library() -> None:
+    """Load LLVM's OpenMP library, which code that clang has compiled needs, if none is loaded.
+
+    It has GNU's functions too, so that all code of the process shares the threads of one library.
+    """
+    if _loaded() is None:
+        _load(_LLVM_NAMES)
+
+
+_LIBRARIES: list[Any] = []
+
+
+def _loaded() -> Any:
+    """Return the library that has been loaded, None before that."""
+    return _LIBRARIES[0] if _LIBRARIES else None
+
+
+def _load(names: Sequence[str]) -> Any:
+    """Load the first of some libraries that exists; return it, or None."""
     with _short_spinning():
-        for name in _NAMES:
+        for name in names:
             with suppress(OSError, AttributeError):
                 lib = ffi.dlopen(name, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
                 _ = lib.GOMP_parallel
                 lib.omp_get_max_threads()  # LLVM's reads its variables at the first call
+                _LIBRARIES.append(lib)
                 return lib
     return None
 

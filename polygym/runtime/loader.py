@@ -107,6 +107,8 @@ def load_object(object_code: bytes) -> LoadedProgram:
             f"found {len(object_code)} bytes beginning with {object_code[:4]!r}"
         )
     library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+    if b"__kmpc_" in object_code:
+        openmp.use_llvm_library()
     if b"GOMP_" in object_code:
         openmp.openmp_library()  # another compiler's parallel code looks for it in the process
     for name, address in _foreign_addresses(object_code).items():
