@@ -14,38 +14,27 @@ Blocks at an edge: a row that does not exist is read as the last one that does, 
 exist are masked. What is stored of them goes where nobody reads: rows and columns of tiles are
 whole blocks, or there is only one with fewer rows, which alone are stored
 (:mod:`polygym.codegen.transforms.tile_packing`).
-
-Sums whose vectors run across rows are turned before they are stored.
-
-Vectors along f hold O[f][x], O[f][x + 1], … after all terms: neighbours in memory stand in
-different vectors, and each vector would be stored element by element. The vectors of so many x are
-a block, which is turned in registers (:mod:`polygym.codegen.llvm.access.emit_transpose`), and then
-every lane is part of a row::
-
-    x:      O[0][x]    O[1][x]    O[2][x] …               f = 0:  O[0][x] O[0][x+1] O[0][x+2]
-    x + 1:  O[0][x+1]  O[1][x+1]  O[2][x+1] …      →      f = 1:  O[1][x] O[1][x+1] O[1][x+2]
-    x + 2:  O[0][x+2]  O[1][x+2]  O[2][x+2] …             …
-
-Lanes that do not exist are rows that are not stored. Fewer than four vectors are not worth it.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from itertools import product
+from typing import Any
 
 from llvmlite import ir
 
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.access.emit_memory import Element
-from polygym.codegen.llvm.access.protocols import Cell, Emitter
+from polygym.codegen.llvm.access.protocols import Emitter
 from polygym.codegen.llvm.core.emit_index import Environment, LaneSet, emit_index
-from polygym.codegen.llvm.core.types import I1, I32, I64, LLVM_TYPE, LaneType, i32, i64, splat
+from polygym.codegen.llvm.core.source_builder import SourceBuilder
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, LaneType, i64, splat
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
-from polygym.codegen.loopir.ir import Index, IndexConstant, Instance, Lanes, Loop
+from polygym.codegen.loopir.ir import Index, IndexConstant, Instance, Loop
 from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.codegen.validate.bounds import WRITE_ACCESS
 from polygym.ir.expressions import Load
 from polygym.ir.scop import StorageClass
-from polygym.mapping.tuning_parameters import TUNING
+from polygym.ir.types import ScalarType
+from polygym.mapping.machine import this_machine
 
 
 def emit_transpose(emitter: Emitter, down: Loop, environment: Environment) -> bool:
@@ -66,34 +55,53 @@ def emit_transpose(emitter: Emitter, down: Loop, environment: Environment) -> bo
     if height is None or (statement.name, 0) in emitter.program.unproved_accesses:
         return False
     builder, memory = emitter.builder, emitter.memory
-    kind = LaneType(LLVM_TYPE[array.type], width)
+    part = _lanes_of_parts(emitter, array.type, width)
+    kind = LaneType(LLVM_TYPE[array.type], part)
     first_down, first_along, last_down, last_along = (
         emit_index(builder, index, environment)
         for index in (down.lower, along.lower, down.upper, along.upper)
     )
-    lanes = ir.Constant(LaneType(I64, width), list(range(width)))
+    lanes = ir.Constant(LaneType(I64, part), list(range(part)))
     # Where one of the loops does not run, there is nothing to read.
     some = builder.icmp_signed("<=", first_along, last_along)
     rest = builder.select(some, builder.sub(last_down, first_down), i64(-1))
-    left = splat(builder, rest, width)
-    mask = builder.icmp_signed("<=", lanes, left)
-    rows = []
-    for number in range(width):
-        # Bounds are within 2^62 (check_ranges), and what is added is less than a vector's lanes.
-        row = builder.add(first_along, i64(number), flags=["nsw"])
-        row = builder.select(builder.icmp_signed("<", row, last_along), row, last_along)
-        at = environment | {along.variable: row}
-        columns = LaneSet(down.variable, first_down, width, mask)
-        read = statement.reads[0].array
-        place = Element(read, copy.reads[0], at)
-        emitter.prefetch_ahead(statement.name, 0, place, columns)
-        rows.append(memory.load_lanes(place, columns))
-    for number, row in enumerate(transpose_block(builder, rows, kind)[:height]):
-        there = builder.add(first_down, i64(number), flags=["nsw"])
-        row_lanes = LaneSet(along.variable, first_along, width, None)
-        at = environment | {down.variable: there}
-        memory.store_lanes(row, Element(array.name, copy.write, at), row_lanes)
+    for above, beside in product(range(0, width, part), range(0, height, part)):
+        left = splat(builder, _plus(builder, rest, -beside), part)
+        mask = builder.icmp_signed("<=", lanes, left)
+        columns = LaneSet(down.variable, _plus(builder, first_down, beside), part, mask)
+        rows = []
+        for number in range(above, above + part):
+            # Bounds are within 2^62 (check_ranges), and less than a vector's lanes is added.
+            row = builder.add(first_along, i64(number), flags=["nsw"])
+            row = builder.select(builder.icmp_signed("<", row, last_along), row, last_along)
+            at = environment | {along.variable: row}
+            place = Element(statement.reads[0].array, copy.reads[0], at)
+            if not beside:
+                emitter.prefetch_ahead(statement.name, 0, place, columns)
+            rows.append(memory.load_lanes(place, columns))
+        row_lanes = LaneSet(along.variable, _plus(builder, first_along, above), part, None)
+        for number, row in enumerate(transpose_block(builder, rows, kind)[: height - beside]):
+            there = builder.add(first_down, i64(beside + number), flags=["nsw"])
+            at = environment | {down.variable: there}
+            memory.store_lanes(row, Element(array.name, copy.write, at), row_lanes)
     return True
+
+
+def _lanes_of_parts(emitter: Emitter, kind: ScalarType, width: int) -> int:
+    """Return how many rows and columns of a block are turned at once.
+
+    LLVM splits vectors that are wider than registers: a block is one part. gcc takes such a vector
+    apart, element by element: the parts of printed C have no wider ones.
+    """
+    if not isinstance(emitter.builder, SourceBuilder):
+        return width
+    bits = emitter.program.mapping.vector_bits_on(this_machine().vector_bits)
+    return max(min(width, bits // (8 * kind.size)), 2)
+
+
+def _plus(builder: ir.IRBuilder, value: Any, number: int) -> Any:
+    """Return the sum of a value within 2^62 and a small number."""
+    return builder.add(value, i64(number), flags=["nsw"]) if number else value
 
 
 def _emit_transpose_back(
@@ -121,23 +129,23 @@ def _emit_transpose_back(
     full = builder.icmp_signed(">=", length, i64(width - 1))
     with builder.if_else(builder.and_(some, full)) as (turning, otherwise):
         with turning:
-            kind = LaneType(
-                LLVM_TYPE[emitter.program.scop.array(statement.write.array).type], width
-            )
-            tile = statement.reads[0].array
-            rows = []
-            for number in range(width):
-                there = builder.add(first_down, i64(number), flags=["nsw"])
-                lanes = LaneSet(along.variable, first_along, width, None)
-                at = environment | {down.variable: there}
-                rows.append(memory.load_lanes(Element(tile, copy.reads[0], at), lanes))
-            for number, row in enumerate(transpose_block(builder, rows, kind)):
-                there = builder.add(first_along, i64(number), flags=["nsw"])
-                columns = LaneSet(down.variable, first_down, width, None)
-                at = environment | {along.variable: there}
-                with builder.if_then(builder.icmp_signed("<=", there, last_along)):
-                    target = Element(statement.write.array, copy.write, at)
-                    memory.store_lanes(row, target, columns, past=past)
+            element = emitter.program.scop.array(statement.write.array).type
+            part = _lanes_of_parts(emitter, element, width)
+            kind, tile = LaneType(LLVM_TYPE[element], part), statement.reads[0].array
+            for above, beside in product(range(0, width, part), repeat=2):
+                lanes = LaneSet(along.variable, _plus(builder, first_along, above), part, None)
+                rows = []
+                for number in range(beside, beside + part):
+                    there = builder.add(first_down, i64(number), flags=["nsw"])
+                    at = environment | {down.variable: there}
+                    rows.append(memory.load_lanes(Element(tile, copy.reads[0], at), lanes))
+                columns = LaneSet(down.variable, _plus(builder, first_down, beside), part, None)
+                for number, row in enumerate(transpose_block(builder, rows, kind), above):
+                    there = builder.add(first_along, i64(number), flags=["nsw"])
+                    at = environment | {along.variable: there}
+                    with builder.if_then(builder.icmp_signed("<=", there, last_along)):
+                        target = Element(statement.write.array, copy.write, at)
+                        memory.store_lanes(row, target, columns, past=past)
         with otherwise:
             emitter.emit_counted_loop(down, first_down, last_down, environment)
     return True
@@ -229,77 +237,3 @@ def transpose_block(builder: ir.IRBuilder, rows: list[Any], kind: Any) -> list[A
                 rows[place].type = kind
         distance //= 2
     return rows
-
-
-Column: TypeAlias = tuple[Cell, ...]
-
-
-def group_columns(cells: Sequence[Cell]) -> list[Column]:
-    """Return groups of cells that are neighbours in every lane, in the order of their places."""
-    left = [cell for cell in cells if _has_row_lanes(cell)]
-    columns: list[Column] = []
-    while left:
-        first = left[0]
-        places = {
-            shift: cell for cell in left if (shift := _column_offset(cell, first)) is not None
-        }
-        left = [cell for cell in left if cell not in places.values()]
-        run: list[Cell] = []
-        for shift in sorted(places):
-            if run and (shift - 1 not in places or len(run) == _element_width(first)):
-                columns.append(tuple(run))
-                run = []
-            run.append(places[shift])
-        columns.append(tuple(run))
-    return [column for column in columns if len(column) >= TUNING.min_transposed_columns]
-
-
-def emit_column(
-    emitter: Emitter, column: Column, values: Mapping[Cell, Any], environment: Environment
-) -> None:
-    """Store the cells of a group."""
-    (array, subscripts, lanes), builder = column[0], emitter.builder
-    assert lanes is not None
-    there = emitter.lane_set(lanes, environment)
-    kind, width = values[column[0]].type, lanes.width
-    nothing = ir.Constant(kind, ir.Undefined)
-    rows = [values[cell] for cell in column] + [nothing] * (width - len(column))
-    for number, row in enumerate(transpose_block(builder, rows, kind)[: _max_lanes(lanes)]):
-        at = environment | {lanes.variable: there.lane(builder, number)}
-        mask = ir.Constant(LaneType(I1, width), [int(k < len(column)) for k in range(width)])
-        if there.mask is not None and not isinstance(lanes.active, IndexConstant):
-            exists = builder.extract_element(there.mask, i32(number))
-            mask = builder.select(exists, mask, ir.Constant(LaneType(I1, width), None))
-        emitter.memory.store_part(row, Element(array, subscripts, at), mask)
-
-
-def _max_lanes(lanes: Lanes) -> int:
-    """Return how many lanes exist at most."""
-    match lanes.active:
-        case IndexConstant(count):
-            return min(count, lanes.width)
-        case _:
-            return lanes.width
-
-
-def _element_width(cell: Cell) -> int:
-    lanes = cell[2]
-    return 1 if lanes is None else lanes.width
-
-
-def _has_row_lanes(cell: Cell) -> bool:
-    """Whether lanes are rows: subscripts but the last change from lane to lane."""
-    _, subscripts, lanes = cell
-    if lanes is None or not 1 < lanes.width <= TUNING.max_transposed_columns or len(subscripts) < 2:
-        return False
-    steps = [coefficient(subscript, lanes.variable) for subscript in subscripts]
-    return None not in steps and steps[-1] == 0 and any(steps)
-
-
-def _column_offset(cell: Cell, first: Cell) -> int | None:
-    """Return how far behind another a cell stands in the same rows; None if in others."""
-    array, subscripts, lanes = cell
-    other, before, same = first
-    if (array, subscripts[:-1], lanes) != (other, before[:-1], same):
-        return None
-    return constant_difference(subscripts[-1], before[-1])

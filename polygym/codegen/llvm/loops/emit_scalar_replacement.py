@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 from llvmlite import ir
 
 from polygym.codegen.common.loop_annotation import ScalarReplacement
-from polygym.codegen.llvm.access.emit_transpose import emit_column, group_columns
+from polygym.codegen.llvm.access.emit_columns import emit_column, group_columns
 from polygym.codegen.llvm.access.protocols import (
     Cell,
     CellGroup,

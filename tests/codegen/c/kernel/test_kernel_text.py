@@ -168,6 +168,23 @@ def test_sums_in_another_order(name: str, mapping: str, tmp_path: Path) -> None:
     assert_same(program, sizes, kernel_file(program), tmp_path)
 
 
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.parametrize("past", [0, 3])
+def test_blocks_are_transposed_in_vectors_of_the_processor(
+    bits: int, past: int, tmp_path: Path
+) -> None:
+    """Wider vectors, gcc takes apart element by element."""
+    scop = load_program("gemm", dataset=Dataset.MEDIUM).scop
+    sizes = {"ni": 200 + past, "nj": 220 + past, "nk": 240 + past}
+    legal = LegalSchedule(scop, original_schedule(scop))
+    program = lower(legal, parse_mapping(f"vector_bits={bits}"), sizes)
+    text = kernel_file(program)
+    lanes = re.findall(r"double_x(\d+)", text)
+    assert "__builtin_shufflevector" in text
+    assert max(map(int, lanes)) == bits // 64
+    assert_same(program, sizes, text, tmp_path)
+
+
 def test_a_file_has_several_kernels(tmp_path: Path) -> None:
     """The text before them defines what each needs, once."""
     programs = [
