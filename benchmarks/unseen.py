@@ -41,7 +41,7 @@ def measure_program(name: str, parameters: str, threads: int) -> dict[str, Any]:
     """Return how many times as fast as the source each is; None for what does not run."""
     usual = ("--parameters", parameters, "--threads", threads)
     isl = _command_json("run", name, *usual, "--schedule", "isl", "--storage", "keep")
-    auto = _command_json("run", name, *usual, "--schedule", "auto", "--mapping", "default")
+    auto = _command_json("run", name, *usual, "--schedule", "auto")
     learned = _command_json("optimize", name, *usual, "--strategy", "learned", "--budget", 1)
     own = [entry["speedup"] for entry in learned.get("ranking", []) if entry["index"] == 0]
     return {

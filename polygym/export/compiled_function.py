@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.autoschedule.storage_choice import starting_program
+from polygym.autoschedule.code_choice import confirmed_start
 from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.llvm.emit_module import caller_arrays
 from polygym.codegen.pipeline import compile_program, lower
@@ -67,7 +67,13 @@ def compile_function(
         chosen = SEQUENTIAL_MAPPING
     if type(threads) is not int or threads < 1:
         raise InputError(f"threads: expected a number from 1 on, found {threads!r}")
-    return CompiledFunction(str(program), function, schedule, replace(chosen, threads=threads))
+    return CompiledFunction(
+        str(program),
+        function,
+        schedule,
+        replace(chosen, threads=threads),
+        keeps_mapping=mapping is not None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +91,19 @@ class _SizedKernel:
 class CompiledFunction:
     """A region as a function; the arguments are those of the C function, then its globals."""
 
-    def __init__(self, target: str, function: str | None, schedule: str, mapping: Mapping) -> None:
+    def __init__(
+        self,
+        target: str,
+        function: str | None,
+        schedule: str,
+        mapping: Mapping,
+        *,
+        keeps_mapping: bool = False,
+    ) -> None:
         """Read the region; nothing is compiled before the first call."""
         self._target, self._function = target, function
         self._schedule, self._mapping = schedule, mapping
+        self._keeps_mapping = keeps_mapping
         self._scop = load_scop(target, function, {})
         if not is_strategy(schedule):
             parse_schedule(schedule, self._scop)
@@ -155,10 +170,10 @@ class CompiledFunction:
 
     def _compiled(self, sizes: dict[str, int]) -> _SizedKernel:
         program = load_program(self._target, function=self._function, parameters=sizes)
-        program, schedule = self._scheduled(program)
+        program, schedule, mapping = self._scheduled(program)
         legal = legal_with_storage(program.storage, program.scop, schedule)
         own = dict(program.parameters)
-        loops = lower(legal, self._mapping, own)
+        loops = lower(legal, mapping, own)
         scop, object_code = loops.scop, compile_program(loops)
         return _SizedKernel(
             load_object(object_code),
@@ -169,19 +184,20 @@ class CompiledFunction:
             out_of_range_messages(scop, own),
         )
 
-    def _scheduled(self, program: Program) -> tuple[Program, Schedule]:
-        """Return the program as its storage is chosen, and its schedule."""
+    def _scheduled(self, program: Program) -> tuple[Program, Schedule, Mapping]:
+        """Return the program as its storage is chosen, its schedule and its mapping."""
         scop: Scop = program.scop
         if not is_strategy(self._schedule):
-            return program, parse_schedule(self._schedule, scop)
+            return program, parse_schedule(self._schedule, scop), self._mapping
         if self._schedule == "original":
-            return program, original_schedule(scop)
+            return program, original_schedule(scop), self._mapping
         strategy = parse_strategy(self._schedule)
         if not isinstance(strategy, AutomaticStrategy):
-            return program, schedule_within(strategy, scop)
-        start = starting_program(program, self._mapping, DEFAULT_MEMORY_LIMIT)
-        assert start.choice is not None
-        return start.program, start.choice.schedule
+            return program, schedule_within(strategy, scop), self._mapping
+        result = confirmed_start(
+            program, self._mapping, DEFAULT_MEMORY_LIMIT, keeps_mapping=self._keeps_mapping
+        )
+        return result.start.program, result.choice.schedule, result.mapping
 
 
 def _integer(name: str, value: Any) -> int:

@@ -215,6 +215,8 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
     if report["choice"]:
         count, taken = len(report["choice"]["ranking"]), report["choice"]["strategy"]
         console.write_text(f"            that of `{taken}`, of {count} by a model of cost")
+        if report["choice"].get("code", {}).get("is_source"):
+            console.write_text("            the source: no other code is estimated to be faster")
     console.write_text(f"  mapping   {report['mapping']}")
     if report["simplified"]:
         console.write_text(f"            {report['simplified']}")

@@ -181,7 +181,8 @@ def _compile_contender(
     if given.variant is not None:
         program = given.variant.program
     try:
-        return given, program, compile_schedule(program, given.schedule, how.mapping)
+        mapping = how.mapping if given.confirmed is None else given.confirmed.mapping
+        return given, program, compile_schedule(program, given.schedule, mapping)
     except (PolygymError, MemoryError, RecursionError) as error:
         return given, program, error_report(error).message
 

@@ -30,7 +30,9 @@ def resolve_program(
     said = schedules.mapping_in_file(schedule_text)
     asked = common.resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
     if not variant.is_given and schedules.is_automatic(schedule_text):
-        given = schedules.automatic_schedule(program, asked, variant.memory_limit)
+        given = schedules.automatic_schedule(
+            program, asked, variant.memory_limit, keeps_mapping=mapping is not None
+        )
         program = program if given.variant is None else given.variant.program
     else:
         program = variant.apply(program, schedule_text, asked)
@@ -41,6 +43,8 @@ def resolve_program(
     as_it_stands = in_order and given.choice is None and said is None
     sequential = common.resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
     chosen = sequential if as_it_stands else asked
+    if given.confirmed is not None:
+        chosen = given.confirmed.mapping
     is_sequential = replace(chosen, threads=1) == SEQUENTIAL_MAPPING
     is_original = program.source is None and in_order and is_sequential
     return ResolvedProgram(program, given, chosen, is_original)

@@ -30,6 +30,7 @@ from polygym.programs import Program
 from polygym.runtime.evaluation.time_limits import schedule_within
 
 if TYPE_CHECKING:
+    from polygym.autoschedule.code_choice import ConfirmedStart
     from polygym.autoschedule.schedule_choice import AutomaticSchedule
     from polygym.autoschedule.storage_choice import StartingProgram
 
@@ -44,19 +45,22 @@ _EXPECTED = (
 class ResolvedSchedule:
     """A schedule, and, where it was chosen among a few, that choice.
 
-    ``starting_program`` has the program of which it is, where that was decided as well.
+    ``variant`` has the program of which it is, where that was decided as well, ``confirmed`` the
+    mapping that goes with it, and what was estimated.
     """
 
     schedule: Schedule
     choice: AutomaticSchedule | None = None
     variant: StartingProgram | None = None
+    confirmed: ConfirmedStart | None = None
 
     def to_json(self) -> dict[str, Any] | None:
         """Return what there is to say about the choice."""
         if self.choice is None:
             return None
         variant = {} if self.variant is None else {"variant": self.variant.to_json()}
-        return self.choice.to_json() | variant
+        code = {} if self.confirmed is None else {"code": self.confirmed.to_json()}
+        return self.choice.to_json() | variant | code
 
 
 ScheduleMaker: TypeAlias = Callable[[Scop, Sizes | None, Mapping], ResolvedSchedule]
@@ -68,19 +72,22 @@ def is_automatic(text: str) -> bool:
     return is_strategy(text) and isinstance(parse_strategy(text), AutomaticStrategy)
 
 
-def automatic_schedule(program: Program, mapping: Mapping, memory_limit: int) -> ResolvedSchedule:
+def automatic_schedule(
+    program: Program, mapping: Mapping, memory_limit: int, *, keeps_mapping: bool = False
+) -> ResolvedSchedule:
     """Return the automatic schedule of a program, of whose storage and cuts nothing is said.
 
-    New arrays may take ``memory_limit`` bytes.
+    New arrays may take ``memory_limit`` bytes. The answer has a mapping as well, that of the source
+    where nothing seems to be faster; with ``keeps_mapping`` the given one was asked for.
 
     Raises:
         LimitError: isl would take too long.
     """
-    from polygym.autoschedule.storage_choice import starting_program
+    from polygym.autoschedule.code_choice import confirmed_start
 
-    result = starting_program(program, mapping, memory_limit)
-    assert result.choice is not None
-    return ResolvedSchedule(result.choice.schedule, result.choice, result)
+    confirmed = confirmed_start(program, mapping, memory_limit, keeps_mapping=keeps_mapping)
+    choice = confirmed.choice
+    return ResolvedSchedule(choice.schedule, choice, confirmed.start, confirmed)
 
 
 def schedule_maker(text: str) -> ScheduleMaker:

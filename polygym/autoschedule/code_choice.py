@@ -1,0 +1,251 @@
+"""The automatic choice confirmed: the source is kept unless other code seems to be faster.
+
+Models of cost rank schedules and storage variants by their planned loops
+(:mod:`polygym.autoschedule.schedule_choice`, :mod:`polygym.autoschedule.storage_choice`). They do
+not know LLVM's code of the source: of a blur of three by three it unrolls the two inner loops and
+vectorizes the third, which is faster than any loop over an array of sums. So LLVM's code of both is
+estimated (:mod:`polygym.cost.machine_code`), with the memory traffic and the parallel share of the
+planned loops. With the larger and the smaller of the cycles of code and of memory::
+
+    larger + SMALLER_SHARE · smaller + parallel loops started · FORK_CYCLES
+
+The choice of the models stands if the source's estimate is :data:`LEAST_GAIN` times its own. Else
+the best of these is taken for which that holds: the choice in one thread, the models' schedule of
+the source's storage, the same in one thread. Else the source: its order, its storage, no mapping.
+
+No code computes more than its program, so an estimate with more floating operations is scaled down:
+the middle iteration of a loop over tiles is a full tile, where others are cut off.
+
+Example, gemm at MEDIUM in one thread: 2.4 million cycles of the source against 1.35 for tiles; 1.75
+is enough. Measured it is 2.1. The byte blur: 0.3, measured 0.08; the source stays.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from polygym.autoschedule.schedule_choice import (
+    AutomaticSchedule,
+    RankedSchedule,
+    choose_schedule,
+)
+from polygym.autoschedule.storage_choice import StartingProgram, starting_program
+from polygym.codegen.common.loop_annotation import ParallelLoop
+from polygym.codegen.contraction import legal_with_storage
+from polygym.codegen.llvm.emit_module import emit_llvm
+from polygym.codegen.llvm.jit import optimization_level, optimize
+from polygym.codegen.pipeline import lower
+from polygym.codegen.tree.ir import loop_paths
+from polygym.cost.features.candidates.candidate_vector import (
+    FEATURE_NAMES,
+    CandidateFeatures,
+    candidate_features,
+)
+from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
+from polygym.cost.machine_code.estimate import CodeEstimate, estimate_code
+from polygym.errors import PolygymError
+from polygym.mapping.machine import this_machine
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.mapping.sizes import scop_sizes
+from polygym.pickling import pickle_by_name
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.strategy import ORIGINAL
+from polygym.programs import Program
+from polygym.programs.stored_program import apply_splitting_to
+from polygym.runtime.evaluation.forked_timeout import run_forked
+from polygym.runtime.evaluation.time_limits import allowed_seconds
+
+LEAST_GAIN = 1.2
+"""How many times the candidate's estimate the source's has to be: estimates err."""
+
+SMALLER_SHARE = 0.3
+"""How much of the shorter of computing and memory traffic is not hidden behind the longer."""
+
+FORK_CYCLES = 2_000.0
+"""Cycles to start a parallel loop and to wait for its end, where threads are awake."""
+
+MANY_FORKS = 64.0
+MOVED_TRAFFIC = 3.0
+"""If parallel loops are started so often, data move between cores: traffic takes so many times."""
+
+# Bytes in a cycle from the cache that cores share, and from memory.
+_SHARED_BYTES, _MEMORY_BYTES = 96.0, 48.0
+_SECONDS = 60.0
+_COLUMNS = ("total_cycles", "total_operations", "total_traffic_19", "total_traffic_24")
+_CYCLES, _OPERATIONS, _SHARED, _MEMORY = map(FEATURE_NAMES.index, _COLUMNS)
+_STARTS = NEST_COLUMNS.index("starts")
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class ConfirmedStart:
+    """A program with its automatic schedule and mapping, and the estimates.
+
+    ``estimates`` has the cycles by candidate, the source's first; it is empty where they are out of
+    reach, and then the models' choice stands.
+    """
+
+    start: StartingProgram
+    mapping: Mapping
+    estimates: tuple[tuple[str, float], ...] = ()
+    is_source: bool = False
+
+    @property
+    def choice(self) -> AutomaticSchedule:
+        """The choice of the schedule."""
+        assert self.start.choice is not None
+        return self.start.choice
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the estimates, and whether the source is kept."""
+        return {
+            "is_source": self.is_source,
+            "mapping": str(self.mapping),
+            "least_gain": LEAST_GAIN,
+            "cycles": [[name, round(cycles)] for name, cycles in self.estimates],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A program under a mapping, with the choice of its schedule."""
+
+    program: Program
+    choice: AutomaticSchedule
+    mapping: Mapping
+
+    def __str__(self) -> str:
+        return f"{self.program.storage}, {self.choice.strategy}, {self.mapping}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """A candidate, and the cycles that it is estimated to take."""
+
+    candidate: _Candidate
+    cycles: float
+
+    @property
+    def mapping(self) -> Mapping:
+        return self.candidate.mapping
+
+
+def confirmed_start(
+    program: Program, mapping: Mapping, limit: int, *, keeps_mapping: bool = False
+) -> ConfirmedStart:
+    """Return the program as models would have it, or as it is where that seems to be as fast.
+
+    With ``keeps_mapping`` the mapping was asked for: only the storage may be the source's then.
+
+    Raises:
+        LimitError: isl would take too long for the schedule.
+    """
+    start = starting_program(program, mapping, limit)
+    work = partial(_confirmed, program, start, mapping, keeps_mapping)
+    try:
+        return run_forked(
+            "estimates of code", work, allowed_seconds(_SECONDS), "the choice of models stands"
+        )
+    except (PolygymError, MemoryError, RecursionError, OSError):
+        return ConfirmedStart(start, mapping)
+
+
+def _confirmed(
+    program: Program, start: StartingProgram, mapping: Mapping, keeps_mapping: bool
+) -> ConfirmedStart:
+    """Return the choice without a look at the clock."""
+    assert start.choice is not None
+    written = apply_splitting_to(program, program.splitting)
+    changed = _Candidate(start.program, start.choice, mapping)
+    source = _Candidate(written, _in_order(written, start.choice), SEQUENTIAL_MAPPING)
+    known = [*_estimated(source), *_estimated(changed)]
+    most = known[0].cycles / LEAST_GAIN
+    best = known[1]
+    if best.cycles > most:
+        if start.program.scop != written.scop:
+            sizes = scop_sizes(written.scop, dict(written.parameters))
+            usual = choose_schedule(written.scop, sizes, mapping)
+            known += _estimated(_Candidate(written, usual, mapping))
+        allowed = [each for each in known[1:] if each.mapping == mapping or not keeps_mapping]
+        best = min(allowed, key=lambda each: each.cycles)
+        if best.cycles > most and not keeps_mapping:
+            best = known[0]
+    taken = replace(start, program=best.candidate.program, choice=best.candidate.choice)
+    estimates = tuple((str(each.candidate), each.cycles) for each in known)
+    return ConfirmedStart(taken, best.mapping, estimates, best is known[0])
+
+
+def _in_order(program: Program, choice: AutomaticSchedule) -> AutomaticSchedule:
+    """Return the choice of the order of the text, with the ranking of another choice."""
+    entry = RankedSchedule(ORIGINAL, original_schedule(program.scop), None)
+    return AutomaticSchedule((*choice.ranking, entry), len(choice.ranking))
+
+
+def _estimated(candidate: _Candidate) -> list[_Estimate]:
+    """Return the estimate of a candidate, then that of the same in one thread if it has more.
+
+    Raises:
+        PolygymError: they are out of reach.
+    """
+    alone = replace(candidate, mapping=replace(candidate.mapping, threads=1))
+    planned = _features(alone)
+    code = _code(alone, float(2.0 ** planned.vector[_OPERATIONS]))
+    memory = _memory_cycles(planned, code)
+    result = [_Estimate(alone, _overlapped(code.cycles, memory))]
+    if candidate.mapping.is_parallel:
+        parallel = _features(candidate)
+        share = float(2.0 ** (parallel.vector[_CYCLES] - planned.vector[_CYCLES]))
+        share = min(1.0, max(1.0 / candidate.mapping.threads, share))
+        forks = _forks(parallel)
+        moved = MOVED_TRAFFIC if forks > MANY_FORKS else 1.0
+        cycles = _overlapped(code.cycles * share, memory * moved)
+        result.insert(0, _Estimate(candidate, cycles + forks * FORK_CYCLES))
+    return result
+
+
+def _overlapped(code: float, memory: float) -> float:
+    """Return the cycles of computing and of memory traffic, most of the shorter hidden."""
+    return max(code, memory) + SMALLER_SHARE * min(code, memory)
+
+
+def _features(candidate: _Candidate) -> CandidateFeatures:
+    program = candidate.program
+    sizes = scop_sizes(program.scop, dict(program.parameters))
+    legal = legal_with_storage(program.storage, program.scop, candidate.choice.schedule)
+    return candidate_features(legal, candidate.mapping, sizes)
+
+
+def _memory_cycles(features: CandidateFeatures, code: CodeEstimate) -> float:
+    """Return the cycles of traffic beyond a core's own caches.
+
+    The planned loops decide how much that is, at most the bytes that the code touches: values that
+    LLVM keeps in a register come from nowhere.
+    """
+    shared, memory = (
+        min(float(2.0 ** features.vector[column]), code.bytes) for column in (_SHARED, _MEMORY)
+    )
+    return shared / _SHARED_BYTES + memory / _MEMORY_BYTES
+
+
+def _code(candidate: _Candidate, operations: float) -> CodeEstimate:
+    """Return the estimate of a candidate's code; the program has so many operations."""
+    program, mapping = candidate.program, candidate.mapping
+    legal = legal_with_storage(program.storage, program.scop, candidate.choice.schedule)
+    loops = lower(legal, mapping, dict(program.parameters))
+    text = optimize(emit_llvm(loops), optimization_level(loops.mapping))
+    code = estimate_code(text, this_machine())
+    return CodeEstimate().plus(code, min(1.0, operations / max(1.0, code.operations)))
+
+
+def _forks(features: CandidateFeatures) -> float:
+    """Return how often parallel loops are started, those that statements share once."""
+    starts = {
+        nest.work.name: float(2.0 ** known[_STARTS]) - 1.0
+        for nest, known in zip(features.nests, features.nest_columns, strict=True)
+    }
+    loops: dict[int, float] = {}
+    for name, members in loop_paths(features.tree, tuple(starts)):
+        for member in members:
+            if isinstance(member.annotation, ParallelLoop):
+                loops[id(member)] = max(loops.get(id(member), 0.0), starts[name])
+    return sum(loops.values())
