@@ -198,7 +198,7 @@ def test_every_line_and_the_best_can_be_replayed(alone: Path) -> None:
             assert str(played.evaluation_options.mapping) == line["mapping"]
     best = episode_record.read_record((alone / BEST_FILE).read_text(), BEST_FILE)
     assert str(episode_record.replay_record(best, BEST_FILE).schedule) == best["schedule"]
-    assert (alone / BEST_C_FILE).read_text().startswith(best["schedule"])
+    assert best["schedule"] in (alone / BEST_C_FILE).read_text()
     assert not {"index", "stage", "source", "repeats", "reason"} & best.keys()
     summary = json.loads((alone / SUMMARY_FILE).read_text())
     assert summary["best"]["schedule"] == best["schedule"]
