@@ -109,7 +109,8 @@ class CompiledFunction:
             parse_schedule(schedule, self._scop)
         self.__name__ = self._scop.name
         parameters = [p.name for p in self._scop.parameters]
-        given = [a.name for a in self._scop.arrays if a.storage_class in _GIVEN]
+        arrays = [a for a in self._scop.arrays if a.storage_class in _GIVEN]
+        given = [array.name for array in arrays if not array.is_constant]
         names = dict.fromkeys((*self._scop.signature, *given, *parameters))
         self.arguments = tuple(names)
         self._kernels: dict[tuple[int, ...], _SizedKernel] = {}
@@ -211,6 +212,8 @@ def _memory(
 ) -> np.ndarray:
     """Return the memory of an array in a call: the argument itself, or memory of the call's own."""
     dtype = dtype_of(array.type)
+    if array.is_constant:
+        return np.array(array.initial, dtype).reshape(shape)
     if array.storage_class not in _GIVEN or array.name not in bound:
         return np.zeros(shape, dtype)
     value = bound[array.name]

@@ -6,6 +6,7 @@ The module stands beside the shared library of the kernel, and needs NumPy alone
 import builtins
 import keyword
 from collections.abc import Iterator
+from math import isfinite
 
 from polygym.codegen.generation.parameters import extent_indices
 from polygym.codegen.loopir.python_text import python_text
@@ -108,7 +109,15 @@ def _names(export: Export) -> dict[str, str]:
 
 
 def _is_given(array: Array) -> bool:
-    return array.storage_class in (StorageClass.GLOBAL, StorageClass.ARGUMENT, StorageClass.VALUE)
+    given = (StorageClass.GLOBAL, StorageClass.ARGUMENT, StorageClass.VALUE)
+    return array.storage_class in given and not array.is_constant
+
+
+def _literal(value: int | float | tuple[int | float, ...] | None) -> str:
+    """Return the value of a constant in Python."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return repr(value) if isinstance(value, int) or isfinite(value or 0.0) else f'float("{value}")'
 
 
 def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
@@ -135,6 +144,9 @@ def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
         elif _is_given(array):
             shape = "(1,)" if shape == "()" else shape
             values.append(f'_address("{name}", {name}, "{dtype}", {shape}, {written})')
+        elif array.is_constant:
+            yield f'{name} = np.array({_literal(array.initial)}, "{dtype}").reshape({shape})'
+            values.append(f"ctypes.c_void_p({name}.ctypes.data)")
         else:
             yield f'{name} = np.empty({shape}, "{dtype}")'
             values.append(f"ctypes.c_void_p({name}.ctypes.data)")

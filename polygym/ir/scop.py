@@ -90,6 +90,11 @@ class Array:
         return len(self.extents)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it stands outside of the function, with values that nothing changes."""
+        return self.storage_class is StorageClass.GLOBAL and self.initial is not None
+
+    @property
     def is_observable(self) -> bool:
         """Whether its contents can be seen when the region has run."""
         return self.live_out or self.storage_class in (StorageClass.ARGUMENT, StorageClass.GLOBAL)

@@ -41,6 +41,26 @@ def test_it_works_in_place_for_each_size(schedule: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(c, a @ b)
 
 
+def test_constants_of_the_file_are_no_arguments(tmp_path: Path) -> None:
+    text = """
+static double scale = 0.5;
+static const double weights[3] = {1, 2, 4};
+double given = 1;
+void f(int n, double x[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] = x[i] * scale * given + weights[i % 3];
+#pragma endscop
+}"""
+    function = polygym.compile(_file(tmp_path, text), schedule="original")
+    assert function.arguments == ("n", "x", "given")
+    x = np.arange(7.0)
+    expected = x * 0.5 * 3 + np.array([1, 2, 4])[np.arange(7) % 3]
+    function(7, x, given=3.0)
+    np.testing.assert_array_equal(x, expected)
+    with pytest.raises(InputError, match="found scale, which is none"):
+        function(7, x, scale=2.0, given=3.0)
+
+
 def test_arguments_are_checked(tmp_path: Path) -> None:
     function = polygym.compile(_file(tmp_path, _PRODUCT), schedule="isl")
     a, b, c = np.ones((4, 4)), np.ones((4, 6)), np.zeros((4, 6))

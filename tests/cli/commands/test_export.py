@@ -17,12 +17,15 @@ from tests.cli.invoke import call, call_json
 
 _BLUR = """#include <stdio.h>
 #include "sizes.h"
-static double factor = 0.25;
+double factor = 0.25;
+static double offset = 0.0;
+static const int weights[2] = {1, 1};
 void blur(int n, double out[n][n], double in[n][n]) {
 #pragma scop
   for (int i = 1; i < n - 1; i++)
     for (int j = 1; j < n - 1; j++)
-      out[i][j] = factor * (in[i - 1][j] + in[i + 1][j] + in[i][j - 1] + in[i][j + 1]);
+      out[i][j] = offset + factor * (in[i - 1][j] + in[i + 1][j] + in[i][j - 1] * weights[i % 2]
+                                     + in[i][j + 1]);
 #pragma endscop
 }
 """
@@ -133,6 +136,7 @@ a, b = np.zeros((20, 20)), np.arange(400.0).reshape(20, 20)
 blur(20, a, b, factor=0.5)
 np.save("out.npy", a)
 for bad in (lambda: blur(20, a, a, factor=1), lambda: blur(20, a, b[:10], factor=1),
+            lambda: blur(20, a, b, factor=1, offset=1),
             lambda: blur(20.0, a, b, factor=1), lambda: blur(20, a, b.astype("f"), factor=1)):
     try:
         bad()
@@ -143,7 +147,8 @@ for bad in (lambda: blur(20, a, a, factor=1), lambda: blur(20, a, b[:10], factor
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=out, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 5
+    assert "unexpected keyword argument 'offset'" in done.stdout
     b = np.arange(400.0).reshape(20, 20)
     expected = 0.5 * (b[:-2, 1:-1] + b[2:, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:])
     np.testing.assert_allclose(np.load(out / "out.npy")[1:-1, 1:-1], expected)
