@@ -35,7 +35,11 @@ from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.runtime.loader import load_object
 
-DTYPE = {
+DTYPE: dict[ScalarType, Any] = {
+    ScalarType.BYTE: np.int8,
+    ScalarType.UNSIGNED_BYTE: np.uint8,
+    ScalarType.SHORT: np.int16,
+    ScalarType.UNSIGNED_SHORT: np.uint16,
     ScalarType.INT: np.int32,
     ScalarType.LONG: np.int64,
     ScalarType.FLOAT: np.float32,
@@ -46,13 +50,19 @@ DTYPE = {
 def random_arrays(
     scop: Scop, parameters: Mapping[str, int], generator: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """Return an array of small random values for every array of the program."""
+    """Return an array of random values for every array of the program.
+
+    They are small, or the least and the greatest that a narrow integer type has.
+    """
     arrays = {}
     for array in scop.arrays:
         shape = tuple(evaluate_extent(extent, parameters) for extent in array.extents)
         if array.initial is not None:
             # One value for a scalar, a value for every element of an array.
             values = np.reshape(array.initial, shape)
+        elif array.type.is_integer and array.type.size < 4:
+            ends = np.iinfo(DTYPE[array.type])
+            values = generator.choice([ends.min, 0, 1, 77, ends.max // 2, ends.max], size=shape)
         elif array.type.is_integer:
             values = generator.integers(1, 100, size=shape)
         else:

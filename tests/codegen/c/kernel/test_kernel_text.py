@@ -95,6 +95,27 @@ void f(int n, double a[n], double b[n], int c[n], double s[1]) {
 #pragma endscop
 }
 """
+BYTES = """
+void f(int n, unsigned char a[n], signed char b[n], short s[n], unsigned short u[n], float x[n],
+       double y[n], int z[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    s[i] = a[i] == b[i] ? s[i] * 3 + b[i] - 40000 : s[i];
+  for (int i = 0; i < n; i++)
+    u[i] = a[i] * 257 + u[i] * u[i];
+  for (int i = 0; i < n; i++)
+    a[i] = (u[i] ^ b[i]) & 77;
+  for (int i = 0; i < n; i++)
+    x[i] = a[i] + 0.5f * b[i];
+  for (int i = 0; i < n; i++)
+    y[i] = a[i] * 0.25 - b[i];
+  for (int i = 0; i < n; i++)
+    z[i] = u[i] == s[i] ? z[i] + 1 : u[i] - a[i];
+  for (int i = 0; i < n; i++)
+    b[i] = z[i];
+#pragma endscop
+}
+"""
 SOURCES = {
     "reduction": (
         """
@@ -121,6 +142,8 @@ void f(int n, int m, float x[n][m], float s[n]) {
         "default reassociate=on",
     ),
     "last": (LAST, "default"),
+    "bytes": (BYTES, "default"),
+    "long_bytes": (BYTES, "vector_bits=512"),
     "integers": (
         """
 void f(int n, int x[n], int y[n], long z[n]) {
@@ -155,6 +178,15 @@ def test_no_read_waits_for_a_condition() -> None:
     (line,) = [line for line in text.splitlines() if " ? " in line and "=" in line]
     _, condition, selected = re.split("&&|[?]", line)
     assert "[" not in condition + selected, text
+
+
+def test_bytes_are_widened_and_narrowed_step_by_step() -> None:
+    """Lanes that are taken apart cost gcc twenty instructions: each step is by a factor of two."""
+    scop = parse_text(BYTES)
+    legal = LegalSchedule(scop, original_schedule(scop))
+    text = print_kernel(lower(legal, parse_mapping("default")), "bytes")
+    assert "ushort_x" in text
+    assert re.search(r"convertvector\([^()]*char_x8[^()]*\), (int|float|double)_x8", text) is None
 
 
 @pytest.mark.parametrize("name", ["durbin", "trisolv", "correlation"])

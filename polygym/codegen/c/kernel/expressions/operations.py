@@ -9,7 +9,7 @@ from polygym.codegen.c.kernel.expressions.memory import address, load
 from polygym.codegen.c.kernel.expressions.texts import BIT_AND, CONDITION, OR, POSTFIX, UNARY, Text
 from polygym.codegen.c.kernel.expressions.value_texts import ValueTexts
 from polygym.codegen.c.kernel.names import scalar_name, type_name, word_of
-from polygym.codegen.c.kernel.values import Operation, Value
+from polygym.codegen.c.kernel.values import Kind, Operation, Value
 
 
 def operation_text(values: ValueTexts, operation: Operation) -> Text:
@@ -30,7 +30,7 @@ def operation_text(values: ValueTexts, operation: Operation) -> Text:
         case "first_mask":
             return Text(f"polygym_first_{type_name(kind)}({values.arguments(operands)})")
         case "convert_mask":
-            return Text(f"__builtin_convertvector({values.signed(operands[0])}, {type_name(kind)})")
+            return Text(_converted(values.signed(operands[0]), operands[0].kind, kind))
         case "fneg":
             return Text(f"-{values.signed(operands[0], UNARY)}", UNARY)
         case "fma" | "fnma" | "fms" | "fnms":
@@ -119,4 +119,23 @@ def _cast(values: ValueTexts, operation: Operation) -> Text:
         if kind.is_truth:
             return Text(f"{source} & 1", BIT_AND)
         return Text(f"({scalar_name(kind)}){source}", UNARY)
-    return Text(f"__builtin_convertvector({source}, {type_name(kind)})")
+    return Text(_converted(source, value.kind, kind))
+
+
+def _converted(text: str, source: Kind, kind: Kind) -> str:
+    """Return lanes as others; integers become twice as wide, or half, in each step.
+
+    Processors widen bytes to floats so, and gcc takes what does more in a step apart, lane by
+    lane: ``char_x8`` → ``short_x8`` → ``int_x8`` → ``float_x8``.
+    """
+    bits = source.bits
+    if source.base != "f":
+        widest = min(kind.bits, 32) if kind.base == "f" else kind.bits
+        while bits < widest:
+            bits *= 2
+            if bits < widest or kind.base == "f":
+                text = f"__builtin_convertvector({text}, {type_name(Kind('i', bits, kind.lanes))})"
+        while kind.base != "f" and bits > 2 * kind.bits:
+            bits //= 2
+            text = f"__builtin_convertvector({text}, {type_name(Kind('i', bits, kind.lanes))})"
+    return f"__builtin_convertvector({text}, {type_name(kind)})"

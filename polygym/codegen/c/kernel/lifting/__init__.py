@@ -7,6 +7,7 @@ instructions that C says in one word become one operation::
     shuffle (insert x, 0), 0 0 0 0           → splat x
     (0, 1, 2, 3) < splat n                   → the first n lanes
     gather (base + splat g * (0, 1, 2, 3))   → a strided load
+    trunc (add (zext x), (zext y))           → add x, y
 
 ===============  ======================================================================
 ``function``     a function: blocks, phis, instructions
@@ -16,6 +17,7 @@ instructions that C says in one word become one operation::
 ``masks``        comparisons of lanes, the first n lanes
 ``selections``   selections, minima, maxima
 ``vectors``      insertions, shuffles, extractions, conversions
+``narrowing``    integer lanes at the width of what they come from
 ``memory``       loads and stores: whole, of some lanes, with strides or offsets
 ``calls``        functions, helpers, intrinsics
 ===============  ======================================================================

@@ -9,6 +9,7 @@ A mask of the first lanes is known by their number alone until lanes of some wid
 from __future__ import annotations
 
 from polygym.codegen.c.kernel.lifting.builder import OperationBuilder
+from polygym.codegen.c.kernel.lifting.narrowing import narrow_operands
 from polygym.codegen.c.kernel.values import LONG, TRUTH, Constant, Kind, Operation, Value
 
 
@@ -25,6 +26,8 @@ def comparison(
         if predicate == "sle":
             same = builder.emit("add", LONG, same, Constant(LONG, 1), data=False)
         return builder.emit("first_lanes", Kind("m", 0, left.kind.lanes), same)
+    if name == "icmp" and predicate in ("eq", "ne"):
+        left, right = narrow_operands(left, right)
     return builder.emit(name, left.kind.mask, left, right, data=predicate)
 
 

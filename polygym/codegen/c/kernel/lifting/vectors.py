@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from polygym.codegen.c.kernel.lifting.builder import OperationBuilder
 from polygym.codegen.c.kernel.lifting.masks import converted_mask, first_count
+from polygym.codegen.c.kernel.lifting.narrowing import truncated
 from polygym.codegen.c.kernel.values import LONG, TRUTH, Constant, Kind, Operation, Value
 
 
@@ -62,4 +63,6 @@ def cast(builder: OperationBuilder, name: str, kind: Kind, value: Value) -> Valu
         mask = converted_mask(builder, value, kind.bits)
         units = Constant(kind, (1,) * kind.lanes)
         return builder.emit("and", kind, builder.emit("bitcast", kind, mask), units, data=False)
+    if name == "trunc" and kind.lanes is not None and value.kind.base == "i" and kind.bits > 1:
+        return truncated(builder, kind, value)
     return builder.emit(name, kind, value)
