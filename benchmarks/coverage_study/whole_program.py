@@ -19,7 +19,7 @@ from polygym.export.applying import ApplyKind, apply_export
 from polygym.export.exporting import Export
 
 _GCC = ("gcc", "-std=gnu11", "-O1", "-w", "-ffp-contract=off", "-fopenmp")
-_SECONDS = 60.0
+_SECONDS = 600.0
 _PROBE = """#include <stdio.h>
 #include <stdlib.h>
 static int calls, runs;
@@ -91,12 +91,27 @@ def compare_programs(export: Export, units: ProgramUnits) -> ProgramComparison:
 def with_probe(text: str, kernel: str) -> str:
     """Return a changed file in which the kernel's status passes through the probe.
 
-    >>> print(with_probe("if (f_kernel(n, (int *)x) != 0) {", "f_kernel"))
+    >>> print(with_probe("if (!p || f_kernel(n, (int *)x) != 0) {", "f_kernel"))
     int coverage_ran(int);
-    if (coverage_ran(f_kernel(n, (int *)x)) != 0) {
+    if (!p || coverage_ran(f_kernel(n, (int *)x)) != 0) {
     """
-    call = re.compile(rf"\bif \(({re.escape(kernel)}\(.*?\)) != 0\)", re.DOTALL)
-    return "int coverage_ran(int);\n" + call.sub(r"if (coverage_ran(\1) != 0)", text)
+    parts, done = ["int coverage_ran(int);\n"], 0
+    for match in re.finditer(rf"\b{re.escape(kernel)}\(", text):
+        end = _closing_parenthesis(text, match.end() - 1) + 1
+        if text[end:].startswith(" != 0"):
+            parts += [text[done : match.start()], f"coverage_ran({text[match.start() : end]})"]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _closing_parenthesis(text: str, opening: int) -> int:
+    """Return where a parenthesis is closed."""
+    depth = 0
+    for index in range(opening, len(text)):
+        depth += (text[index] == "(") - (text[index] == ")")
+        if depth == 0:
+            return index
+    return len(text)
 
 
 def _build(files: Sequence[Path], flags: Sequence[str], target: Path) -> Path:

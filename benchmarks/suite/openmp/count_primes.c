@@ -49,6 +49,8 @@ static double integral(int steps)
 int main(int argc, char **argv)
 {
     int n = argc > 1 ? atoi(argv[1]) : 5000;
+    if (n < 2)
+        return 1;
     char *mark = malloc(n);
     printf("count_primes %d %d %.6f\n", by_division(n), by_sieve(mark, n), integral(n));
     free(mark);
