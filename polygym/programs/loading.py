@@ -56,6 +56,7 @@ def load_program(
     include_directories: Sequence[str | Path] = (),
     macros: Sequence[str] = (),
     compile_commands: str | Path | None = None,
+    aliases: Sequence[str] = (),
 ) -> Program:
     """Return the program that a kernel's name or a C file's path stands for.
 
@@ -70,12 +71,13 @@ def load_program(
         include_directories: Folders to look for headers in.
         macros: Macros, as ``"NAME"`` or ``"NAME=VALUE"``.
         compile_commands: A compilation database with more folders and macros for the file.
+        aliases: Pairs of pointers that are the same, such as ``"p=g->u"``.
     """
     target, line = split_line(target)
     flags = checked_flags(include_directories, macros)
     if compile_commands is not None:
         flags = flags_from_database(Path(compile_commands), target).joined(flags)
-    function = with_extents(function, extents, library, flags, line)
+    function = with_extents(function, extents, library, flags, line, aliases)
     _expect_c(target, function)
     function = with_found_region(target, function)
     (scop, initial, sizes, outputs), function = _read_with_values(
@@ -148,6 +150,7 @@ def _expect_c(target: str, function: str | None) -> None:
     """Refuse sizes beside what is no C file: it has its own."""
     given = parse_selection(function)
     names = [name for name, _ in (*given.array_sizes, *given.parameter_values)]
+    names += ["an alias"] if given.aliases else []
     names += ["a library"] if given.library else []
     names += ["a flag"] if given.flags != NO_FLAGS else []
     names += ["a line"] if given.mark else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 
@@ -108,6 +109,35 @@ def _run(program: Path) -> bytes:
     return done.stdout
 
 
+def _pointed_memory(
+    export: Export, shapes: dict[str, tuple[int, ...]]
+) -> Iterator[tuple[str, str]]:
+    """Yield C that lets pointers at file scope, and members ``g->u``, point to memory; and dumps.
+
+    The structure is the memory of an argument.
+    """
+    embedding = export.embedding
+    assert embedding is not None
+    function = embedding.function.decl.type
+    params = {p.name: p for p in (function.args.params if function.args else ())}
+    outside = {d.name for d in embedding.tree.ext if isinstance(d, c_ast.Decl)}
+    for own in embedding.arrays:
+        name, _, member = own.address.partition("->")
+        if not (member and name in params) and (name not in outside or own.is_object):
+            continue
+        memory = f"{own.array.name}_pointed"
+        count, kind = prod(shapes[own.array.name]), own.array.type.value
+        place = f"extern {kind} *{name}; {name}"
+        if member:
+            structure = CGenerator().visit(params[name].type.type.type)
+            place = f"(({structure} *){name}_memory)->{member}"
+        fill = f"fill({memory}, {count}, sizeof *{memory}, {int(own.array.type.is_floating)});"
+        yield (
+            f"static {kind} {memory}[{count}]; {fill} {place} = {memory};",
+            f"fwrite({memory}, sizeof {memory}, 1, stdout);",
+        )
+
+
 def _driver(export: Export, program: Program) -> str:
     """Return C that fills all arguments, calls the function, and writes what it has left."""
     embedding = export.embedding
@@ -152,12 +182,16 @@ def _driver(export: Export, program: Program) -> str:
             lines.append(f"fill({name}_memory, 1 << 13, 8, 0);")
             if is_pointer:
                 arguments.append(f"(void *){name}_memory")
-                dumps.append(f"fwrite({name}_memory, sizeof {name}_memory, 1, stdout);")
+                if not any(own.address.startswith(f"{name}->") for own in embedding.arrays):
+                    dumps.append(f"fwrite({name}_memory, sizeof {name}_memory, 1, stdout);")
             elif syntax.contains(param.type, c_ast.Struct):
                 kind = CGenerator().visit(param.type.type)
                 arguments.append(f"*({kind} *){name}_memory")
             else:
                 arguments.append("2")
+    for line, dump in _pointed_memory(export, shapes):
+        lines.append(line)
+        dumps.append(dump)
     unnamed = syntax.type_named(decl.type.type, None)
     result = CGenerator().visit(c_ast.Typename(None, [], None, unnamed)).strip()
     for array in scop.arrays:

@@ -125,9 +125,16 @@ def _complete_region(context: click.Context, _: click.Parameter, region: str | N
         return region  # a result says which region it is about
     try:
         extents, library = meta.get("polygym--extent", ()), meta["polygym--link"]
-        region = with_extents(region, extents, library, given_flags(target), meta.get(_LINE))
+        region = with_extents(
+            region,
+            extents,
+            library,
+            given_flags(target),
+            meta.get(_LINE),
+            meta.get("polygym--alias", ()),
+        )
     except InputError as error:
-        hint = "'--extent', '--link', '-I', '-D', '--compile-commands'"
+        hint = "'--extent', '--alias', '--link', '-I', '-D', '--compile-commands'"
         raise click.BadParameter(str(error), context, param_hint=hint) from None
     if target is None or context.resilient_parsing:
         return region
@@ -219,6 +226,13 @@ function_option = combined(
         metavar="ARRAY=SIZE[xSIZE…]",
         help="The sizes of a pointer's array, if the file does not give them: x=100x200 or "
         "'x[n][2*m]'; may be repeated.",
+    ),
+    _stored_option(
+        "--alias",
+        multiple=True,
+        metavar="POINTER=POINTER",
+        help="Two pointers of the C file that are the same, p=q or 'p=g->u': one array. Others are "
+        "taken to be disjoint. May be repeated.",
     ),
     _stored_option(
         "--link",

@@ -43,6 +43,28 @@ def test_sizes_that_are_none(path: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "such as A=100x200" in error
 
 
+def test_two_pointers_that_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "shift.c"
+    path.write_text(
+        "struct line { double *x, *y; };\nvoid shift(int n, struct line *s) {\n#pragma scop\n"
+        "  for (int i = 1; i < n; i++)\n    s->x[i] = s->y[i - 1];\n#pragma endscop\n}\n"
+    )
+    code, out, _ = call(capsys, "show", str(path))
+    assert code == 0
+    assert "double s_x[n]" in out
+    assert "double s_y[n - 1]" in out
+    code, out, _ = call(capsys, "show", str(path), "--alias", "s->x=s->y")
+    assert code == 0
+    assert "double s_y[n]" in out
+    assert "s_x" not in out
+    code, _, error = call(capsys, "show", str(path), "--alias", "s->x=s->z")
+    assert code == 2
+    assert "expected pointers of the region, s->x, s->y, found s->z" in error
+    code, _, error = call(capsys, "show", str(path), "--alias", "s")
+    assert code == 2
+    assert "such as p=q" in error
+
+
 def test_a_library_beside_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, library = tmp_path / "calls.c", tmp_path / "libmine.so"
     path.write_text(

@@ -100,6 +100,21 @@ def parse_extent(text: str) -> tuple[str, tuple[str, ...]]:
     return name, result
 
 
+def parse_alias(text: str) -> tuple[str, str]:
+    """Return two pointers that are the same.
+
+    >>> parse_alias("p = g->u")
+    ('p', 'g->u')
+
+    Raises:
+        InputError: it is no pair of names or members.
+    """
+    pair = _ALIAS.fullmatch("".join(text.split()))
+    if pair is None:
+        raise InputError(f"expected two pointers, such as p=q or p=g->u, found {text!r}")
+    return pair[1], pair[2]
+
+
 def _factors(text: str) -> list[str]:
     """Return the parts of ``100xnx2``: an x belongs to no name where a number stands before it."""
     parts, rest = [], text
@@ -189,20 +204,24 @@ def with_extents(
     library: str | None = None,
     flags: CompileFlags = NO_FLAGS,
     line: int | None = None,
+    aliases: Sequence[str] = (),
 ) -> str | None:
     """Return the text that chooses a region with sizes beside those that it has already.
 
     ``library`` is the path of one that has functions which the file only declares, ``flags`` are
-    those that the file is read with, ``line`` is one that the region is at.
+    those that the file is read with, ``line`` is one that the region is at, ``aliases`` are pairs
+    of pointers that are the same.
 
     >>> with_extents("f", ["A=2x3"]), with_extents(None, [])
     ('f A[2][3]', None)
     """
-    if not texts and library is None and flags == NO_FLAGS and line is None:
+    if not (texts or aliases) and library is None and flags == NO_FLAGS and line is None:
         return function
     given = parse_selection(function)
     chosen = checked_selection(given.region_name, [*given.array_sizes, *map(parse_extent, texts)])
     linked = given.library if library is None else library_with_digest(library)
     chosen = replace(given, array_sizes=chosen.array_sizes, library=linked)
     mark = chosen.mark if line is None else LineMark(line)
+    pairs = (*given.aliases, *map(parse_alias, aliases))
+    chosen = replace(chosen, aliases=tuple(dict.fromkeys(pairs)))
     return str(replace(chosen, flags=given.flags.joined(flags), mark=mark))
