@@ -85,11 +85,11 @@ def _has_candidates(region: ScopRegion, names: Any) -> bool:
         if symbol is None or symbol.scope is DeclarationScope.REGION:
             continue
         kind: Any = getattr(symbol.declaration, "type", None)
-        is_named = isinstance(getattr(kind, "type", None), c_ast.IdentifierType)
-        if is_named and kind.type.names[0] in names.typedefs:
+        inner = getattr(kind, "type", None)
+        if isinstance(inner, c_ast.IdentifierType) and inner.names[0] in names.typedefs:
             return True
         if isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl) and (
-            isinstance(kind.type, c_ast.PtrDecl)
+            isinstance(inner, c_ast.PtrDecl)
             or symbol.scope is not DeclarationScope.ARGUMENT
             or symbol in names.replaced
         ):

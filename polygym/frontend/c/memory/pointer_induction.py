@@ -97,7 +97,8 @@ class _PointerRewriter:
         inside = [decl for decl in walk(self._body, c_ast.Decl) if decl.name]
         outside = [node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name]
         names = [decl.name for decl in (*inside, *arguments)]
-        both = [*names, *{decl.name for decl in outside}]
+        hidden = {decl.name for decl in arguments}  # an argument hides a name at file scope
+        both = [*names, *{decl.name for decl in outside} - hidden]
         self._once = {name for name in both if both.count(name) == 1}
         self._everything = {entry.name: entry for entry in (*outside, *arguments, *inside)}
         self.ranks = {

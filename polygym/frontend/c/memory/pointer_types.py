@@ -14,9 +14,9 @@ class PointerTypes:
 
     def __init__(self, tree: Any, type_of_name: Callable[[Any], Any]) -> None:
         """Keep the typedefs and structures; ``type_of_name`` is asked for identifiers."""
-        self._typedefs = {
-            node.name: node.type for node in syntax.walk(tree, c_ast.Typedef) if node.name
-        }
+        self._typedefs: dict[str, Any] = {}
+        for node in syntax.walk(tree, c_ast.Typedef):
+            self._typedefs.setdefault(node.name, node.type)  # `typedef T T;` says it again
         self._structures = {
             struct.name: struct
             for struct in syntax.walk(tree, c_ast.Struct)
@@ -29,11 +29,13 @@ class PointerTypes:
 
         ``Matrix`` of ``typedef double **Matrix`` is ``double **``.
         """
+        passed: set[str] = set()
         while True:
             match kind:
                 case c_ast.TypeDecl() | c_ast.Typename():
                     kind = kind.type
-                case c_ast.IdentifierType(names=[name]) if name in self._typedefs:
+                case c_ast.IdentifierType(names=[name]) if name in self._typedefs.keys() - passed:
+                    passed.add(name)
                     kind = self._typedefs[name]
                 case c_ast.Struct(decls=None) if kind.name in self._structures:
                     return self._structures[kind.name]
