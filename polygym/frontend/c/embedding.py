@@ -24,7 +24,11 @@ from pycparser.c_generator import CGenerator
 from polygym.errors import SourceError
 from polygym.frontend.c import driver
 from polygym.frontend.c.completion import completed_source
-from polygym.frontend.c.desugar.struct_members import MemberOrigin, member_origins
+from polygym.frontend.c.desugar.struct_members import (
+    MemberOrigin,
+    member_origins,
+    uses_structures,
+)
 from polygym.frontend.c.lost_values import declarations_used_after, lost_values
 from polygym.frontend.c.memory.pointer_arguments import PointerArguments, PointerOrigin
 from polygym.frontend.c.passes import PASSES, RegionState
@@ -191,7 +195,7 @@ class _Embedder:
 
     def _member_origins(self) -> dict[str, MemberOrigin]:
         """Return the members of structures that new names stand for."""
-        if not syntax.contains(self._region.items, c_ast.StructRef):
+        if not uses_structures(self._tree, self._region):
             return {}
         state = self._state()
         before = next(k for k, row in enumerate(PASSES) if row.name == "struct_members") - 1

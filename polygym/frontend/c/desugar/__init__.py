@@ -9,6 +9,7 @@
 ``jumps``                  jumps forward as ``if``
 ``normal_form``            A region in plain form
 ``side_effects``           side effects taken out of an expression
+``struct_copies``          copies of whole structures as copies of their members, before members …
 ``struct_members``         members of structures as arrays of their own
 ``switches``               ``switch`` as ``if``
 =========================  =========================================================================

@@ -6,9 +6,10 @@ The members of an array of structures are as many arrays; a pointer to one is an
     struct particle p[n];          p[i].x = p[i].v[k];        p_x[i] = p_v[i][k];
     struct grid *g;                g->size[i] = 0;            g_size[0][i] = 0;
 
-No program can tell the difference: only an address shows where a member lies in memory. A structure
-that is used as a whole in the function (copied, or given to a function) is left as it is, to be
-refused. Unions are, too.
+No program can tell the difference: only an address shows where a member lies in memory. Around the
+region a structure may be given to a function, which then takes all its members. One that the region
+uses as a whole, beside the copies of :mod:`~polygym.frontend.c.desugar.struct_copies`, is left as
+it is, to be refused. Unions are, too.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.desugar.struct_copies import with_member_copies
 from polygym.frontend.c.sema.declarations import array_rank
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
@@ -34,9 +36,16 @@ class _Member:
 
 def with_member_arrays(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region without members of structures; its function in the tree is changed, too."""
-    if not syntax.contains(region.items, c_ast.StructRef):
+    if not uses_structures(tree, region):
         return region
     return _StructFlattener(tree, region, source).region()
+
+
+def uses_structures(tree: Any, region: ScopRegion) -> bool:
+    """Whether a region uses members of structures, or copies structures as a whole."""
+    if syntax.contains(region.items, c_ast.StructRef):
+        return True
+    return syntax.contains(tree, c_ast.Struct) and syntax.contains(region.items, c_ast.Assignment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,8 @@ def member_origins(
 
 def used_structures(tree: Any, region: ScopRegion, source: SourceMap) -> tuple[str, ...]:
     """Return the names of the structures of which a region uses members."""
+    region.function.body = with_member_copies(tree, region.function)
+    region = region.reread()
     members = map(_member, syntax.walk(region.items, c_ast.StructRef))
     used = {member.base.name for member in members if member is not None}
     rewriter = _StructFlattener(tree, region, source)
@@ -91,14 +102,18 @@ class _StructFlattener:
     def region(self) -> ScopRegion:
         """Return the region with names in the place of members."""
         function = self._region.function
+        function.body = with_member_copies(self._tree, function)
         declared = self.declarations(function)
         known = {
             name: decl for name, decl in declared.items() if self._is_used_by_members_only(name)
         }
         function.body = self._replaced(function.body, known)
+        function.body = self._with_members_passed(function.body)
         arguments = function.decl.type.args
-        for name, new in self._new.items():
-            base = known[name]
+        for name, base in known.items():
+            new = self._new.get(name, [])
+            if not new and not syntax.contains_node(function.body, base):
+                continue
             if arguments is not None and any(base is param for param in arguments.params):
                 place = arguments.params.index(base)
                 arguments.params[place : place + 1] = new
@@ -106,7 +121,7 @@ class _StructFlattener:
             at_file_scope = any(base is node for node in self._tree.ext)
             block = self._tree.ext if at_file_scope else syntax.block_with(function.body, base)
             place = block.index(base)
-            block[place + 1 : place + 1] = new
+            block[place : place + 1] = [base, *new] if at_file_scope else new
         return self._region.reread()
 
     def origins(self) -> dict[str, MemberOrigin]:
@@ -119,7 +134,7 @@ class _StructFlattener:
     def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
         result: dict[str, list[Any]] = {}
-        local = list(syntax.walk(function, c_ast.Decl))
+        local = [decl for decl in syntax.walk(function, c_ast.Decl) if decl is not function.decl]
         names = [decl.name for decl in local]
         outside = [node for node in self._tree.ext if isinstance(node, c_ast.Decl)]
         for decl in (*local, *(decl for decl in outside if decl.name not in names)):
@@ -152,11 +167,47 @@ class _StructFlattener:
                     return None, sizes
 
     def _is_used_by_members_only(self, name: str) -> bool:
-        """Whether a variable is only used for its members in the function."""
-        return not any(
-            isinstance(member, c_ast.ID) and member.name == name
-            for member in _nodes_outside_members(self._region.function.body)
-        )
+        """Whether the region uses a variable for its members only, and calls elsewhere take it."""
+        region = self._region.reread()
+        inside = _nodes_outside_members(*region.items)
+        if any(isinstance(node, c_ast.ID) and node.name == name for node in inside):
+            return False
+        mentions = [
+            node
+            for node in _nodes_outside_members(region.function.body)
+            if isinstance(node, c_ast.ID) and node.name == name
+        ]
+        passed = {
+            id(_passed_variable(operand))
+            for call in syntax.walk(region.function.body, c_ast.FuncCall)
+            for operand in syntax.operands_of(call)
+        }
+        return all(id(node) in passed for node in mentions)
+
+    def _with_members_passed(self, body: Any) -> Any:
+        """Return a body in which calls take the members of a structure in its place."""
+        names: dict[str, list[str]] = {}
+        for (base, _), name in self._names.items():
+            names.setdefault(base, []).append(name)
+
+        def passed(operand: Any) -> list[Any]:
+            variable = _passed_variable(operand)
+            if variable is None or variable.name not in names:
+                return [self._with_members_passed(operand)]
+            members = [c_ast.ID(name, operand.coord) for name in names[variable.name]]
+            if operand is variable:
+                return members
+            return [c_ast.UnaryOp("&", member, operand.coord) for member in members]
+
+        def replacement(node: Any) -> Any:
+            if isinstance(node, c_ast.Pragma | c_ast.Decl):
+                return node if isinstance(node, c_ast.Pragma) or node.init is None else None
+            if not isinstance(node, c_ast.FuncCall):
+                return None
+            operands = [new for operand in syntax.operands_of(node) for new in passed(operand)]
+            return syntax.with_operands(node, operands)
+
+        return syntax.copy_tree(body, replacement) if names else body
 
     def _replaced(self, node: Any, known: Mapping[str, Any]) -> Any:
         """Return a tree with names for members; pragmas and declarations stay themselves."""
@@ -244,10 +295,17 @@ def _member(node: Any) -> _Member | None:
                 return None
 
 
-def _nodes_outside_members(node: Any) -> list[Any]:
-    """Return the nodes of a tree that are not the way to a member."""
+def _passed_variable(operand: Any) -> Any:
+    """Return the variable that an operand of a call is, or is the address of; None for others."""
+    if isinstance(operand, c_ast.UnaryOp) and operand.op == "&":
+        operand = operand.expr
+    return operand if isinstance(operand, c_ast.ID) else None
+
+
+def _nodes_outside_members(*nodes: Any) -> list[Any]:
+    """Return the nodes of trees that are not the way to a member."""
     result: list[Any] = []
-    pending = [node]
+    pending = list(nodes)
     while pending:
         part = pending.pop()
         is_element = isinstance(part, c_ast.StructRef | c_ast.ArrayRef)

@@ -164,7 +164,8 @@ class _FunctionSearch:
             candidate = run[start:end]
             outcome = self._trials.run(candidate, in_braces=has_braces)
             if isinstance(outcome, Accepted):
-                if outcome.counters_used_after and not run[end - 1].has_loops:
+                ends_in_loop = run[end - 1].has_loops
+                if outcome.counters_used_after and not ends_in_loop and len(candidate) > 1:
                     end -= 1  # it may be what sets them
                     continue
                 if not any(statement.depth for statement in outcome.scop.statements):
