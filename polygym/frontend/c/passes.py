@@ -2,8 +2,9 @@
 
 A file becomes a region in plain C, pass by pass, and the region becomes a Scop::
 
-    parse  canonicalize  pointer_arguments  pointer_induction  struct_members  desugar
-           induction  trip_counts  inner_subscripts  delinearize  infer_extents  |  translation
+    parse  canonicalize  counted_loops  pointer_arguments  pointer_induction  struct_members
+           desugar  induction  trip_counts  inner_subscripts  delinearize  infer_extents
+                                                                              |  translation
 
 A pass rewrites the region of a :class:`RegionState`, and its function, in C. ``polygym show PROGRAM
 --after PASS`` prints what it leaves. Where the region is refused in the end, the variants that
@@ -23,6 +24,7 @@ from pycparser.c_generator import CGenerator
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
+from polygym.frontend.c.desugar.counted_loops import with_counted_loops
 from polygym.frontend.c.desugar.normal_form import desugar_region
 from polygym.frontend.c.desugar.struct_members import with_member_arrays
 from polygym.frontend.c.loops.induction import with_induction_polynomials
@@ -249,6 +251,11 @@ PASSES = (
         "canonicalize",
         "Replaces sizeof by numbers, bit operators on truth values by && and ||",
         _rewriting(with_canonical_expressions),
+    ),
+    Pass(
+        "counted_loops",
+        "Writes while loops that count as for loops",
+        _rewriting(with_counted_loops),
     ),
     Pass(
         "pointer_arguments",

@@ -4,6 +4,7 @@
 ``actual_arguments``       functions and their arguments where they are inlined
 ``bounds_from_sizes``      bounds of loops from the sizes of the arrays that every iteration reads …
 ``canonical_expressions``  expressions in other words
+``counted_loops``          loops that count in another way, as ``for`` loops of the usual form
 ``data_bounds``            bounds of loops that are read from memory, where that can be exact
 ``inlining``               calls of the user's own functions in a region
 ``jumps``                  jumps forward as ``if``

@@ -88,6 +88,8 @@ def normalize_countdown(node: Any, scope: Mapping[str, Any], resolved: Callable[
     kind = getattr(declared, "type", None)
     if value is None or not _is_wide(resolved(kind)):
         return node
+    if isinstance(node.cond, c_ast.UnaryOp) and not _is_unsigned(resolved(kind)):
+        operator = ">"  # a signed counter that starts below 0 overflows, which C leaves undefined
     one = integer_node(1, node)
     first = c_ast.BinaryOp("-", cast_node(value, kind, node), one, node.coord)
     if isinstance(node.init, c_ast.Assignment):
@@ -117,6 +119,11 @@ def _is_wide(kind: Any) -> bool:
     """Whether a type is an integer at least as wide as int."""
     names = getattr(getattr(kind, "type", None), "names", None)
     return isinstance(kind, c_ast.TypeDecl) and names is not None and set(names) <= _WIDE
+
+
+def _is_unsigned(kind: Any) -> bool:
+    """Whether an integer type has no sign."""
+    return bool({"unsigned", "size_t", "uint64_t"} & set(kind.type.names))
 
 
 class StatementDesugarer(Protocol):

@@ -1,0 +1,238 @@
+"""Loops that count in another way, as ``for`` loops of the usual form.
+
+A ``while`` loop whose condition or last statements count is a ``for`` loop::
+
+    while (i--) S                        for (i = i; i--;) S
+    while (n > 0) { S; *p++ = 0; n--; }  for (; n > 0; n--) { S; *p++ = 0; }
+
+Its counter is changed nowhere else in it, and no ``continue`` skips the last statements. A counter
+that starts from the value it has, and that nothing reads behind the loop, need not be changed: an
+argument stays the parameter that it is ::
+
+    for (; len > 0; --len, ++buf) S      for (int k = len; k > 0; --k, ++buf) S
+
+This holds for loops that run once: statements of the region itself, outside of other loops.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.source import syntax
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parser import ScopRegion, with_statements
+
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "!="})
+_STEPS = frozenset({"++", "--", "p++", "p--"})
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+
+
+def with_counted_loops(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
+    """Return a region with ``for`` loops in the place of loops that count in another way."""
+    if not syntax.contains(list(region.items), c_ast.While, c_ast.For):
+        return region
+    if syntax.contains(list(region.items), c_ast.While):
+        items = [syntax.copy_tree(item, _counted) for item in region.items]
+        region = with_statements(region, items)
+    spelled = {token.text for token in source.tokens}
+    for item in region.items:
+        loop = _labelled_loop(item)
+        counter = _running_counter(loop) if loop is not None else None
+        if counter is None or not _is_private(counter, region, loop):
+            continue
+        declared = _declaration(counter, region)
+        if declared is None:
+            continue
+        name = _fresh(counter, spelled)
+        _start_from(loop, counter, name, declared)
+    return region.reread()
+
+
+def _counted(node: Any) -> Any:
+    """Return a ``for`` loop for a ``while`` loop that counts, None for any other node."""
+    match node:
+        case c_ast.Pragma():
+            return node
+        case c_ast.While():
+            body = syntax.copy_tree(node.stmt, _counted)
+            return _counted_down(node, body) or _counted_at_end(node, body)
+        case _:
+            return None
+
+
+def _counted_down(node: Any, body: Any) -> Any:
+    """Return the loop for ``while (i--) S``, None for any other."""
+    counter = _decremented(node.cond)
+    if counter is None or counter.name in syntax.modified_names(body):
+        return None
+    start = c_ast.Assignment(
+        "=", syntax.copy_tree(counter), syntax.copy_tree(counter), counter.coord
+    )
+    return c_ast.For(start, syntax.copy_tree(node.cond), None, body, node.coord)
+
+
+def _counted_at_end(node: Any, body: Any) -> Any:
+    """Return the loop for ``while (i < n) { S; i++; }``, None for any other."""
+    if not isinstance(body, c_ast.Compound) or not body.block_items:
+        return None
+    *before, last = body.block_items
+    step = _step_of(last)
+    if step is None or not isinstance(node.cond, c_ast.BinaryOp) or not before:
+        return None
+    if node.cond.op not in _COMPARISONS or syntax.acts(node.cond):
+        return None
+    counts = any(
+        isinstance(side, c_ast.ID) and side.name == step
+        for side in (node.cond.left, node.cond.right)
+    )
+    changed = syntax.modified_names(before)
+    if not counts or step in changed or changed & _scalars_in(node.cond):
+        return None
+    if syntax.contains(before, c_ast.Continue, c_ast.Goto, c_ast.Label):
+        return None
+    if step in syntax.declared_names(before):
+        return None
+    inner = c_ast.Compound(before, body.coord)
+    return c_ast.For(None, syntax.copy_tree(node.cond), last, inner, node.coord)
+
+
+def _scalars_in(node: Any) -> set[str]:
+    """Return the variables that an expression names."""
+    return {part.name for part in syntax.walk(node, c_ast.ID)}
+
+
+def _step_of(node: Any) -> str | None:
+    """Return the variable that a statement changes by a step: ``i++``, ``i += 2``."""
+    match node:
+        case c_ast.UnaryOp(op=op, expr=c_ast.ID(name=name)) if op in _STEPS:
+            return str(name)
+        case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ID(name=name), rvalue=value):
+            return str(name) if isinstance(value, c_ast.Constant) else None
+        case _:
+            return None
+
+
+def _decremented(condition: Any) -> Any:
+    """Return the counter of ``i--`` and ``i-- > 0``, None for other conditions."""
+    if isinstance(condition, c_ast.BinaryOp) and condition.op in (">", "!="):
+        if not syntax.is_zero(condition.right):
+            return None
+        condition = condition.left
+    match condition:
+        case c_ast.UnaryOp(op="p--", expr=c_ast.ID() as counter):
+            return counter
+        case _:
+            return None
+
+
+def _labelled_loop(item: Any) -> Any:
+    """Return the loop that an item of the region is, None for others."""
+    while isinstance(item, c_ast.Label):
+        item = item.stmt
+    return item if isinstance(item, c_ast.For) else None
+
+
+def _running_counter(loop: Any) -> str | None:
+    """Return the counter of a loop that starts from the value it has."""
+    steps = list(_steps(loop))
+    match loop.init:
+        case None:
+            names = {name for name in map(_step_of, steps) if name}
+            compared = {
+                side.name
+                for side in (getattr(loop.cond, "left", None), getattr(loop.cond, "right", None))
+                if isinstance(side, c_ast.ID)
+            }
+            decremented = _decremented(loop.cond)
+            if decremented is not None:
+                compared, names = {decremented.name}, {decremented.name}
+            both = names & compared
+            return both.pop() if len(both) == 1 else None
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=c_ast.ID(name=other)):
+            return str(name) if name == other else None
+        case _:
+            return None
+
+
+def _steps(loop: Any) -> Iterator[Any]:
+    """Yield the steps of a loop's header."""
+    match loop.next:
+        case None:
+            return
+        case c_ast.ExprList(exprs=exprs):
+            yield from exprs
+        case step:
+            yield step
+
+
+def _is_private(counter: str, region: ScopRegion, loop: Any) -> bool:
+    """Whether a counter is changed by its loop alone, which runs once, and not read behind it."""
+    body = region.function.body
+    outer = [part for part in syntax.walk(body, *_LOOPS) if part is not loop]
+    if any(syntax.contains_node(part, loop) for part in outer):
+        return False
+    if counter in syntax.modified_names(loop.stmt) or _has_address_taken(counter, body):
+        return False
+    inside = {id(part) for part in syntax.walk(loop)}
+    passed = False
+    for part in _in_order(body):
+        passed |= part is loop
+        if (
+            passed
+            and isinstance(part, c_ast.ID)
+            and part.name == counter
+            and id(part) not in inside
+        ):
+            return False
+    return not syntax.contains(body, c_ast.Goto)
+
+
+def _in_order(node: Any) -> Iterator[Any]:
+    """Yield the nodes of a tree in the order of the text."""
+    yield node
+    for _, child in node.children():
+        yield from _in_order(child)
+
+
+def _has_address_taken(name: str, body: Any) -> bool:
+    """Whether a tree takes the address of a variable."""
+    return any(
+        part.op == "&" and isinstance(part.expr, c_ast.ID) and part.expr.name == name
+        for part in syntax.walk(body, c_ast.UnaryOp)
+    )
+
+
+def _declaration(name: str, region: ScopRegion) -> Any:
+    """Return the declaration of an argument or local variable that is an integer, else None."""
+    inside = syntax.walk(region.function.body, c_ast.Decl)
+    declared = [
+        decl for decl in (*syntax.arguments_of(region.function), *inside) if decl.name == name
+    ]
+    if len(declared) != 1 or "static" in (declared[0].storage or ()):
+        return None
+    return declared[0] if isinstance(declared[0].type, c_ast.TypeDecl) else None
+
+
+def _fresh(name: str, spelled: set[str]) -> str:
+    """Return a name that the text does not have."""
+    new = f"{name}_left"
+    while new in spelled:
+        new += "_"
+    spelled.add(new)
+    return new
+
+
+def _start_from(loop: Any, counter: str, name: str, declared: Any) -> None:
+    """Let a loop count with a variable of its own, from the value of its counter."""
+
+    def renamed(node: Any) -> Any:
+        if isinstance(node, c_ast.ID) and node.name == counter:
+            return c_ast.ID(name, node.coord)
+        return node if isinstance(node, c_ast.Pragma) else None
+
+    start = syntax.declaration(name, declared.type, c_ast.ID(counter, loop.coord), loop)
+    loop.cond = syntax.copy_tree(loop.cond, renamed)
+    loop.next = syntax.copy_tree(loop.next, renamed)
+    loop.stmt = syntax.copy_tree(loop.stmt, renamed)
+    loop.init = c_ast.DeclList([start], loop.coord)
