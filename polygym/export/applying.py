@@ -10,6 +10,7 @@ from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
 from polygym.files import create_folder, write_atomically
 from polygym.frontend.c.driver import read_text
+from polygym.frontend.c.source.preprocessor import encode_as
 
 
 class ApplyKind(Enum):
@@ -57,7 +58,8 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
             texts[f"{kernel}.c"] = kernel_c_text(export).encode()
         else:
             texts[f"{kernel}.o"] = export.object_code()
-    texts[name] = changed_text(export, folder).encode()  # last: it needs the others
+    # Last: it needs the others.
+    texts[name] = encode_as(changed_text(export, folder), export.embedding.scop.file)
     create_folder(folder)
     try:
         for file, content in texts.items():

@@ -19,6 +19,7 @@ from polygym.export.exporting import Export
 from polygym.export.header import comment_block
 from polygym.export.python_module import python_module
 from polygym.files import create_folder
+from polygym.frontend.c.source.preprocessor import encode_as
 from polygym.pickling import pickle_by_name
 
 _COMMON_FLAGS = ("-O3", "-fPIC", "-w")
@@ -100,7 +101,7 @@ def _write_linked(
             f"{kernel}.o"
         )
     unit_file, unit_object = folder / ".unit.c", folder / ".unit.o"
-    unit_file.write_text(_whole_unit(export, folder), encoding="utf-8")
+    unit_file.write_bytes(_encoded(export, _whole_unit(export, folder)))
     source = Path(export.embedding.scop.file).resolve()
     flags = (*_COMMON_FLAGS, "-iquote", str(source.parent), *export.embedding.compile_flags)
     compiler.compile(unit_file, unit_object, *flags)
@@ -121,8 +122,7 @@ def _write_linked(
 def _write_unit(export: Export, folder: Path, out: Path) -> None:
     """Write the user's file with the call, which stands in ``out`` in the end."""
     top = f'{comment_block(export.comment())}\n#include "{export.plan.name}.h"\n'
-    text = export.unit(top, out)
-    (folder / f"{export.function}.c").write_text(text, encoding="utf-8")
+    (folder / f"{export.function}.c").write_bytes(_encoded(export, export.unit(top, out)))
 
 
 def _link(objects: list[Path], result: Path, export: Export, compiler: UserCompiler | None) -> None:
@@ -141,6 +141,12 @@ def _whole_unit(export: Export, folder: Path) -> str:
     own = export.embedding.function.decl.name
     renamed = f"#define {own} {export.function}\n" if export.function != own else ""
     return export.unit(export.kernel_header() + renamed, folder, is_external=True)
+
+
+def _encoded(export: Export, text: str) -> bytes:
+    """Return the user's file with the call in the encoding that it has."""
+    assert export.embedding is not None
+    return encode_as(text, export.embedding.scop.file)
 
 
 def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
@@ -182,7 +188,7 @@ def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | N
         (folder / f"{kernel}.c").write_text(kernel_c_text(export), encoding="utf-8")
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         return f"{export.program.name} is no C file: there is no function but the kernel"
-    (folder / f"{export.function}.c").write_text(_c_text(export, out), encoding="utf-8")
+    (folder / f"{export.function}.c").write_bytes(_encoded(export, _c_text(export, out)))
     (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
     return ""
 

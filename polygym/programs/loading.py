@@ -55,6 +55,7 @@ def load_program(
     library: str | None = None,
     include_directories: Sequence[str | Path] = (),
     macros: Sequence[str] = (),
+    included_files: Sequence[str | Path] = (),
     compile_commands: str | Path | None = None,
     aliases: Sequence[str] = (),
 ) -> Program:
@@ -70,11 +71,12 @@ def load_program(
         library: The path of a shared library with functions that the file declares as pure.
         include_directories: Folders to look for headers in.
         macros: Macros, as ``"NAME"`` or ``"NAME=VALUE"``.
+        included_files: Files that are read before it, as by gcc's ``-include``.
         compile_commands: A compilation database with more folders and macros for the file.
         aliases: Pairs of pointers that are the same, such as ``"p=g->u"``.
     """
     target, line = split_line(target)
-    flags = checked_flags(include_directories, macros)
+    flags = checked_flags(include_directories, macros, included_files)
     if compile_commands is not None:
         flags = flags_from_database(Path(compile_commands), target).joined(flags)
     function = with_extents(function, extents, library, flags, line, aliases)

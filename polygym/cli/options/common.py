@@ -134,7 +134,8 @@ def _complete_region(context: click.Context, _: click.Parameter, region: str | N
             meta.get("polygym--alias", ()),
         )
     except InputError as error:
-        hint = "'--extent', '--alias', '--link', '-I', '-D', '--compile-commands'"
+        options = ("--extent", "--alias", "--link", "-I", "-D", "--include", "--compile-commands")
+        hint = ", ".join(map(repr, options))
         raise click.BadParameter(str(error), context, param_hint=hint) from None
     if target is None or context.resilient_parsing:
         return region
@@ -164,12 +165,14 @@ def tell_found_region(program: str, region: str | None) -> None:
 
 
 def given_flags(target: str | None) -> "CompileFlags":
-    """Return the flags of ``-I``, ``-D``, and of ``--compile-commands`` for a file."""
+    """Return the flags of ``-I``, ``-D``, ``--include`` and ``--compile-commands`` for a file."""
     from polygym.frontend.c.source.compilation_database import flags_from_database
     from polygym.frontend.c.source.compile_flags import checked_flags
 
     meta = click.get_current_context().meta
-    flags = checked_flags(meta.get("polygym-I", ()), meta.get("polygym-D", ()))
+    flags = checked_flags(
+        meta.get("polygym-I", ()), meta.get("polygym-D", ()), meta.get("polygym--include", ())
+    )
     database = meta.get("polygym--compile-commands")
     if database is None or target is None:
         return flags
@@ -209,13 +212,19 @@ flag_options = combined(
         help="Define a macro of the C file; may be repeated.",
     ),
     _stored_option(
+        "--include",
+        multiple=True,
+        metavar="FILE",
+        help="Read FILE before the C file, as gcc's -include does; may be repeated.",
+    ),
+    _stored_option(
         "--compile-commands",
         metavar="FILE",
         help="Take the folders of headers and the macros from a compilation database, "
         "compile_commands.json.",
     ),
 )
-"""``-I``, ``-D`` and ``--compile-commands``: the flags that a C file is read with."""
+"""``-I``, ``-D``, ``--include``, ``--compile-commands``: the flags that a C file is read with."""
 
 
 function_option = combined(

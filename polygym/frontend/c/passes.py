@@ -45,6 +45,7 @@ from polygym.frontend.c.source import parser
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection
 from polygym.frontend.c.source.syntax import names_in
+from polygym.frontend.c.source.unreadable import refuse_unreadable
 from polygym.ir.scop import Scop
 
 
@@ -180,6 +181,7 @@ def _parse(state: RegionState) -> None:
     state.tree = parser.parse_cached(state.source) if make_tree is None else make_tree()
     regions = parser.find_regions(state.tree, state.source)
     region = parser.choose_region(regions, state.selection.region_name, state.file)
+    refuse_unreadable(state.tree, region.function, region.items, state.source)
     stated = value_assumptions(state.selection.parameter_values, region.begin)
     state.region = parser.with_statements(region, [*stated, *region.items])
 

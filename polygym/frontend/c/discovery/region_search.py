@@ -26,6 +26,7 @@ from polygym.frontend.c.source.function_bodies import Block, StatementKind, Toke
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import cached_result, parse_cached, preprocess_cached
 from polygym.frontend.c.source.region_selection import RegionSelection
+from polygym.frontend.c.source.unreadable import UnreadableFunction, problem_error
 
 # Trials of one function. A function of the suite needs three at most.
 _MOST_TRIALS = 60
@@ -99,6 +100,10 @@ def _find(
         if function is not None and node.decl.name != function:
             continue
         functions += 1
+        if isinstance(node, UnreadableFunction):
+            loops += node.has_loops
+            refused += [_unread_loop(node, source)] if node.has_loops else []
+            continue
         kept = FunctionTree(source, tree, node)
         loops += sum(1 for statement in kept.block.statements for _ in statement.loops())
         if any(statement.has_loops for statement in kept.block.statements):
@@ -107,6 +112,13 @@ def _find(
             regions += search.numbered()
             refused += search.refused
     return FileRegions(tuple(regions), tuple(refused), functions, loops)
+
+
+def _unread_loop(node: UnreadableFunction, source: SourceMap) -> RefusedLoop:
+    """Return the refusal of a function that the parser does not take."""
+    error = problem_error(node.problem, source)
+    begin = source.location(node.decl)
+    return RefusedLoop(node.decl.name, begin, error.location, error.message, error.hint)
 
 
 class _FunctionSearch:

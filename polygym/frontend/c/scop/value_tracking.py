@@ -85,9 +85,9 @@ class ValueTracker:
         changes = self._names.assignments(symbol)
         if any(change.kind is UseKind.ADDRESS for change in changes):
             return False
-        if not changes:
-            return self.bindings.reads_modified(symbol)
-        counts = all(change.kind is UseKind.ITERATE for change in changes)
+        if not changes and not self.bindings.reads_modified(symbol):
+            return False
+        counts = bool(changes) and all(change.kind is UseKind.ITERATE for change in changes)
         if counts and symbol not in self._exposed:
             return False
         try:

@@ -11,6 +11,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.standard_headers import OPAQUE
 from polygym.ir.types import ScalarType
 
 _MAX_DIMENSIONS = 16
@@ -132,6 +133,12 @@ class Declarations:
         plain = tuple(name for name in names if name not in _REDUNDANT_KEYWORDS)
         if names and (scalar := _TYPES.get(plain)) is not None:
             return scalar
+        if spelled == f"struct {OPAQUE}{alias}":
+            raise self._source.error(
+                at,
+                f"{subject} is of type {alias}, whose declaration is not read",
+                "give the header that has it: -I DIR or --include FILE",
+            )
         if alias:
             spelled = f"{alias} ({spelled})"
         raise self._source.error(

@@ -6,14 +6,14 @@ A database is a list of commands in JSON, as CMake writes it with
     [{"directory": "/p/build", "file": "../src/blur.c",
       "command": "cc -I../include -DN=4 -c ../src/blur.c"}]
 
-Folders of headers and macros are taken from the commands. Folders that are not there are passed
-over, as compilers do.
+Folders of headers, macros and files that are read before are taken from the commands. Folders that
+are not there are passed over, as compilers do.
 """
 
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,9 @@ def _entry(path: Path, number: int, item: Any) -> DatabaseEntry:
     arguments = list(_arguments(path, number, item))
     flags = flags_of_arguments(arguments, folder)
     folders = tuple(f for f in map(_normal, flags.include_directories) if Path(f).is_dir())
-    return DatabaseEntry(_resolved(folder / item["file"]), CompileFlags(folders, flags.macros))
+    return DatabaseEntry(
+        _resolved(folder / item["file"]), replace(flags, include_directories=folders)
+    )
 
 
 def _arguments(path: Path, number: int, item: dict[str, Any]) -> Iterator[str]:

@@ -1,25 +1,25 @@
-"""Compile flags that a C text is read with: folders of headers, and macros.
+"""Compile flags that a C text is read with: folders of headers, macros, and files read before it.
 
-A file is compiled with ``-I DIR`` and ``-D NAME=VALUE``, by hand or as a compilation database has
-it. The same is given beside a file here, in the text that chooses a region
+A file is compiled with ``-I DIR``, ``-D NAME=VALUE`` and ``-include FILE``, by hand or as a
+compilation database has it. The same is given beside a file here, in the text that chooses a region
 (:mod:`~polygym.frontend.c.source.region_selection`), so that records, searches and replays read the
 file in the same way::
 
-    kernel -I/home/me/project/include -DN=1000 -DREAL=unsigned%20char
+    kernel -I/home/me/project/include -DN=1000 -DREAL=unsigned%20char -include=/home/me/config.h
 
 Blanks, brackets and other signs are escaped as in addresses: %20 is a blank.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 
-_WORD = re.compile(r"-([ID])(\S+)")
+_WORD = re.compile(r"-(I|D|include=)(\S+)")
 _MACRO = re.compile(r"([A-Za-z_]\w*)(\([\w\s,.]*\))?(=.*)?", re.DOTALL)
 _PLAIN = "/._-+=,~"
 
@@ -27,10 +27,14 @@ _PLAIN = "/._-+=,~"
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class CompileFlags:
-    """Folders to look for headers in, absolute, and macros as ``NAME`` or ``NAME=VALUE``."""
+    """Folders to look for headers in, absolute, and macros as ``NAME`` or ``NAME=VALUE``.
+
+    ``included_files`` are read before the text, as if it began by including them.
+    """
 
     include_directories: tuple[str, ...] = ()
     macros: tuple[str, ...] = ()
+    included_files: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the text that is read again.
@@ -39,7 +43,9 @@ class CompileFlags:
         '-I/usr/my%20include -DN=10 -DT=unsigned%20char'
         """
         words = [f"-I{quote(path, _PLAIN)}" for path in self.include_directories]
-        return " ".join([*words, *(f"-D{quote(macro, _PLAIN)}" for macro in self.macros)])
+        words += [f"-D{quote(macro, _PLAIN)}" for macro in self.macros]
+        words += [f"-include={quote(path, _PLAIN)}" for path in self.included_files]
+        return " ".join(words)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -47,6 +53,7 @@ class CompileFlags:
         return (
             *(f"-I{path}" for path in self.include_directories),
             *(f"-D{macro}" for macro in self.macros),
+            *(word for path in self.included_files for word in ("-include", path)),
         )
 
     @property
@@ -69,19 +76,22 @@ class CompileFlags:
         for macro in other.macros:
             macros.pop(_macro_name(macro), None)
             macros[_macro_name(macro)] = macro
-        return CompileFlags(tuple(folders), tuple(macros.values()))
+        files = dict.fromkeys((*self.included_files, *other.included_files))
+        return CompileFlags(tuple(folders), tuple(macros.values()), tuple(files))
 
 
 NO_FLAGS = CompileFlags()
 
 
 def checked_flags(
-    include_directories: Iterable[str | Path] = (), macros: Iterable[str] = ()
+    include_directories: Iterable[str | Path] = (),
+    macros: Iterable[str] = (),
+    included_files: Iterable[str | Path] = (),
 ) -> CompileFlags:
-    """Return flags that were given by hand, with absolute folders.
+    """Return flags that were given by hand, with absolute folders and files.
 
     Raises:
-        InputError: A folder is none, or a macro has no name.
+        InputError: A folder is none, a file is none, or a macro has no name.
     """
     folders = []
     for directory in include_directories:
@@ -94,6 +104,10 @@ def checked_flags(
         if not _MACRO.fullmatch(macro.strip()):
             raise InputError(f"-D {macro}: expected NAME or NAME=VALUE")
         flags = flags.joined(CompileFlags(macros=(macro.strip(),)))
+    for file in included_files:
+        if not Path(file).is_file():
+            raise InputError(f"--include {file}: expected a file, found none")
+        flags = flags.joined(CompileFlags(included_files=(str(Path(file).absolute()),)))
     return flags
 
 
@@ -101,7 +115,7 @@ def split_flags(text: str) -> tuple[CompileFlags, str]:
     """Return the flags in a text that chooses a region, and the rest of the text.
 
     >>> split_flags("f x[n] -DN=10 -I/usr/a%20b")
-    (CompileFlags(include_directories=('/usr/a b',), macros=('N=10',)), 'f x[n]')
+    (CompileFlags(include_directories=('/usr/a b',), macros=('N=10',), included_files=()), 'f x[n]')
     """
     flags, rest, depth = NO_FLAGS, list[str](), 0
     for word in text.split(" "):
@@ -111,6 +125,8 @@ def split_flags(text: str) -> tuple[CompileFlags, str]:
             rest.append(word)
         elif match[1] == "I":
             flags = flags.joined(CompileFlags((unquote(match[2]),)))
+        elif match[1] == "include=":
+            flags = flags.joined(CompileFlags(included_files=(unquote(match[2]),)))
         else:
             flags = flags.joined(CompileFlags(macros=(unquote(match[2]),)))
     return flags, " ".join(rest)
@@ -122,7 +138,7 @@ def flags_of_arguments(arguments: Sequence[str], folder: Path) -> CompileFlags:
     Other arguments are passed over; ``-U`` takes a macro back.
 
     >>> flags_of_arguments(["cc", "-Iinc", "-D", "N=4", "-DM", "-UM", "-c", "a.c"], Path("/p"))
-    CompileFlags(include_directories=('/p/inc',), macros=('N=4',))
+    CompileFlags(include_directories=('/p/inc',), macros=('N=4',), included_files=())
     """
     flags, position = NO_FLAGS, 0
     while position < len(arguments):
@@ -135,7 +151,10 @@ def flags_of_arguments(arguments: Sequence[str], folder: Path) -> CompileFlags:
                 flags = flags.joined(CompileFlags(macros=(macro,)))
             case "-U", str(name):
                 kept = tuple(macro for macro in flags.macros if _macro_name(macro) != name)
-                flags = CompileFlags(flags.include_directories, kept)
+                flags = replace(flags, macros=kept)
+            case "-include" | "--include", str(path):
+                file = str((folder / path).absolute())
+                flags = flags.joined(CompileFlags(included_files=(file,)))
             case _, str(path):
                 flags = flags.joined(CompileFlags((str((folder / path).absolute()),)))
     return flags
@@ -147,7 +166,7 @@ _FOLDER_OPTIONS = ("-I", "-isystem", "-iquote", "-idirafter", "--include-directo
 def _option(arguments: Sequence[str], position: int) -> tuple[str | None, str | None]:
     """Return the option that an argument is, and its value, there or in the next argument."""
     argument = arguments[position]
-    for option in (*_FOLDER_OPTIONS, "-D", "-U"):
+    for option in (*_FOLDER_OPTIONS, "-include", "--include", "-D", "-U"):
         if argument == option:
             behind = arguments[position + 1 : position + 2]
             return option, behind[0] if behind else None

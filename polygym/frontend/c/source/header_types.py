@@ -4,7 +4,11 @@ Real files name them in functions around the loops, and the parser must be told 
 What is in them is not looked at: a structure here stands for any.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from polygym.frontend.c.source.standard_headers import OPAQUE, TYPEDEFS
 
 _LEAST_AND_FAST = {
     "signed char": "int_least8_t int_fast8_t",
@@ -80,6 +84,38 @@ _HEADER_TYPES: dict[str, dict[str, str]] = {
     ),
 }
 
+_ATOMIC_TYPES = {
+    meaning: " ".join(f"atomic_{name}" for name in names.split())
+    for meaning, names in {
+        "_Bool": "bool",
+        "char": "char",
+        "signed char": "schar int_least8_t int_fast8_t",
+        "unsigned char": "uchar uint_least8_t uint_fast8_t",
+        "short": "short int_least16_t",
+        "unsigned short": "ushort uint_least16_t",
+        "int": "int flag int_least32_t",
+        "unsigned int": "uint uint_least32_t",
+        "long": "long llong intptr_t ptrdiff_t intmax_t int_least64_t int_fast16_t int_fast32_t "
+        "int_fast64_t",
+        "unsigned long": "ulong ullong size_t uintptr_t uintmax_t uint_least64_t uint_fast16_t "
+        "uint_fast32_t uint_fast64_t",
+    }.items()
+}
+_HEADER_TYPES["stdatomic.h"] = {
+    f"_Atomic {meaning}": names for meaning, names in _ATOMIC_TYPES.items()
+} | {"int": "memory_order"}
+
+
+@cache
+def known_header_types() -> Mapping[str, str]:
+    """Return what each type of a header means, whether the header is included or not.
+
+    >>> known_header_types()["off_t"], known_header_types()["pthread_t"]
+    ('long', 'struct _polygym_pthread_t')
+    """
+    words = re.findall(r"typedef ([^;]*?) ?(\w+);", f"{TYPEDEFS} {header_typedefs(_HEADER_TYPES)}")
+    return {name: meaning for meaning, name in words}
+
 
 def header_typedefs(headers: Iterable[str]) -> str:
     """Return declarations of the types that some headers have, on one line, each type once.
@@ -91,6 +127,6 @@ def header_typedefs(headers: Iterable[str]) -> str:
     for header in sorted(headers):
         for meaning, names in _HEADER_TYPES.get(header, {}).items():
             for name in names.split():
-                own = f"struct _polygym_{name}" if meaning == "struct" else meaning
+                own = f"struct {OPAQUE}{name}" if meaning == "struct" else meaning
                 meanings.setdefault(name, own)
     return " ".join(f"typedef {meaning} {name};" for name, meaning in meanings.items())

@@ -40,6 +40,8 @@ from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
 from polygym.frontend.c.source.syntax import block_with, walk
+from polygym.frontend.c.source.tolerant_parsing import PartRefused, tolerant_tree
+from polygym.frontend.c.source.unreadable import ParseProblem
 from polygym.frontend.c.source.unwritten_statics import mark_unwritten_statics
 
 _Result = TypeVar("_Result")
@@ -123,7 +125,7 @@ _POSITION = re.compile(r"^[^:]*:(\d+):(\d+):?\s*(.*)$", re.DOTALL)
 _UNSUPPORTED_TOKENS = {
     **dict.fromkeys(("typeof", "__typeof__", "__typeof", "__auto_type"), "write the type"),
     **dict.fromkeys(("__int128", "__int128_t", "__uint128_t"), "integers have 64 bits at most"),
-    **dict.fromkeys(("asm", "__builtin_va_arg"), "leave it out of the file"),
+    **dict.fromkeys(("asm", "__attribute__", "__builtin_va_arg"), "leave it out of the file"),
     "_Generic": "write the expression that it chooses",
 }
 _NEAR = 8
@@ -168,23 +170,41 @@ class _PositionLexer(CLexer):  # type: ignore[misc]
 
 
 def parse(source: SourceMap) -> Any:
-    """Return pycparser's tree of a whole file."""
+    """Return pycparser's tree of a whole file; what it does not take there, is put aside."""
     if not source.tokens:
         raise SourceError(source.location(None), "the file holds no C code")
+
+    def parse_text(text: str, rows: int) -> Any:
+        """Return the tree of a part of the file, so many rows further down there."""
+        return _parse_text(source, text, rows)
+
+    try:
+        tree = parse_text(source.text, 0)
+    except PartRefused as refused:
+        tree = tolerant_tree(source, refused, parse_text)
+    mark_unwritten_statics(tree, source)
+    return tree
+
+
+def _parse_text(source: SourceMap, text: str, rows: int) -> Any:
+    """Return the tree of a text that stands so many rows further down in the preprocessed text.
+
+    Raises:
+        PartRefused: It is no C as the parser knows it.
+    """
     parser = CParser(lexer=_PositionLexer)
     try:
-        tree = _with_prototype_parameters(parser.parse(source.text, ""), source)
+        tree = _with_prototype_parameters(parser.parse(text, ""), source)
         normalize_initializers(tree)
-        mark_unwritten_statics(tree, source)
         return tree
-    except SourceError:
-        raise
+    except SourceError as error:
+        raise PartRefused(ParseProblem(error.message, error.hint, 1, 1), error) from error
     except RecursionError as error:
         raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
     except Exception as error:
         # Besides its ParseError, pycparser meets some malformed texts with an AssertionError or
         # AttributeError; all of them mean that this is not C as it knows it.
-        raise _syntax_error(source, str(error), parser.clex) from error
+        raise _syntax_error(source, str(error), parser.clex, rows) from error
 
 
 def _with_prototype_parameters(tree: Any, source: SourceMap) -> Any:
@@ -210,35 +230,44 @@ def _with_prototype_parameters(tree: Any, source: SourceMap) -> Any:
     return tree
 
 
-def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> SourceError:
+def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer, rows: int) -> PartRefused:
     """Bring a parser's message, ``:row:column: before: x``, back to the user's file.
 
     Some messages have no position (``: Invalid expression``); the parser had just looked at the
     last token then.
     """
-    if "end of input" in text.lower():
-        return SourceError(source.location(None), "syntax error at the end of the file")
     match = _POSITION.match(text)
     if match is None:
         row, column, detail = lexer.row, lexer.column, text.strip(": ").lower()
     else:
         row, column, detail = int(match[1]), int(match[2]), match[3].strip()
-    place = source.location_at(row, column)
-    here = source.token_index(row, column)
-    for token in reversed(source.tokens[max(here - _NEAR, 0) : here + 1]):
-        if token.text in _UNSUPPORTED_TOKENS:
-            return SourceError(
-                source.location_of_origin(token.origin),
-                f"{token.text} is not supported",
-                _UNSUPPORTED_TOKENS[token.text],
-            )
+    at_end = "end of input" in text.lower()
+    row = source.tokens[-1].row if at_end and not rows else row + rows
+    message, hint, index = _explanation(source, source.token_index(row, column), detail, at_end)
+    token = source.tokens[index]
+    place = source.location_of_origin(token.origin)
+    if at_end and not rows:
+        place = source.location(None)
+    problem = ParseProblem(message, hint, token.row, token.column)
+    return PartRefused(problem, SourceError(place, message, hint))
+
+
+def _explanation(source: SourceMap, here: int, detail: str, at_end: bool) -> tuple[str, str, int]:
+    """Return a message and a hint for what the parser says at a token, and the token to blame."""
+    if at_end:
+        return "syntax error at the end of the file", "", here
+    for index in range(here, max(here - _NEAR, 0) - 1, -1):
+        word = source.tokens[index].text
+        if word in _UNSUPPORTED_TOKENS:
+            return f"{word} is not supported", _UNSUPPORTED_TOKENS[word], index
+    place = source.location_of_origin(source.tokens[here].origin)
     if Path(place.file).suffix in CPP_SUFFIXES or is_cpp(source.tokens[: here + _NEAR]):
-        return SourceError(place, "expected C, found C++", CPP_HINT)
+        return "expected C, found C++", CPP_HINT, here
     if detail in _OLD_DECLARATIONS:
-        return SourceError(place, _OLD_DECLARATIONS[detail], _MISSING_TYPE)
+        return _OLD_DECLARATIONS[detail], _MISSING_TYPE, here
     if detail.startswith("before:"):
-        return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
-    return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")
+        return f"syntax error before '{detail[7:].strip()}'", "", here
+    return (f"syntax error: {detail}" if detail else "syntax error"), "", here
 
 
 def find_regions(tree: Any, source: SourceMap) -> tuple[ScopRegion, ...]:

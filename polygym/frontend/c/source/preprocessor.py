@@ -13,6 +13,7 @@ import re
 import stat
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,29 +23,41 @@ from pcpp.preprocessor import Preprocessor
 
 from polygym.errors import InputError, LimitError, PolygymError, SourceError, SourceLocation
 from polygym.frontend.c.source import standard_headers
+from polygym.frontend.c.source.annotations import (
+    PRAGMAS,
+    RawToken,
+    hidden_words,
+    pure_functions,
+    without_annotations,
+)
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
+from polygym.frontend.c.source.compiler_output import has_line_markers, read_compiler_output
 from polygym.frontend.c.source.header_types import header_typedefs
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
+from polygym.frontend.c.source.predefined_macros import predefined_macros
 
 _MAX_BYTES = 1 << 20
+_MAX_OUTPUT_BYTES = 1 << 23  # of a compiler's preprocessor, with all system headers
 _MAX_TOKENS = 200_000
 _MAX_EXPANSION = 1_000_000
 _MAX_INCLUDES = 200
 
-# Pragmas that mean something here: words after "pragma".
-_PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", "OFF", "DEFAULT")))
+_COMMAND_LINE = "<command line>"  # the name of what includes the files that are read before
 
 # The beginning of a number at the end of a row, and what may go on with it.
 _NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
 _REST = re.compile(r"[\w.]")
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_ASSEMBLY = frozenset({"asm", "__asm__", "__asm"})
-_ASSEMBLY_WORDS = frozenset({"volatile", "__volatile__", "__volatile", "goto", "inline"})
-_STATEMENT_ENDS = frozenset({";", "{", "}", "else"})
+_HAS_INCLUDE = re.compile(r'__has_include(?:_next)?\s*\(\s*([<"])([^>"\n]*)[>"]\s*\)')
 
-RawToken: TypeAlias = tuple[str, TokenOrigin, tuple[str, int, int] | None]
-"""The text of a token, where it stands, and the position of what is there literally."""
+# Macros that pcpp itself expands.
+_COUNTED = ("__LINE__", "__COUNTER__")
+
+# Questions to the compiler: nothing beyond plain C is promised.
+_FEATURE_TESTS = tuple(
+    f"__has_{word}(x) 0"
+    for word in "attribute builtin feature extension c_attribute embed include".split()
+)
 
 # Other files that were looked for, and what was in them; None where nothing was.
 IncludedContents: TypeAlias = tuple[tuple[str, bytes | None], ...]
@@ -54,17 +67,28 @@ _ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
 
 
 def decode(data: bytes, file: str) -> str:
-    """Return the text of a file, or refuse what cannot be C: too long, not UTF-8, a NUL inside."""
-    if len(data) > _MAX_BYTES:
-        raise LimitError(f"{file}: {len(data)} bytes; at most {_MAX_BYTES} are read")
+    """Return the text of a file, or refuse what cannot be C: too long, or a NUL inside.
+
+    A text that is not UTF-8 is Latin-1: compilers take the bytes of comments and of strings as
+    they are.
+    """
+    if len(data) > _MAX_OUTPUT_BYTES:
+        raise LimitError(f"{file}: {len(data)} bytes; at most {_MAX_OUTPUT_BYTES} are read")
+    return normalize_newlines(data.decode(_encoding(data)), file)
+
+
+def encode_as(text: str, file: str | Path) -> bytes:
+    """Return the bytes of a text in the encoding of a file, from which most of it is."""
+    return text.encode(_encoding(Path(file).read_bytes()).removesuffix("-sig"), "backslashreplace")
+
+
+def _encoding(data: bytes) -> str:
+    """Return the encoding of a file."""
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        message = f"not a text: byte 0x{data[error.start]:02x} is not UTF-8"
-        raise SourceError(SourceLocation(file, line, column), message) from error
-    return normalize_newlines(text, file)
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
 
 
 def normalize_newlines(text: str, file: str) -> str:
@@ -106,15 +130,22 @@ def _preprocessed(
     for directory in flags.include_directories:
         if not Path(directory).is_dir():  # without it the text might mean something else
             raise InputError(f"{file}: expected the folder of headers {directory}, found none")
-    if len(text) > _MAX_BYTES:
-        raise LimitError(f"{file}: {len(text)} characters; at most {_MAX_BYTES} are read")
     text = normalize_newlines(text, file)
     engine = _BoundedPreprocessor(file, text, list(flags.include_directories))
+    if has_line_markers(text):
+        text = read_compiler_output(text)
+        _check_length(file, len("".join(text.split())))
+    else:
+        _check_length(file, len(text))
     try:
         for definition in flags.definitions:
             engine.define(definition)
+        stream: list[RawToken] = []
+        for path in flags.included_files:
+            engine.parse(f'#include "{path}"\n', _COMMAND_LINE)
+            stream += engine.stream()
         engine.parse(text, file)
-        stream = list(engine.stream())
+        stream += engine.stream()
     except PolygymError:
         raise
     except RecursionError as error:
@@ -123,6 +154,11 @@ def _preprocessed(
         # pcpp meets a malformed directive with whatever exception its code happens to run into.
         raise SourceError(engine.location(), "this preprocessor directive is malformed") from error
     return engine, stream
+
+
+def _check_length(file: str, length: int) -> None:
+    if length > _MAX_BYTES:
+        raise LimitError(f"{file}: {length} bytes; at most {_MAX_BYTES} are read")
 
 
 def included_files(text: str, file: str, flags: CompileFlags = NO_FLAGS) -> tuple[str, ...]:
@@ -154,6 +190,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         self._names: dict[str, str] = {}
         self._last_column: dict[tuple[str, int], int] = {}
         self.lastdirective: Any = None
+        self.macros.update(_predefined())
         for directory in include_directories:
             self.add_path(directory)
 
@@ -171,9 +208,12 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
 
     def group_lines(self, text: str, source: str) -> Iterator[list[Any]]:
         """Cut a file into lines of tokens, and write on each token where it stands."""
-        name = self._names.setdefault(source, source if self._names else self.main_file)
+        is_main = not self._names and source != _COMMAND_LINE
+        name = source
+        if source != _COMMAND_LINE:
+            name = self._names.setdefault(source, self.main_file if is_main else source)
         self.files.setdefault(name, text.split("\n"))
-        text = blank_comments(text)
+        text = _HAS_INCLUDE.sub(self._has_include, blank_comments(text))
         # pcpp takes white space off the line ends before it counts offsets.
         starts = [0]
         for whole in text.splitlines():
@@ -183,6 +223,19 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
                 line = bisect_right(starts, token.lexpos)
                 token.position = (name, line, token.lexpos - starts[line - 1] + 1)
             yield line_tokens
+
+    def _has_include(self, match: re.Match[str]) -> str:
+        """Return 1 or 0 for ``__has_include(…)`` in a condition, and spaces up to its length."""
+        path = match[2]
+        folders = [*self._include_directories]
+        if match[1] == '"':
+            folders.insert(0, str(Path(self.main_file).parent))
+        is_known = match[1] == "<" and standard_headers.is_standard_header(path)
+        for folder in folders:
+            where = str(Path(folder) / path)
+            self.consulted[where] = file_content(where)
+            is_known |= self.consulted[where] is not None
+        return str(int(is_known)).ljust(len(match[0]))
 
     def define(self, tokens: Any) -> None:
         """Define a macro; its body is marked, because its place is not where it is used."""
@@ -196,6 +249,9 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
 
     def expand_macros(self, tokens: list[Any], expanding_from: Sequence[str] = ()) -> list[Any]:
         """Expand macros, within the budget of tokens."""
+        macros = self.macros
+        if not any(token.value in macros or token.value in _COUNTED for token in tokens):
+            return tokens  # most runs of tokens between two directives have none
         expanded: list[Any] = super().expand_macros(tokens, list(expanding_from))
         self.budget -= len(expanded)
         if self.budget < 0:
@@ -221,7 +277,9 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         if data is None:
             raise OSError(path)
         self.opened.append(path)
-        return StringIO(decode(data, path))
+        text = decode(data, path)
+        _check_length(path, len(text))
+        return StringIO(text)
 
     def on_include_not_found(
         self, is_malformed: bool, is_system_include: bool, directory: str, path: str
@@ -268,7 +326,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
                     pragma.append(token)
                     continue
                 words = "".join(part.value for part in pragma).replace("#", "").split()
-                if words[1:] in _PRAGMAS:
+                if words[1:] in PRAGMAS:
                     yield f"#{' '.join(words)}", self._origin(pragma[0]), None
                 pragma = []
             if token.type in self.t_WS:
@@ -298,6 +356,18 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         return TokenOrigin(name, line, column or len(text) - len(text.lstrip()) + 1, in_macro=True)
 
 
+@cache
+def _predefined() -> dict[str, Any]:
+    """Return the macros that stand before every text, as pcpp keeps them."""
+    engine = Preprocessor()
+    for macro in (*predefined_macros(), *_FEATURE_TESTS):
+        tokens = engine.tokenize(macro)
+        for token in tokens:
+            token.position, token.in_macro = ("", 1, token.lexpos + 1), True
+        engine.define(tokens)
+    return {name: macro for name, macro in engine.macros.items() if not name.endswith("_PCPP__")}
+
+
 def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     """Lay the tokens out in rows; a row continues while tokens stand side by side in one file.
 
@@ -312,7 +382,7 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     expected: tuple[str, int, int] | None = None
     before: tuple[str, int, int] | None = None
     switches: list[tuple[int, bool]] = []
-    for text, origin, position in _without_annotations(stream):
+    for text, origin, position in without_annotations(stream):
         if text.startswith("#pragma STDC"):
             switches.append((len(tokens), not text.endswith("OFF")))
             continue
@@ -330,9 +400,9 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
         before = position
         expected = position and (position[0], position[1], position[2] + len(text))
     source_map = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
-    source_map.pure = _pure_functions([text for text, _, _ in stream])
+    source_map.pure = pure_functions([text for text, _, _ in stream])
     source_map.is_generic = "tgmath.h" in engine.system_headers
-    source_map.hidden_words = _hidden_words([text for text, _, _ in stream])
+    source_map.hidden_words = hidden_words([text for text, _, _ in stream])
     source_map.has_unknown_headers = not engine.system_headers <= standard_headers.STANDARD_HEADERS
     return source_map
 
@@ -340,91 +410,3 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
 def _continues_number(row: str, text: str) -> bool:
     """Whether a token is the rest of a number: ``1.5 ## f`` leaves 1, ., 5 and f."""
     return _REST.match(text) is not None and _NUMBER.search(row) is not None
-
-
-def _pure_functions(texts: list[str]) -> frozenset[str]:
-    """Return the functions that their declarations say to be pure or const by an attribute."""
-    if not any(text in standard_headers.GNU_ANNOTATIONS for text in texts):
-        return frozenset()
-    result, start = set(), 0
-    for end, text in enumerate(texts):
-        if text not in (";", "{", "}"):
-            continue
-        own, is_pure, index = [], False, start
-        while index < end:
-            if texts[index] in standard_headers.GNU_ANNOTATIONS:
-                behind = _behind_parentheses(texts[:end], index + 1)
-                words = {word.strip("_") for word in texts[index + 1 : behind]}
-                is_pure |= bool(words & {"pure", "const"})
-                index = behind
-            else:
-                own.append(texts[index])
-                index += 1
-        if is_pure and "(" in own[1:]:
-            result.add(own[own.index("(", 1) - 1])
-        start = end + 1
-    return frozenset(result)
-
-
-def _hidden_words(texts: list[str]) -> frozenset[str]:
-    """Return the words of assembly and of attributes, those in strings too."""
-    result: set[str] = set()
-    for index, text in enumerate(texts):
-        if text in _ASSEMBLY or text in standard_headers.GNU_ANNOTATIONS:
-            start = index + 1
-            while texts[start : start + 1] and texts[start] in _ASSEMBLY_WORDS:
-                start += 1
-            inside = texts[start : _behind_parentheses(texts, start)]
-            result |= {word.strip("_") for word in _WORD.findall(" ".join(inside))}
-            result |= set(_WORD.findall(" ".join(inside)))
-    return frozenset(result)
-
-
-def _behind_parentheses(texts: Sequence[str], index: int) -> int:
-    """Return the index behind the parentheses that open at a token, or behind the token alone."""
-    depth = 0
-    while index < len(texts):
-        depth += (texts[index] == "(") - (texts[index] == ")")
-        index += 1
-        if depth == 0:
-            break
-    return index
-
-
-def _is_assembly_statement(texts: Sequence[str], index: int) -> bool:
-    """Whether assembly is a statement, and not the name of what is declared before it."""
-    if texts[index + 1 : index + 2] and texts[index + 1] in _ASSEMBLY_WORDS:
-        return True
-    inside = texts[index + 1 : _behind_parentheses(texts, index + 1)]
-    return texts[index - 1] in _STATEMENT_ENDS or not {":", "::"}.isdisjoint(inside)
-
-
-def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:
-    """Yield the tokens without GNU attributes, with GNU spellings made plain."""
-    index, depth, texts = 0, 0, [piece[0] for piece in stream]
-    while index < len(stream):
-        text, origin, position = stream[index]
-        index += 1
-        depth += (text == "{") - (text == "}")
-        if text in _ASSEMBLY and depth and _is_assembly_statement(texts, index - 1):
-            while index < len(stream) and texts[index] in _ASSEMBLY_WORDS:
-                index += 1
-            index = _behind_parentheses(texts, index)
-            # A function without a body: a region that has it is refused.
-            yield from ((word, origin, None) for word in ("asm_statement", "(", ")"))
-        elif text in standard_headers.GNU_ANNOTATIONS:
-            index = _behind_parentheses(texts, index)
-        elif text == "_Pragma":
-            inside = texts[index : index + 3]
-            words = inside[1].strip('"').split() if len(inside) == 3 else []
-            if inside[:1] == ["("] and inside[2:] == [")"] and inside[1].startswith('"'):
-                index += 3
-                if words in _PRAGMAS:
-                    yield f"#pragma {' '.join(words)}", origin, None
-            else:
-                yield text, origin, position
-        elif text in standard_headers.GNU_SPELLINGS:
-            if standard_headers.GNU_SPELLINGS[text]:
-                yield standard_headers.GNU_SPELLINGS[text], origin, None
-        else:
-            yield text, origin, position

@@ -136,7 +136,7 @@ def parse_selection(text: str | None) -> RegionSelection:
     >>> parse_selection("f:2 A[100][n + 1] s=4")  # doctest: +NORMALIZE_WHITESPACE
     RegionSelection(region_name='f:2', array_sizes=(('A', ('100', 'n + 1')),),
     parameter_values=(('s', 4),), library=None, flags=CompileFlags(include_directories=(),
-    macros=()), mark=None, aliases=())
+    macros=(), included_files=()), mark=None, aliases=())
     """
     if text is None or not any(sign in text for sign in ("[", "=", "+", "@", "-I", "-D")):
         return RegionSelection(text)

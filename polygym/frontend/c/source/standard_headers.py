@@ -133,6 +133,9 @@ HEADER_MACROS: dict[str, tuple[str, ...]] = {
     "float.h": _FLOAT,
     "stdbool.h": ("bool _Bool", "true 1", "false 0"),
     "complex.h": ("complex _Complex",),
+    "stdnoreturn.h": ("noreturn _Noreturn",),
+    "threads.h": ("thread_local _Thread_local",),
+    "stdatomic.h": ("ATOMIC_VAR_INIT(value) (value)",),
     "stddef.h": (_NULL,),
     "stdlib.h": (_NULL, "EXIT_SUCCESS 0", "EXIT_FAILURE 1", "RAND_MAX 2147483647"),
     "stdio.h": (_NULL, "EOF (-1)", "BUFSIZ 8192"),
@@ -157,14 +160,22 @@ _HEADER_OF_MACRO = {
 }
 
 
+def is_standard_header(name: str) -> bool:
+    """Whether a header belongs to C or to POSIX, and so is there."""
+    return name in STANDARD_HEADERS
+
+
 def header_hint(name: str) -> str:
     """Return what to write above a file that uses a macro of a header; "" for any other name."""
     header = _HEADER_OF_MACRO.get(name)
     return f"#include <{header}> above it: {name} stands there" if header else ""
 
 
+OPAQUE = "_polygym_"
+"""Beginning of the tags of structures that stand for types whose declarations are not read."""
+
 _TYPES = {
-    "struct _polygym_file": "FILE",
+    f"struct {OPAQUE}FILE": "FILE",
     "char *": "va_list",
     "unsigned long": "size_t uintptr_t uint64_t",
     "long": "ssize_t ptrdiff_t intptr_t time_t clock_t int64_t",
@@ -192,12 +203,38 @@ STATEMENT_KEYWORDS = frozenset(
     "for if while do switch return goto break continue else case default sizeof".split()
 )
 
-# Spellings of GNU C and their plain C; the empty ones say nothing about what a program computes.
-GNU_SPELLINGS = {
-    f"__{word}{end}": word
-    for word in ("restrict", "inline", "const", "volatile", "signed")
-    for end in ("", "__")
-} | {"__extension__": ""}
+# Spellings of GNU C and of other compilers, and their plain C; the empty ones say nothing about
+# what a program computes.
+GNU_SPELLINGS = (
+    {
+        f"__{word}{end}": word
+        for word in ("restrict", "inline", "const", "volatile", "signed")
+        for end in ("", "__")
+    }
+    | dict.fromkeys("__extension__ __cdecl __stdcall __fastcall __vectorcall".split(), "")
+    | {
+        "__forceinline": "inline",
+        "__thread": "_Thread_local",
+        "__complex__": "_Complex",
+        "__alignof__": "_Alignof",
+        "__alignof": "_Alignof",
+        "__builtin_offsetof": "offsetof",
+        "__int64": "long long",
+        "__int128_t": "__int128",
+        "__uint128_t": "unsigned __int128",
+        "_Float32": "float",
+        "_Float64": "double",
+        "_Float32x": "double",
+        "_Float64x": "long double",
+        "_Float128": "long double",  # both are refused in a region
+        "__float128": "long double",
+    }
+)
 
 # Words that are dropped together with the parentheses after them.
 GNU_ANNOTATIONS = frozenset({"__attribute__", "__attribute", "__declspec", "__asm__", "__asm"})
+
+# Attributes that give a type another meaning: they are not dropped.
+TYPE_ATTRIBUTES = frozenset(
+    {"vector_size", "ext_vector_type", "mode", "scalar_storage_order", "neon_vector_type"}
+)

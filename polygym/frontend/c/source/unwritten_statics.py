@@ -15,6 +15,7 @@ A variable stays as it is if
 * a function assigns it, steps it, or takes its address, by ``&`` or under another name;
 * assembly or an attribute mentions it, or something has the attribute ``used``: assembly that is
   not in the text may change it then;
+* a function or a declaration that is not read mentions it;
 * it is given to a call that may be a macro of a header that is not read, which could assign it.
 
 A local variable or an argument of the same name is another variable.
@@ -27,6 +28,7 @@ from pycparser import c_ast
 
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.unreadable import UnreadableDeclaration
 
 _NUMBER_TYPES = frozenset("_Bool char short int long float double signed unsigned".split())
 _UNSTABLE = frozenset({"volatile", "_Atomic"})
@@ -45,6 +47,9 @@ def mark_unwritten_statics(tree: Any, source: SourceMap) -> None:
     if source.has_unknown_headers:
         for name in _given_to_macros(tree):
             candidates.pop(name, None)
+    for node in tree.ext:
+        if isinstance(node, UnreadableDeclaration):
+            candidates = {n: decls for n, decls in candidates.items() if n not in node.mentioned}
     for name in source.hidden_words & set(candidates):
         del candidates[name]
     for declared in candidates.values():

@@ -19,13 +19,16 @@ from tests.frontend.c.against_gcc import like_gcc
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
 
+KEYWORDS = {"stdbool.h", "complex.h", "stdnoreturn.h", "threads.h"}  # their macros are no values
 CONSTANTS = {
     macro.split()[0]: macro.split(" ", 1)[1]
     for header, macros in HEADER_MACROS.items()
     for macro in macros
-    if "(" not in macro.split()[0] and header not in ("stdbool.h", "complex.h")
+    if "(" not in macro.split()[0] and header not in KEYWORDS
 }
-INCLUDES = "".join(f"#include <{header}>\n" for header in HEADER_MACROS if header != "complex.h")
+INCLUDES = "".join(
+    f"#include <{header}>\n" for header in HEADER_MACROS if header not in KEYWORDS - {"stdbool.h"}
+)
 TYPES = """
 #define TYPE(x) _Generic((x), int: 1, unsigned: 2, long: 3, long long: 3, unsigned long: 4, \\
   unsigned long long: 4, float: 5, double: 6, void *: 7, default: 0)

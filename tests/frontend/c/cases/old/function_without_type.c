@@ -1,6 +1,11 @@
-// refused: function_without_type.c:2:1: error: a function that is defined so, or without a type, is refused
-kernel(n, a) int n; double a[100]; {
+// n=9
+extern double sqrt();
+static count;
+kernel(n, a, b) int n; double *a, *b; {
+  register int i;
 #pragma scop
-  a[0] = n;
+  for (i = 0; i < n; i++)
+    a[i] += 2 * b[i];
 #pragma endscop
+  count++;
 }
