@@ -42,7 +42,7 @@ from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
 from polygym.cost.features.candidates.private_arrays import has_private_arrays
 from polygym.cost.features.loops.nests import Floats
 from polygym.cost.models import pretrained as trees
-from polygym.errors import LimitError, PolygymError
+from polygym.errors import InputError, LimitError, PolygymError
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Scop
 from polygym.mapping.machine import Machine, this_machine
 from polygym.mapping.mapping import Mapping
@@ -51,7 +51,14 @@ from polygym.pickling import pickle_by_name
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.alternatives import default_candidates
-from polygym.poly.scheduling.strategy import ISL, AutomaticStrategy, FixedStrategy, ScheduleStrategy
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.strategy import (
+    ISL,
+    ORIGINAL,
+    AutomaticStrategy,
+    FixedStrategy,
+    ScheduleStrategy,
+)
 from polygym.runtime.evaluation.forked_timeout import never_stopped
 from polygym.runtime.evaluation.time_limits import schedule_within, schedules_within
 
@@ -91,6 +98,13 @@ class AutomaticSchedule:
     def schedule(self) -> Schedule:
         """Its schedule."""
         return self.ranking[self.chosen].schedule
+
+    @property
+    def note(self) -> str:
+        """A sentence where isl was given up on; "" otherwise."""
+        if self.strategy != ORIGINAL or len(self.ranking) > 1:
+            return ""
+        return "isl found no schedule within its time: the order of the source is kept"
 
     def to_json(self) -> dict[str, Any]:
         """Return what was taken, the ranking, and which models were asked."""
@@ -229,19 +243,23 @@ def choose_schedule_within(
 ) -> AutomaticSchedule:
     """Return the result of :func:`choose_schedule`, within a limit of time.
 
-    Then isl's usual schedule is all that there is, if there is time for that.
+    Beyond it isl's usual schedule is all that there is, and if there is no time for that, the order
+    of the source.
 
     Raises:
         StoppedError: ``is_stopped`` said so meanwhile.
-        LimitError: isl would take too long.
     """
     try:
         return schedules_within(
             partial(choose_schedule, scop, sizes, mapping, machine), scop, is_stopped
         )
     except LimitError:
-        usual = schedule_within(ISL, scop, is_stopped)
-        return AutomaticSchedule((RankedSchedule(ISL, usual, None),), 0)
+        strategy: FixedStrategy = ISL
+        try:
+            schedule = schedule_within(ISL, scop, is_stopped)
+        except (InputError, LimitError):
+            strategy, schedule = ORIGINAL, original_schedule(scop)
+        return AutomaticSchedule((RankedSchedule(strategy, schedule, None),), 0)
 
 
 def resolved_schedule_within(

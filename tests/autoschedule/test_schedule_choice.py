@@ -23,13 +23,14 @@ from polygym.autoschedule.schedule_choice import (
 )
 from polygym.autoschedule.weights import combined_gain
 from polygym.cost.features.candidates.private_arrays import has_private_arrays
-from polygym.errors import LimitError, PolygymError
+from polygym.errors import InputError, LimitError, PolygymError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.machine import Machine
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.alternatives import default_candidates
+from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.scheduling.strategy import AUTO, ISL, ORIGINAL, parse_strategy
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.plan import parse_storage
@@ -178,6 +179,25 @@ def test_where_there_is_no_time_for_several_there_is_the_usual_one(
     assert schedule == AutomaticSchedule(
         (RankedSchedule(ISL, default_candidates(program.scop)[ISL], None),), 0
     )
+
+
+@pytest.mark.parametrize("error", [LimitError, InputError])
+def test_where_isl_gives_up_the_source_is_kept(
+    monkeypatch: pytest.MonkeyPatch, error: type[PolygymError]
+) -> None:
+    def too_long(*_: Any) -> Any:
+        raise LimitError("isl's scheduler: gave up after 60 s")
+
+    def none(*_: Any) -> Any:
+        raise error("isl's scheduler: none")
+
+    monkeypatch.setattr(schedule_choice, "schedules_within", too_long)
+    monkeypatch.setattr(schedule_choice, "schedule_within", none)
+    scop = load_program("gesummv").scop
+    result = choose_schedule_within(scop, {}, TWO)
+    assert (result.strategy, result.schedule) == (ORIGINAL, original_schedule(scop))
+    assert "the order of the source is kept" in result.note
+    assert not choose_schedule(scop, {}, TWO).note
 
 
 def test_loops_out_of_reach_are_not_promised(monkeypatch: pytest.MonkeyPatch) -> None:

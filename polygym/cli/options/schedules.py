@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from polygym.cli.options.values import read_small_file
-from polygym.cli.output.console import shorten
+from polygym.cli.output.console import shorten, write_text
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import Mapping, parse_mapping
@@ -78,7 +78,8 @@ def automatic_schedule(
     """Return the automatic schedule of a program, of whose storage and cuts nothing is said.
 
     New arrays may take ``memory_limit`` bytes. The answer has a mapping as well, that of the source
-    where nothing seems to be faster; with ``keeps_mapping`` the given one was asked for.
+    where nothing seems to be faster; with ``keeps_mapping`` the given one was asked for. A sentence
+    says where isl was given up on.
 
     Raises:
         LimitError: isl would take too long.
@@ -87,6 +88,8 @@ def automatic_schedule(
 
     confirmed = confirmed_start(program, mapping, memory_limit, keeps_mapping=keeps_mapping)
     choice = confirmed.choice
+    if choice.note:
+        write_text(f"{program.name}: {choice.note}", err=True)
     return ResolvedSchedule(choice.schedule, choice, confirmed.start, confirmed)
 
 
@@ -167,6 +170,8 @@ def _automatic(scop: Scop, sizes: Sizes | None, mapping: Mapping) -> ResolvedSch
             f"for {shorten(names, 60)}"
         )
     choice = choose_schedule_within(scop, own, mapping)
+    if choice.note:
+        write_text(f"{scop.name}: {choice.note}", err=True)
     return ResolvedSchedule(choice.schedule, choice)
 
 

@@ -291,9 +291,10 @@ class CallInliner:
 
         A declaration that is seen there and stands at file scope is not among ``declared``.
         """
+        fields = {id(node.field) for node in syntax.walk(function.body, c_ast.StructRef)}
         for node in syntax.walk(function.body, c_ast.ID):
             name = node.name
-            if name in own or name in arrays or name not in declared:
+            if id(node) in fields or name in own or name in arrays or name not in declared:
                 continue
             raise self._source.error(
                 call,
