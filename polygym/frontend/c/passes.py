@@ -38,7 +38,11 @@ from polygym.frontend.c.memory.pointer_arguments import (
     with_pointer_arguments,
 )
 from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
-from polygym.frontend.c.memory.unsized_arrays import parse_expression, with_inferred_sizes
+from polygym.frontend.c.memory.unsized_arrays import (
+    declare_new_names,
+    parse_expression,
+    with_inferred_sizes,
+)
 from polygym.frontend.c.scop.assumptions import value_assumptions
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.source import parser
@@ -182,6 +186,7 @@ def _parse(state: RegionState) -> None:
     regions = parser.find_regions(state.tree, state.source)
     region = parser.choose_region(regions, state.selection.region_name, state.file)
     refuse_unreadable(state.tree, region.function, region.items, state.source)
+    declare_new_names(state.tree, region, state.sizes)
     stated = value_assumptions(state.selection.parameter_values, region.begin)
     state.region = parser.with_statements(region, [*stated, *region.items])
 

@@ -249,6 +249,21 @@ def _declare_given(arguments: Mapping[str, Any], given: ArraySizes, region: Scop
         _declare(argument, [parse_expression(size, argument) for size in sizes])
 
 
+def declare_new_names(tree: Any, region: ScopRegion, given: ArraySizes) -> None:
+    """Declare the names in given sizes that the file does not have: they are new parameters.
+
+    No name of the file has their values, so that an export is refused.
+    """
+    place = region.begin
+    sizes = [parse_expression(size, place) for own in given.values() for size in own]
+    known = syntax.declared_names([*tree.ext, region.function])
+    known |= {node.name for node in syntax.walk(tree, c_ast.Enumerator, c_ast.Typedef)}
+    for name in sorted(syntax.names_in(sizes) - known):
+        new = syntax.declaration(name, syntax.type_node("int", place), None, place)
+        new.storage = ["extern"]
+        tree.ext.insert(0, new)
+
+
 def check_rank(array: str, sizes: Sequence[str], rank: int) -> None:
     """Refuse sizes that are too many or too few for an array."""
     if len(sizes) != rank:

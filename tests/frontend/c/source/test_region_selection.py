@@ -8,6 +8,7 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.frontend.c import completed_file, parse_text, with_extents
+from polygym.frontend.c.embedding import embed_file
 from polygym.frontend.c.source.region_selection import parse_extent, parse_selection
 from polygym.programs import load_program
 
@@ -181,3 +182,19 @@ def test_sizes_beside_the_file_bound_sparse_rows() -> None:
     scop = parse_text(text, function="value[8 * n] x[m] column[8 * n]")
     assert scop.statements[1].domain == "[n, m] -> { S1[i, k] : 0 <= i < n and 0 <= k < 8n }"
     assert scop.array("row").extents == ("[n, m] -> { [(1 + n)] }",)
+
+
+def test_a_size_of_a_new_name_is_a_new_parameter(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(
+        "void f(double *x, int *k, int n) {\n  for (int i = 0; i < n; i++)\n    x[k[i]] += 1;\n}\n"
+    )
+    program = load_program(str(path), extents=["x=m"], parameters={"n": 9, "m": 5})
+    assert [parameter.name for parameter in program.scop.parameters] == ["n", "m"]
+    assert program.scop.array("x").c_extents == ("m",)
+    with pytest.raises(InputError, match="no name of the file has the value of m"):
+        embed_file(path, program.function)
+    affine = "void f(double *x, int n) {\n  for (int i = 0; i < n; i++)\n    x[i] += 1;\n}\n"
+    path.write_text(affine)
+    with pytest.raises(InputError, match=r"x\[i\] leaves dimension 1 of x\[m\]"):
+        load_program(str(path), extents=["x=m"])
