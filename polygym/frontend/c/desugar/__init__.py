@@ -8,6 +8,7 @@
 ``data_bounds``            bounds of loops that are read from memory, where that can be exact
 ``inlining``               calls of the user's own functions in a region
 ``jumps``                  jumps forward as ``if``
+``memory_functions``       ``memset`` and ``memcpy`` as loops over the elements of arrays
 ``normal_form``            A region in plain form
 ``side_effects``           side effects taken out of an expression
 ``struct_copies``          copies of whole structures as copies of their members, before members …

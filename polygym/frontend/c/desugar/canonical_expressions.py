@@ -2,7 +2,8 @@
 
 ``sizeof(double)``, ``sizeof a[0]`` and ``sizeof(a) / sizeof(a[0])`` are constants where all sizes
 of the array are; what has no constant size stays, and is refused. ``(i < n) & (j < m)`` is ``i < n
-&& j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, and ``i[A]`` is ``A[i]``.
+&& j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, ``i[A]`` is ``A[i]``, and
+``*&x`` and ``&*x`` are ``x``.
 """
 
 from collections.abc import Mapping
@@ -67,6 +68,10 @@ def _canonicalized(
                     getattr(declared.get(array), "type", None), c_ast.ArrayDecl | c_ast.PtrDecl
                 ):
                     return c_ast.ArrayRef(part.subscript, part.name, part.coord)
+            case c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op="&", expr=inner)):
+                return syntax.copy_tree(inner, replacement)
+            case c_ast.UnaryOp(op="&", expr=c_ast.UnaryOp(op="*", expr=inner)):
+                return syntax.copy_tree(inner, replacement)
             case c_ast.FuncCall(name=c_ast.ID(name="__builtin_expect")) if part.args:
                 return syntax.copy_tree(part.args.exprs[0], replacement)
         return None

@@ -32,6 +32,7 @@ from polygym.frontend.c.desugar.actual_arguments import (
     returned_expression,
 )
 from polygym.frontend.c.desugar.jumps import assignment_of_return, ends_in_return, without_jumps
+from polygym.frontend.c.desugar.switches import with_branches_for_jumps
 from polygym.frontend.c.sema.functions import argument_count_message
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
@@ -87,6 +88,10 @@ class CallInliner:
             and node.name.name in self._functions
             and node.name.name not in self._single
         )
+
+    def seen_with(self, scope: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the declarations at file scope, and those that hide them."""
+        return {**self._global, **scope}
 
     def is_known(self, call: Any) -> bool:
         """Whether a node calls a function of the file."""
@@ -355,6 +360,7 @@ class CallInliner:
     ) -> list[Any]:
         """Return the statements of a function with other names, its last return an assignment."""
         body = syntax.statements_of(syntax.copy_tree(function.body, _nothing_for_constant))
+        body = with_branches_for_jumps(body, self._source)
         if ends_in_return(body) or result is None:
             body = without_jumps(body, partial(assignment_of_return, result))
             result = result if body and isinstance(body[-1], c_ast.Return) else None

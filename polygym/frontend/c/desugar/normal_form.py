@@ -25,7 +25,8 @@ from polygym.frontend.c.desugar import side_effects
 from polygym.frontend.c.desugar.data_bounds import DataBoundsRewriter
 from polygym.frontend.c.desugar.inlining import CallInliner
 from polygym.frontend.c.desugar.jumps import without_jumps
-from polygym.frontend.c.desugar.switches import switch_as_branches
+from polygym.frontend.c.desugar.memory_functions import memory_loop
+from polygym.frontend.c.desugar.switches import switch_as_branches, with_branches_for_jumps
 from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.initializers import initializing_statements
@@ -56,7 +57,8 @@ def desugar_region(
     bounds = DataBoundsRewriter(
         region.function, region.begin, outside | scope, calls.fresh_name, array_sizes
     )
-    items = without_jumps(list(map(_with_subscripts, region.items)), None)
+    items = with_branches_for_jumps(list(map(_with_subscripts, region.items)), source)
+    items = without_jumps(items, None)
     region = with_statements(region, _Desugarer(calls, source).statements(items, scope))
     return with_statements(region, bounds.apply(list(region.items)))
 
@@ -305,6 +307,11 @@ class _Desugarer:
         """Put the body of a function in the place of a call whose value is not used."""
         if getattr(node.name, "name", "") in _IGNORED_CALLS:
             return []
+        loop = memory_loop(
+            node, self.calls.seen_with(scope), self.calls.resolved, self.calls.fresh_name
+        )
+        if loop is not None and not self.calls.is_known(node):
+            return self._statement(loop, scope)
         is_pure = self.calls.is_pure(node)
         if not is_pure and not self.calls.is_call(node):
             return [node]

@@ -19,6 +19,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.errors import SourceError
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 
@@ -29,7 +30,7 @@ class _Case:
 
     labels: tuple[Any, ...]
     statements: tuple[Any, ...]
-    is_left: bool  # by a break
+    is_left: bool  # by a break or another jump
 
 
 def switch_as_branches(
@@ -71,6 +72,56 @@ def switch_as_branches(
     return [*before, *(item for group in groups for item in _group(group, by_case, node))]
 
 
+def with_branches_for_jumps(items: Sequence[Any], source: SourceMap) -> list[Any]:
+    """Return statements with branches for switches out of which something jumps.
+
+    ``return``, ``goto`` and ``continue`` in a case are then jumps in branches. A switch that cannot
+    be written so stays, to be refused.
+    """
+
+    def replacement(part: Any) -> Any:
+        """Return what stands for a node."""
+        if not isinstance(part, c_ast.Switch) or not _has_jump(part.stmt):
+            return None
+        if syntax.acts(part.cond):
+            return None
+        try:
+            branches = switch_as_branches(part, part.cond, [], source, _no_name)
+        except (SourceError, _NameNeeded):
+            return None
+        inner = with_branches_for_jumps(branches, source)
+        return inner[0] if len(inner) == 1 else c_ast.Compound(inner, part.coord)
+
+    if not syntax.contains(items, c_ast.Switch):
+        return list(items)
+    return [syntax.copy_tree(item, replacement) for item in items]
+
+
+class _NameNeeded(Exception):
+    """A comparison has to be made before something runs."""
+
+
+def _no_name(_: str) -> str:
+    raise _NameNeeded
+
+
+def _has_jump(node: Any) -> bool:
+    """Whether something in a switch jumps out of it, maybe."""
+    return syntax.contains(node, c_ast.Return, c_ast.Goto, c_ast.Continue)
+
+
+def _jumps(node: Any) -> bool:
+    """Whether nothing behind a statement runs after it."""
+    match node:
+        case c_ast.Return() | c_ast.Goto() | c_ast.Continue():
+            return True
+        case c_ast.Compound():
+            inner = syntax.statements_of(node)
+            return bool(inner) and _jumps(inner[-1])
+        case _:
+            return False
+
+
 def _cases(node: Any, source: SourceMap) -> list[_Case]:
     """Return the parts of a switch; labels without a statement of their own join the next."""
     cases: list[_Case] = []
@@ -87,6 +138,7 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
             continue
         is_left = bool(statements) and isinstance(statements[-1], c_ast.Break)
         kept = statements[:-1] if is_left else statements
+        is_left |= bool(kept) and _jumps(kept[-1])
         if len(kept) == 1 and isinstance(kept[0], c_ast.Compound):
             inner = syntax.statements_of(kept[0])
             if inner and isinstance(inner[-1], c_ast.Break):  # case 1: { …; break; }

@@ -1,4 +1,4 @@
-// refused: continue is not supported
+// n=9
 void f(int n, double a[n], int k[n]) {
 #pragma scop
   for (int i = 0; i < n; i++) {
