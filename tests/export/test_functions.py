@@ -61,6 +61,14 @@ double f(int n, double a[n]) {
   for (int i = 0; i < n; i++) total += table[i];
   return total;
 }""",
+    "a constant table": """
+static const double weights[3] = {0.25, 0.5, 0.125};
+void f(int n, double a[n], double b[n]) {
+#pragma scop
+  for (int i = 1; i < n - 1; i++)
+    b[i] = weights[0] * a[i - 1] + weights[1] * a[i] + weights[2] * a[i + 1];
+#pragma endscop
+}""",
     "a static function": """
 static inline void f(int n, double a[n], double b[n]) {
 #pragma scop

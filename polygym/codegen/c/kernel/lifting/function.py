@@ -189,7 +189,7 @@ class _Lifter:
             case "getelementptr":
                 element = kind_of(instruction.source_etype)
                 result = builder.emit("address", kind, *operands, data=element)
-                if isinstance(result, Operation):
+                if isinstance(result, Operation) and result not in operands:
                     result.hint = getattr(instruction, "hint", "")
                 return result
             case "icmp" | "fcmp":
