@@ -70,8 +70,13 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
 
 
 def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]:
-    """Return the lines that build the changed file, by the tool that reads them."""
+    """Return the lines that build the changed file, by the tool that reads them.
+
+    There are none where the file stays as it is.
+    """
     assert export.embedding is not None
+    if export.is_source:
+        return {}
     name, kernel = Path(export.embedding.scop.file).name, export.plan.name
     stem = Path(name).stem
     own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)

@@ -178,6 +178,8 @@ def measured(
     export: Export, compiler: UserCompiler | None, *, as_c: bool, is_wanted: bool
 ) -> tuple[ExportTimes | None, str]:
     """Return the times of an export, or the sentence about why there are none."""
+    if export.is_source:
+        return None, "nothing is faster than the source: its loops stay as they are"
     if not is_wanted:
         return None, "not measured: --no-measure"
     if compiler is None:
