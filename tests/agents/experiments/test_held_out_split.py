@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import lzma
 import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +22,7 @@ from polygym.errors import InputError
 from polygym.programs import load_program
 from polygym.programs.generate import HELD_OUT_KINDS, prefix_of
 from polygym.programs.selection import is_reserved_for_tests
+from polygym.search.corpus.packing import SHIPPED_CORPORA
 from polygym.search.corpus.program_choice import ProgramChoice
 
 ROOT = Path(__file__).parents[3]
@@ -37,14 +40,7 @@ MAY_NAME_THEM = (
     "tests/programs/generate/test_held_out.py",
     "tests/agents/experiments/test_held_out_split.py",
 )
-PACKED = (
-    "polygym/search/corpus/corpus.sqlite.xz",
-    "polygym/search/corpus/near.sqlite.xz",
-    "polygym/search/corpus/storage_variants.sqlite.xz",
-    "benchmarks/searches.xz",
-    "benchmarks/searches-64.xz",
-    "benchmarks/searches-256.xz",
-)
+SEARCHES = sorted((ROOT / "benchmarks").glob("searches*.xz"))
 BINARY = (".png", ".npz", ".zip", ".model", ".xz", ".so", ".o")
 NAMES = re.compile(
     rf"(?<![\w-])(?:{'|'.join(ROWS)})(?![\w-])|(?:{'|'.join(map(re.escape, HELD_OUT_KINDS))})"
@@ -145,6 +141,7 @@ def test_a_compiler_takes_it_and_its_result_is_sound(name: str, tmp_path: Path) 
 def test_the_search_for_names_finds_them() -> None:
     for name in SPLIT:
         assert NAMES.search(f"see {name}.")
+        assert NAMES.search(Path(name).name)
     assert not NAMES.search("small_qrs, my_small_qr, held-out:, split:held-out/test")
 
 
@@ -160,11 +157,22 @@ def test_nothing_else_in_the_repository_names_one() -> None:
     assert faults == []
 
 
-@pytest.mark.parametrize("name", PACKED)
-def test_no_stored_measurement_is_of_one(name: str) -> None:
-    content = lzma.decompress((ROOT / name).read_bytes())
-    text = content.decode("latin-1")
-    assert not NAMES.search(text)
+@pytest.mark.parametrize("which", SHIPPED_CORPORA)
+def test_no_corpus_that_ships_has_one(which: str) -> None:
+    """Neither by its name nor by its text."""
+    with closing(sqlite3.connect(":memory:")) as corpus:
+        corpus.deserialize(lzma.decompress(SHIPPED_CORPORA[which].path.read_bytes()))
+        programs = corpus.execute("SELECT name, text FROM programs").fetchall()
+    assert len(programs) > 100
+    assert not [name for name, text in programs if NAMES.search(f"{name} {text}")]
+
+
+@pytest.mark.parametrize("path", SEARCHES, ids=lambda path: path.name)
+def test_no_stored_search_is_of_one(path: Path) -> None:
+    text = lzma.decompress(path.read_bytes()).decode("utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert rows
+    assert not [row["program"] for row in rows if NAMES.search(row["program"])]
 
 
 def test_its_folder_has_no_times() -> None:
