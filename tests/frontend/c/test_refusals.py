@@ -84,7 +84,6 @@ REFUSED = [
     ("switch (n) { case 1: { case 2: x[0] = 0; } }", 1, 24, "a case inside another statement"),
     ("switch (n) case 1L: x[0] = 0;", 1, 17, "a case of a long constant"),
     ("L: x[0] = 0;\nL: x[1] = 0;", 2, 1, "stands twice"),
-    ("L: { x[0] = 0; x[1] = 0; }", 1, 4, "single statement"),
     ("x[0];", 1, 1, "no effect"),
     ("x[0] = 0;\nassert(n > 1);", 2, 1, "only understood before the region"),
     ("for (int i = 0; i < n; i++) if (x[i + 1] > 0) x[i] = 0;", 1, 33, "leaves dimension 1"),

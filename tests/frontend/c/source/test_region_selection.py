@@ -155,7 +155,7 @@ def test_a_step_is_known_where_its_value_is_given(tmp_path: Path) -> None:
         load_program(str(path), function=program.function, parameters={"n": 10, "s": 4})
 
 
-@pytest.mark.parametrize("text", ["s=3 s=4", "f g s=4", "f s=x"])
+@pytest.mark.parametrize("text", ["s=3 s=4", "f g s=4", "f s=3x"])
 def test_values_that_are_none(text: str) -> None:
     with pytest.raises(InputError, match="parameters with their values"):
         parse_selection(text)
