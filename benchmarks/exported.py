@@ -2,6 +2,7 @@
 
     python benchmarks/exported.py --out exported
     python benchmarks/exported.py gemm sobel --out exported --kind c
+    CC=clang-19 python benchmarks/exported.py --out exported-clang --kind c
 
 The 30 kernels of PolyBench at one size and the programs of ``unseen_programs/`` run under the
 automatic schedule, storage and mapping. Each is exported as an object, and as C which the user's
