@@ -110,9 +110,11 @@ class _StructFlattener:
         function.body = self._replaced(function.body, known)
         function.body = self._with_members_passed(function.body)
         arguments = function.decl.type.args
+        mentioned = {part.name for part in syntax.walk(function.body, c_ast.ID)}
         for name, base in known.items():
             new = self._new.get(name, [])
-            if not new and not syntax.contains_node(function.body, base):
+            is_local = syntax.contains_node(function.body, base)
+            if not new and (not is_local or name in mentioned):
                 continue
             if arguments is not None and any(base is param for param in arguments.params):
                 place = arguments.params.index(base)
