@@ -45,6 +45,8 @@ from polygym.ir.scop import Array, Scop, Statement, StorageClass
 from polygym.ir.types import ScalarType
 
 DTYPES = {
+    ScalarType.UNSIGNED_BYTE: np.dtype(np.uint8),
+    ScalarType.SHORT: np.dtype(np.int16),
     ScalarType.INT: np.dtype(np.int32),
     ScalarType.LONG: np.dtype(np.int64),
     ScalarType.HALF: np.dtype(np.float16),
@@ -274,9 +276,11 @@ class _Run:
 def wrap(value: Value, scalar: ScalarType) -> Value:
     """Return a value in a type's range: integers wrap, float rounds to single precision."""
     match scalar:
-        case ScalarType.INT | ScalarType.LONG:
+        case ScalarType.SHORT | ScalarType.INT | ScalarType.LONG:
             half = 1 << (scalar.bits - 1)
             return (int(value) + half) % (2 * half) - half
+        case ScalarType.UNSIGNED_BYTE:
+            return int(value) % (1 << scalar.bits)
         case ScalarType.FLOAT:
             return round_to_float(float(value))
         case ScalarType.HALF | ScalarType.BFLOAT:

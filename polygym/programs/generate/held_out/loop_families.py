@@ -19,11 +19,12 @@ def short_blocks(draft: ProgramDraft) -> None:
     numbers, size = iterators_of(batch), str(draft.number(2, 5))
     i, j, k = (draft.iterator() for _ in range(3))
     extents = (*sizes_of(batch), size, size)
-    left, right, result = (draft.new_array(extents) for _ in range(3))
+    left, result = draft.new_array(extents), draft.new_array(extents)
     rows, columns = ascending(i, "0", size), ascending(j, "0", size)
     tenth, rest = draft.constant(0.1), draft.constant(0.9)
     here = result.at(*numbers, i, j)
     if draft.chance(0.6):
+        right = draft.new_array(extents)
         with draft.block(*batch, rows, columns):
             draft.assign(here, draft.constant(0))
             with draft.block(ascending(k, "0", size)):
@@ -98,10 +99,10 @@ def decimation(draft: ProgramDraft) -> None:
     i, j, k = rows.iterator, along.iterator, draft.iterator()
     fine = draft.new_array((rows.size, f"{step} * {along.size} + {taps}"))
     coarse = draft.new_array((rows.size, along.size))
-    weights = draft.new_array((taps,))
     half = draft.constant(0.5)
     with draft.block(rows, along):
         if draft.chance(0.6):
+            weights = draft.new_array((taps,))
             total = draft.scalar(draft.constant(0))
             with draft.block(ascending(k, "0", taps)):
                 term = f"{weights.at(k)} * {fine.at(i, f'{step} * {j} + {k}')}"
