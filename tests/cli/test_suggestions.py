@@ -52,7 +52,7 @@ C_TEXTS = (
     "int class; void f(void) { class = 1 +; }\n",
     "void f(int template) { int namespace; template = ; }\n",
     "int a = 1 ? 2 : : 3;\n",
-    "[[gnu::packed]] int a;\n",
+    "[[gnu::packed]] int a;\nint b = 1 ? 2 : : 3;\n",
 )
 
 

@@ -148,7 +148,7 @@ def test_a_header_is_looked_for_in_the_project(tmp_path: Path) -> None:
         ("", FileStatus.NO_LOOPS),
         ("int f(void) { for (", FileStatus.REFUSED),
         ("#if\nfor", FileStatus.REFUSED),
-        ("#define A A A\n#define B A A\nint f(void) { for (;;) B; }", FileStatus.REFUSED),
+        ("#define A A A\n#define B A A\nint f(void) { for (;;) B; }", FileStatus.READ),
         ("void f(void) {" + "for (;;) {" * 4000 + "}" * 4000 + "}", FileStatus.REFUSED),
         ("void f(void) { " + "if (1) " * 3000 + "for (;;) ; }", FileStatus.REFUSED),
     ],

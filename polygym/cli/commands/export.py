@@ -24,7 +24,7 @@ Kinds:
   static   the same as F.a
   shared   the same as F.so
   c        F.c: one C file, your file and the loops, for gcc and clang
-  llvm     F.ll: the same as LLVM IR, by clang; F_kernel.ll: the loops as they are measured
+  llvm     F.ll: the same as LLVM IR, by clang; F_kernel.ll: measured loops
   python   F.py and the loops as a shared library: a function on NumPy arrays
 
 The function keeps its name and its signature. It runs the fast loops where they are known to be

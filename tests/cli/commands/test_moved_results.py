@@ -144,5 +144,6 @@ def test_a_result_has_its_own_program(
 
 def test_a_program_is_no_result(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(project / "scale.c")
-    code, _, error = call(capsys, "apply", file, "--file", file, "--diff", "-p", "n=9")
+    headers = ("-I", str(project / "include"))
+    code, _, error = call(capsys, "apply", file, "--file", file, "--diff", "-p", "n=9", *headers)
     assert (code, "expected with a result" in error) == (2, True)

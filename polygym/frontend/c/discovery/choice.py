@@ -31,6 +31,7 @@ from polygym.frontend.c.source.parser import (
 )
 from polygym.frontend.c.source.region_mark import LineMark, RegionMark
 from polygym.frontend.c.source.region_selection import RegionSelection
+from polygym.frontend.c.source.unreadable import problem_error, unread_parts
 from polygym.poly.estimates.benefit import benefit
 
 _SHOWN = 8
@@ -90,7 +91,7 @@ def _choose(text: str, file: str, given: RegionSelection) -> ChosenRegion:
     name, _, number = (given.region_name or "").partition(":")
     if given.region_name is None:
         found = find_in_text(text, file, given)
-        return _best(found, file, given, "")
+        return _best(found, text, file, given, "")
     if name not in (known := [row[0] for row in functions_of_text(text, file, given)]):
         if marked:
             return ChosenRegion(given)  # the reader says which there are
@@ -98,7 +99,7 @@ def _choose(text: str, file: str, given: RegionSelection) -> ChosenRegion:
         raise InputError(f"{file}: no function is called {name}; there are: {listed or 'none'}")
     found = find_in_text(text, file, given, name)
     if not number:
-        return _best(found, file, given, f" in {name}")
+        return _best(found, text, file, given, f" in {name}")
     for own in found.regions:
         if str(own.number) == number:
             return ChosenRegion(own.selection(given), own, len(found.regions))
@@ -111,8 +112,17 @@ def _is_marked(name: str, marked: Sequence[ScopRegion]) -> bool:
     return any(name in (region.name, region.function.decl.name) for region in marked)
 
 
-def _best(found: FileRegions, file: str, given: RegionSelection, where: str) -> ChosenRegion:
-    """Return the region with the greatest benefit."""
+def _best(
+    found: FileRegions, text: str, file: str, given: RegionSelection, where: str
+) -> ChosenRegion:
+    """Return the region with the greatest benefit.
+
+    Of a file without loops the first part that is not read is refused.
+    """
+    if not found.regions and not found.refused:
+        source = preprocess_cached(text, file, given.flags)
+        for problem in unread_parts(parse_cached(source)):
+            raise problem_error(problem, source)
     _expect_region(found, file, where)
     region = max(found.regions, key=lambda region: benefit(region.scop))
     return ChosenRegion(region.selection(given), region, len(found.regions))

@@ -5,7 +5,9 @@ from itertools import pairwise
 
 from polygym.frontend.c.source.locations import SourceToken
 
-_DECLARATIONS = frozenset({"template", "class", "namespace", "using"})
+CPP_DECLARATIONS = frozenset({"template", "class", "namespace", "using"})
+"""Words that begin a declaration of C++ at file scope."""
+
 _ENDS = frozenset({";", "}", "{"})  # a declaration may follow; { opens an extern "C" or a namespace
 
 
@@ -22,7 +24,7 @@ def is_cpp(tokens: Sequence[SourceToken]) -> bool:
     depth, before = 0, ";"
     for place, token in enumerate(tokens):
         if depth == 0 and before in _ENDS:
-            if token.text in _DECLARATIONS:
+            if token.text in CPP_DECLARATIONS:
                 return True
             if [part.text for part in tokens[place : place + 2]] == ["extern", '"C"']:
                 return True

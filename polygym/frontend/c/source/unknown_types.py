@@ -7,6 +7,7 @@ types may stand around a region and never in it.
 
 from collections.abc import Iterator, Sequence
 
+from polygym.frontend.c.source.cpp_text import CPP_DECLARATIONS
 from polygym.frontend.c.source.file_declarations import (
     declaration_ranges,
     declared_names,
@@ -65,7 +66,7 @@ def type_declaration(name: str) -> str:
 def _is_type(words: Sequence[str], index: int, depth: int) -> bool:
     """Whether the name at a place can only be a type; ``depth`` is that of the braces."""
     before = words[index - 1] if index else ""
-    if before in _NO_TYPES or is_name(before):
+    if before in _NO_TYPES or is_name(before) or words[index] in CPP_DECLARATIONS:
         return False
     end = index + 1
     while end < len(words) and words[end] in ("*", "const", "restrict", "volatile"):

@@ -82,6 +82,13 @@ def problem_error(problem: ParseProblem, source: SourceMap) -> SourceError:
     return SourceError(place, problem.message, problem.hint)
 
 
+def unread_parts(tree: Any) -> Iterator[ParseProblem]:
+    """Yield why parts of a file are not read."""
+    for node in tree.ext:
+        if isinstance(node, UnreadableFunction | UnreadableDeclaration):
+            yield node.problem
+
+
 def refuse_unreadable(tree: Any, function: Any, items: Sequence[Any], source: SourceMap) -> None:
     """Refuse a region, by its function and its statements, that uses what is not read.
 

@@ -5,6 +5,8 @@ static float table[4][8];
 void kernel(int n, int m, double a[n][m], double b[n][m], int *c, short *s, unsigned char *d,
             unsigned char *e) {
 #pragma scop
+  for (int i = 0; i < n; i++)
+    s[i] = (short)(i + 1);
   memset(c, 0, n * sizeof(int));
   memset(d, 7, m);
   memset(bytes, 0, sizeof(bytes));
