@@ -40,32 +40,35 @@ def _entry(plan: KernelPlan) -> Iterator[str]:
     compared |= {second for _, second in plan.disjoint}
     for place in sorted(compared):
         name, size = plan.arrays[place].name, plan.array_bytes[place]
-        yield f"  const char *begin_{name} = (const char *){name};"
-        yield f"  const char *end_{name} = begin_{name} + ({print_index(size)});"
+        yield f"  const char *polygym_begin_{name} = (const char *){name};"
+        yield f"  const char *polygym_end_{name} = polygym_begin_{name} + ({print_index(size)});"
     names = [array.name for array in plan.arrays]
     for left, right in plan.disjoint:
         first, second = names[left], names[right]
-        yield f"  if (end_{first} > begin_{second} && end_{second} > begin_{first})\n    return 1;"
+        before, after = (
+            f"polygym_end_{a} > polygym_begin_{b}" for a, b in ((first, second), (second, first))
+        )
+        yield f"  if ({before} && {after})\n    return 1;"
     for left, other in plan.watched_pairs:
         watched, length = watched_names(plan)[other], plan.watched[other][1]
         yield (
-            f"  if (end_{names[left]} > (const char *){watched} && "
-            f"(const char *){watched} + {length} > begin_{names[left]})\n    return 1;"
+            f"  if (polygym_end_{names[left]} > (const char *){watched} && "
+            f"(const char *){watched} + {length} > polygym_begin_{names[left]})\n    return 1;"
         )
-    yield "  int code = 1;"
+    yield "  int polygym_code = 1;"
     for variant in plan.variants:
-        call = f"code = {_name(plan, variant)}({_arguments(plan, variant)});"
+        call = f"polygym_code = {_name(plan, variant)}({_arguments(plan, variant)});"
         matches = " && ".join(f"{name} == {value}" for name, value in variant.sizes or ())
         last = variant.sizes is None
         prefix = "  else" if variant is not plan.variants[0] else " "
         question = "" if last else f" if ({matches})"
         yield f"{prefix}{question}\n    {call}"
-    yield "  if (code < 0 || code > 1) {"
+    yield "  if (polygym_code < 0 || polygym_code > 1) {"
     message = f"stopped: {plan.name} leaves an array, in a computed subscript"
     yield f'    fprintf(stderr, "{message}\\n");'
     yield "    abort();"
     yield "  }"
-    yield "  return code;"
+    yield "  return polygym_code;"
     yield "}"
 
 

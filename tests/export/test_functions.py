@@ -61,6 +61,16 @@ double f(int n, double a[n]) {
   for (int i = 0; i < n; i++) total += table[i];
   return total;
 }""",
+    "names that the kernel might use": """
+void f(int n, const int *restrict begin_code, unsigned char *restrict code, int chunk[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    int d = begin_code[i] - 3;
+    code[i] = (unsigned char)d;
+    chunk[i] = d + chunk[i];
+  }
+#pragma endscop
+}""",
     "a constant table": """
 static const double weights[3] = {0.25, 0.5, 0.125};
 void f(int n, double a[n], double b[n]) {
