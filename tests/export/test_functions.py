@@ -429,6 +429,23 @@ def test_no_vector_in_c_is_wider_than_registers(tmp_path: Path) -> None:
     assert "vector_size(64)" not in text
 
 
+@pytest.mark.parametrize("kind", [ExportKind.C, ExportKind.OBJECT])
+def test_names_that_threads_might_use(kind: ExportKind, tmp_path: Path) -> None:
+    text = """
+void f(int n, int first, const int *restrict last, unsigned char *restrict chunks,
+       int *restrict chunk, int *restrict n_1) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    chunks[i] = (unsigned char)(last[i] - first);
+    chunk[i] = last[i] + chunk[i];
+    n_1[i] = chunk[i] * 2;
+  }
+#pragma endscop
+}"""
+    mapping = parse_mapping("threads=2")
+    check_like_source(tmp_path, text, {"n": 200000}, {"n": 3}, mapping=mapping, kind=kind)
+
+
 def test_an_unknown_processor_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--cpu: expected native"):
         _exported(tmp_path, _SUM, ExportOptions(cpus=("z80",)), n=32)

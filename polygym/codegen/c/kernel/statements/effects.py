@@ -100,8 +100,8 @@ def _call(
         return _wrapped(f"{name}(", texts)
     return [
         f"#pragma omp parallel for schedule({schedule})",
-        f"for (long chunk = 0; chunk < {texts[CHUNKS]}; chunk++)",
-        *("  " + line for line in _wrapped(f"{name}(", ["chunk", *texts[1:]])),
+        f"for (long polygym_chunk = 0; polygym_chunk < {texts[CHUNKS]}; polygym_chunk++)",
+        *("  " + line for line in _wrapped(f"{name}(", ["polygym_chunk", *texts[1:]])),
     ]
 
 
