@@ -123,7 +123,7 @@ class Translation:
         """Return the domain in which integers from outside have values of their types."""
         if not self.affine.is_narrow:
             return domain
-        for symbol in self.names.uses:
+        for symbol in tuple(self.names.uses):
             if symbol.scope is DeclarationScope.REGION or self.names.iterates_in_region(symbol):
                 continue
             try:
@@ -285,7 +285,7 @@ class Translation:
     def _declared_sizes(self, domain: Any) -> tuple[dict[Symbol, Extents], Any]:
         """Return the sizes of the arrays that the region mentions, and that all are positive."""
         sizes: dict[Symbol, Extents] = {}
-        for symbol, uses in self.names.uses.items():
+        for symbol, uses in tuple(self.names.uses.items()):  # sizes may mention further symbols
             inside = [u for u in uses if self.names.begin < u.position < self.names.end]
             is_own = symbol.scope is DeclarationScope.REGION
             if is_own or not inside or isinstance(symbol.declaration, tuple):

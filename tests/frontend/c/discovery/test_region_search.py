@@ -14,6 +14,7 @@ from polygym.frontend.c import parse_text, read_text, region_names
 from polygym.frontend.c.discovery.found_regions import FileRegions
 from polygym.frontend.c.discovery.region_search import find_in_text
 from polygym.frontend.c.embedding import embed_region
+from polygym.frontend.c.source.compile_flags import CompileFlags
 from polygym.frontend.c.source.region_selection import RegionSelection
 from polygym.ir.scop import Scop
 
@@ -221,3 +222,13 @@ def test_pragmas_do_not_change_what_is_found() -> None:
     assert [str(r.mark) for r in with_pragmas.regions] == [
         str(r.mark) for r in found(path)[1].regions
     ]
+
+
+@pytest.mark.parametrize("name", ["numerics/dense.c", "image/resize.c"])
+def test_sizes_that_mention_further_names(name: str) -> None:
+    """The members that a size mentions are new names while sizes are read."""
+    suite = ROOT / "benchmarks/suite"
+    headers = sorted({str(path.parent) for path in suite.rglob("*.h")})
+    given = RegionSelection(None, flags=CompileFlags(tuple(headers)))
+    result = find_in_text(read_text(suite / name), str(suite / name), given)
+    assert result.loops > 2
