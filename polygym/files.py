@@ -14,6 +14,12 @@ from pathlib import Path
 _OFF = "off"
 
 
+def path_from_here(path: Path) -> Path:
+    """Return a path relative to the current folder, if it is below that."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 @contextmanager
 def atomic_file(path: Path, *, allow_replace: bool = True) -> Iterator[Path]:
     """Yield the path of a file to be written, which has the name ``path`` when the block ends.

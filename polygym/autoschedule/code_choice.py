@@ -48,6 +48,7 @@ from polygym.mapping.machine import this_machine
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.pickling import pickle_by_name
+from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.scheduling.strategy import ORIGINAL
 from polygym.programs import Program
@@ -187,13 +188,15 @@ def _estimated(candidate: _Candidate) -> list[_Estimate]:
     Raises:
         PolygymError: they are out of reach.
     """
+    program = candidate.program
+    legal = legal_with_storage(program.storage, program.scop, candidate.choice.schedule)
     alone = replace(candidate, mapping=replace(candidate.mapping, threads=1))
-    planned = _features(alone)
-    code = _code(alone, float(2.0 ** planned.vector[_OPERATIONS]))
+    planned = _features(legal, alone)
+    code = _code(legal, alone, float(2.0 ** planned.vector[_OPERATIONS]))
     memory = _memory_cycles(planned, code)
     result = [_Estimate(alone, _overlapped(code.cycles, memory))]
     if candidate.mapping.is_parallel:
-        parallel = _features(candidate)
+        parallel = _features(legal, candidate)
         share = float(2.0 ** (parallel.vector[_CYCLES] - planned.vector[_CYCLES]))
         share = min(1.0, max(1.0 / candidate.mapping.threads, share))
         forks = _forks(parallel)
@@ -208,10 +211,9 @@ def _overlapped(code: float, memory: float) -> float:
     return max(code, memory) + SMALLER_SHARE * min(code, memory)
 
 
-def _features(candidate: _Candidate) -> CandidateFeatures:
+def _features(legal: LegalSchedule, candidate: _Candidate) -> CandidateFeatures:
     program = candidate.program
     sizes = scop_sizes(program.scop, dict(program.parameters))
-    legal = legal_with_storage(program.storage, program.scop, candidate.choice.schedule)
     return candidate_features(legal, candidate.mapping, sizes)
 
 
@@ -227,11 +229,9 @@ def _memory_cycles(features: CandidateFeatures, code: CodeEstimate) -> float:
     return shared / _SHARED_BYTES + memory / _MEMORY_BYTES
 
 
-def _code(candidate: _Candidate, operations: float) -> CodeEstimate:
+def _code(legal: LegalSchedule, candidate: _Candidate, operations: float) -> CodeEstimate:
     """Return the estimate of a candidate's code; the program has so many operations."""
-    program, mapping = candidate.program, candidate.mapping
-    legal = legal_with_storage(program.storage, program.scop, candidate.choice.schedule)
-    loops = lower(legal, mapping, dict(program.parameters))
+    loops = lower(legal, candidate.mapping, dict(candidate.program.parameters))
     text = optimize(emit_llvm(loops), optimization_level(loops.mapping))
     code = estimate_code(text, this_machine())
     return CodeEstimate().plus(code, min(1.0, operations / max(1.0, code.operations)))

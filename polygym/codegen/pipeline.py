@@ -94,11 +94,17 @@ def lowering_trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) 
     return _with_proofs(way, sizes)
 
 
-def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> LoweringTrace:
-    require_statements(mapping.nests, legal.scop)
+def request_for(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> CodegenRequest:
+    """Return what the passes are asked for: short loops are coalesced where loops may change."""
     if not mapping.keeps_schedule_order:
         legal = coalesce_loops(legal)
-    asked = CodegenRequest(legal, mapping, sizes)
+    return CodegenRequest(legal, mapping, sizes)
+
+
+def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> LoweringTrace:
+    require_statements(mapping.nests, legal.scop)
+    asked = request_for(legal, mapping, sizes)
+    legal = asked.legal
     prepare_probes(legal.scop, sizes)
     tree = BUILD.run(legal, asked)
     most = TUNING.mapping_operations + TUNING.operations_per_dependence * len(

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from polygym.codegen.c import print_c
-from polygym.codegen.coalescing.transform import coalesce_loops
 from polygym.codegen.loopir.ir import LoopProgram
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.passes import BUILD, EMIT, GENERATE, LOOP_PASSES, OPTIMIZE, PASSES, PLAN
-from polygym.codegen.pipeline import LoweringTrace, lowering_trace
+from polygym.codegen.pipeline import LoweringTrace, lowering_trace, request_for
 from polygym.codegen.tree.ir import Tree
 from polygym.codegen.tree.printer import print_tree
 from polygym.errors import InputError
@@ -86,9 +85,8 @@ def stage_after(
 ) -> Stage:
     """Return what a pass leaves of a schedule under a mapping, for all sizes or for given ones."""
     if shown_pass is BUILD:
-        legal = legal if mapping.keeps_schedule_order else coalesce_loops(legal)
-        goal = CodegenRequest(legal, mapping, sizes)
-        return Stage(shown_pass, mapping, goal, BUILD.run(legal, goal))
+        goal = request_for(legal, mapping, sizes)
+        return Stage(shown_pass, mapping, goal, BUILD.run(goal.legal, goal))
     way = lowering_trace(legal, mapping, sizes)
     value, changed = _output_of(shown_pass, way)
     return Stage(shown_pass, mapping, way.request, value, changed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from polygym.errors import InputError
 from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
-from polygym.files import create_folder, write_atomically
+from polygym.files import create_folder, path_from_here, write_atomically
 from polygym.frontend.c.driver import read_text
 from polygym.frontend.c.source.preprocessor import encode_as
 
@@ -36,9 +36,8 @@ def _file_text(export: Export) -> str:
 def unified_diff(export: Export, folder: Path) -> str:
     """Return the change of the user's file as a unified diff, for ``patch -p1`` in this folder."""
     assert export.embedding is not None
-    file = Path(export.embedding.scop.file).resolve()
-    here = Path.cwd()
-    name = file.relative_to(here) if file.is_relative_to(here) else file.name
+    shown = path_from_here(Path(export.embedding.scop.file).resolve())
+    name = shown.name if shown.is_absolute() else shown
     before = _file_text(export).splitlines(keepends=True)
     after = changed_text(export, folder).splitlines(keepends=True)
     return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))

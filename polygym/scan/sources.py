@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygym.errors import InputError
+from polygym.files import path_from_here
 from polygym.frontend.c.source.compilation_database import FILE_NAME, read_database
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.parser import CPP_SUFFIXES
@@ -58,7 +59,9 @@ def _in_database(database: Path, given: CompileFlags) -> Iterator[ScanSource]:
     for entry in read_database(database):
         if entry.file not in known and entry.file.suffix in _SUFFIXES:
             known.add(entry.file)
-            yield ScanSource(_shown(entry.file), entry.flags.joined(given), has_command=True)
+            yield ScanSource(
+                str(path_from_here(entry.file)), entry.flags.joined(given), has_command=True
+            )
 
 
 def _in_folder(folder: Path, given: CompileFlags) -> Iterator[ScanSource]:
@@ -86,9 +89,3 @@ def _files_below(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             if Path(name).suffix in _SUFFIXES:
                 yield Path(place, name)
-
-
-def _shown(path: Path) -> str:
-    """Return a path as it is shown: relative, if it is below the current folder."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygym.ir.expressions import IteratorValue, walk
-from polygym.ir.scop import Array, Scop, Statement
+from polygym.ir.scop import Scop, Statement
 from polygym.mapping.machine import this_machine
 from polygym.poly.isl_values import isl_value, to_int
 from polygym.poly.legality import LegalSchedule
@@ -37,12 +37,16 @@ class LoopPair:
 
 @dataclass(frozen=True, slots=True)
 class CoalescedLoops:
-    """A pair of loops of a statement: the places of its iterators x and c, c's least value."""
+    """A pair of loops of a statement: the places of its iterators x and c, c's least value.
+
+    The loop over c runs along the last dimension of ``arrays``.
+    """
 
     pair: LoopPair
     outer: int
     inner: int
     least: int
+    arrays: frozenset[str]
 
 
 def pairs_of_loops(statement: Statement, legal: LegalSchedule) -> Iterator[CoalescedLoops]:
@@ -58,8 +62,11 @@ def pairs_of_loops(statement: Statement, legal: LegalSchedule) -> Iterator[Coale
         if sum(map(bool, rows[inner_row].iterators)) > 1 or any(rows[inner_row].parameters):
             continue
         least, length = bounds
-        lanes = this_machine().vector_bits // 8 // _widest_element(statement, legal.scop)
+        lanes = this_machine().vector_bits // 8 // legal.scop.widest_element([statement.name])
         if not 1 < length <= _MOST_VECTORS * lanes or length % lanes == 0:
+            continue
+        arrays = _arrays_along(statement, inner, length, legal.scop)
+        if not arrays:
             continue
         for outer, other in enumerate(statement.iterators):
             outer_row = _only_row(rows, outer)
@@ -68,7 +75,7 @@ def pairs_of_loops(statement: Statement, legal: LegalSchedule) -> Iterator[Coale
             first = least + rows[inner_row].constant
             constants = constants_of(rows[outer_row + 1 : inner_row])
             pair = LoopPair(outer_row, inner_row, first, length, constants)
-            yield CoalescedLoops(pair, outer, inner, least)
+            yield CoalescedLoops(pair, outer, inner, least, arrays)
 
 
 def constants_of(rows: tuple[ScheduleRow, ...]) -> tuple[int | None, ...]:
@@ -95,36 +102,30 @@ def _constant_range(domain: isl.Set, place: int) -> tuple[int, int] | None:
     return (low, high - low + 1) if free.is_equal(domain) else None
 
 
-def _widest_element(statement: Statement, scop: Scop) -> int:
-    return scop.widest_element([statement.name])
-
-
-def merged_arrays(
-    statement: Statement, loops: CoalescedLoops, scop: Scop
-) -> tuple[Array, ...] | None:
-    """Return the arrays that the short loop runs along, None where it may not.
+def _arrays_along(statement: Statement, inner: int, length: int, scop: Scop) -> frozenset[str]:
+    """Return the arrays that the short loop runs along, none where it may not.
 
     It does in their last dimension, which has as many elements as the loop iterations, and nothing
     else of a subscript depends on it.
     """
-    arrays: dict[str, Array] = {}
+    arrays = set()
     for access in (statement.write, *statement.reads):
         if access.gathered:
-            return None
+            return frozenset()
         function = isl.PwMultiAff.from_map(isl.Map(access.relation))
         count = function.dim(isl.dim_type.out)
         depends = [
             place
             for place in range(count)
-            if function.get_pw_aff(place).involves_dims(isl.dim_type.in_, loops.inner, 1)
+            if function.get_pw_aff(place).involves_dims(isl.dim_type.in_, inner, 1)
         ]
         if not depends:
             continue
-        array = scop.array(access.array)
-        if depends != [count - 1] or count < 2 or array.c_extents[-1] != str(loops.pair.length):
-            return None
-        arrays[array.name] = array
-    return tuple(arrays.values())
+        extents = scop.array(access.array).c_extents
+        if depends != [count - 1] or count < 2 or extents[-1] != str(length):
+            return frozenset()
+        arrays.add(access.array)
+    return frozenset(arrays)
 
 
 def are_apart(schedule: Schedule, names: set[str], row: int) -> bool:

@@ -1,6 +1,5 @@
 """The program with new names of instances and of elements, for loops that become one."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import islpy as isl
@@ -13,9 +12,10 @@ from polygym.poly.isl_values import isl_text, isl_value
 from polygym.poly.transform.storage.copy_statements import named_set, size_c_text
 
 
-def renamed_program(scop: Scop, chosen: dict[str, CoalescedLoops], merged: set[str]) -> Scop | None:
+def renamed_program(scop: Scop, chosen: dict[str, CoalescedLoops]) -> Scop | None:
     """Return the program with new names of instances and elements, None where one is not affine."""
-    elements = element_maps(array for array in scop.arrays if array.name in merged)
+    merged = frozenset().union(*(loops.arrays for loops in chosen.values()))
+    elements = element_maps(scop, merged)
     statements = [renamed_statement(s, chosen.get(s.name), elements) for s in scop.statements]
     if any(
         access.gathered and access.array in merged
@@ -30,10 +30,10 @@ def renamed_program(scop: Scop, chosen: dict[str, CoalescedLoops], merged: set[s
     return replace(scop, arrays=arrays, statements=changed)
 
 
-def element_maps(arrays: Iterable[Array]) -> dict[str, isl.Map]:
+def element_maps(scop: Scop, merged: frozenset[str]) -> dict[str, isl.Map]:
     """Return the maps from elements of arrays to those of the arrays with merged dimensions."""
     maps = {}
-    for array in arrays:
+    for array in map(scop.array, merged):
         names = [f"d{place}" for place in range(array.rank)]
         last = f"{array.c_extents[-1]} * {names[-2]} + {names[-1]}"
         old, new = ", ".join(names), ", ".join([*names[:-2], last])

@@ -8,7 +8,6 @@ from polygym.codegen.coalescing.analysis import (
     CoalescedLoops,
     LoopPair,
     are_apart,
-    merged_arrays,
     pairs_of_loops,
 )
 from polygym.codegen.coalescing.renaming import element_maps, renamed_program, renamed_statement
@@ -36,8 +35,7 @@ def _chosen_loops(legal: LegalSchedule) -> dict[str, CoalescedLoops]:
     groups: dict[LoopPair, dict[str, CoalescedLoops]] = {}
     for statement in legal.scop.statements:
         for loops in pairs_of_loops(statement, legal):
-            arrays = merged_arrays(statement, loops, legal.scop)
-            if arrays and renamed_statement(statement, loops, element_maps(arrays)):
+            if renamed_statement(statement, loops, element_maps(legal.scop, loops.arrays)):
                 groups.setdefault(loops.pair, {})[statement.name] = loops
     chosen: dict[str, CoalescedLoops] = {}
     for pair, group in groups.items():
@@ -53,12 +51,7 @@ def _chosen_loops(legal: LegalSchedule) -> dict[str, CoalescedLoops]:
 
 def _coalesce(legal: LegalSchedule, chosen: dict[str, CoalescedLoops]) -> LegalSchedule:
     """Return the schedule with loops coalesced, itself where a name is not affine then."""
-    merged = {
-        array.name
-        for name, loops in chosen.items()
-        for array in merged_arrays(legal.scop.statement(name), loops, legal.scop) or ()
-    }
-    renamed = renamed_program(legal.scop, chosen, merged)
+    renamed = renamed_program(legal.scop, chosen)
     if renamed is None:
         return legal
     rows = _with_renamed_iterators(_with_rows(legal.schedule, chosen), renamed, chosen)

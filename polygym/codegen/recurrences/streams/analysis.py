@@ -57,9 +57,10 @@ def row_streaming_roles(
     counts = context.trip_counts(statements, members, loop_context)
     accesses = context.scop.statement(name).reads
     arrays = [context.scop.array(accesses[read].array) for read in streamed]
-    if all(2 * element_count(array, context.sizes) < prod(counts) for array in arrays):
+    instances = prod(counts)
+    if all(2 * element_count(array, context.sizes) < instances for array in arrays):
         return roles  # each element is read several times, as in x[i + 3 * k]
-    touched = prod(counts) * context.scop.widest_element(statements)
+    touched = instances * context.scop.widest_element(statements)
     is_short = counts[vector] <= TUNING.max_vectors * context.lanes(statements)
     if touched <= context.machine.level_2 or is_short:
         return roles
