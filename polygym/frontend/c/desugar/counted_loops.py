@@ -225,9 +225,10 @@ def _fresh(name: str, spelled: set[str]) -> str:
 
 def _start_from(loop: Any, counter: str, name: str, declared: Any) -> None:
     """Let a loop count with a variable of its own, from the value of its counter."""
+    fields = {id(reference.field) for reference in syntax.walk(loop, c_ast.StructRef)}
 
     def renamed(node: Any) -> Any:
-        if isinstance(node, c_ast.ID) and node.name == counter:
+        if isinstance(node, c_ast.ID) and node.name == counter and id(node) not in fields:
             return c_ast.ID(name, node.coord)
         return node if isinstance(node, c_ast.Pragma) else None
 

@@ -258,9 +258,7 @@ def _reads_memory(node: Any) -> bool:
         return _reads_memory(headers) or (
             node.cond is not None and syntax.contains(node.cond, c_ast.ID)
         )
-    return syntax.contains(node, c_ast.ArrayRef) or any(
-        unary.op == "*" for unary in syntax.walk(node, c_ast.UnaryOp)
-    )
+    return syntax.reads_elements(node)
 
 
 def _modified(node: Any) -> set[str]:

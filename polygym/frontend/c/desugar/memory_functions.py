@@ -63,25 +63,27 @@ def memory_loop(
     """
     name = getattr(call.name, "name", None)
     operands = syntax.operands_of(call)
-    if name not in _NAMES or len(operands) != 3:
+    if name not in _NAMES or len(operands) != 3 or syntax.acts(operands):
         return None
     target = _row(operands[0], declared, resolved)
     if target is None:
         return None
     size = _SIZES[target.type_words]
     count = _count(operands[2], size)
-    if count is None:
-        return None
+    if count is None or syntax.reads_elements(operands[2]):
+        return None  # operands are evaluated once, the conditions of the loop each time
     index = fresh("k")
     value: Any
     if name.endswith("memset"):
         byte = integer_value(operands[1])
-        if byte != 0 and size != 1:
+        if (byte != 0 and size != 1) or syntax.reads_elements(operands[1]):
             return None
         value = syntax.copy_tree(operands[1])
     else:
         source = _row(operands[1], declared, resolved)
         if source is None or source.type_words != target.type_words:
+            return None
+        if target.name in syntax.names_in([*source.subscripts, *target.subscripts]):
             return None
         value = source.element(c_ast.ID(index, call.coord), call)
     element = target.element(c_ast.ID(index, call.coord), call)

@@ -97,6 +97,9 @@ class _CopyExpander:
             value = value.init
         if isinstance(value, c_ast.InitList):
             values = self._initial_values(structure, value, ways)
+            given = list((values or {}).values())
+            if syntax.acts(given) or base in syntax.names_in(given):
+                return None  # all are evaluated before the first member changes
         else:
             source, taken = _place(value)
             is_same = self._structure(self._type(value)) is structure

@@ -57,6 +57,11 @@ class ExpressionValues:
             if node.op == "&" and isinstance(node.expr, c_ast.ID)
         )
         self._address_taken = {symbol for symbol in taken if symbol is not None}
+        self._members_taken = frozenset(
+            node.expr.field.name
+            for node in syntax.walk(function.body, c_ast.UnaryOp)
+            if node.op == "&" and isinstance(node.expr, c_ast.StructRef)
+        )
         self.allocations: dict[Hashable, tuple[Any, tuple[Term, ...]]] = {}
         self._numbers: Numbers = {}
         self._now: CellValues | None = {}
@@ -201,12 +206,8 @@ class ExpressionValues:
         if syntax.is_zero(index):
             return pointer
         reads = []
-        is_plain = not syntax.acts(index)
+        is_plain = not syntax.acts(index) and not syntax.reads_elements(index)
         for part in syntax.walk(index):
-            if isinstance(part, c_ast.ArrayRef) or (
-                isinstance(part, c_ast.UnaryOp) and part.op == "*"
-            ):
-                is_plain = False
             if isinstance(part, c_ast.StructRef) or (
                 isinstance(part, c_ast.ID) and self._names.symbol_of(part) is not None
             ):
@@ -241,9 +242,7 @@ class ExpressionValues:
 
     def _question(self, condition: Any) -> Hashable:
         """Return what a condition asks: the same for the same text with the same values."""
-        if condition is None or syntax.acts(condition):
-            return None
-        if syntax.contains(condition, c_ast.ArrayRef):
+        if condition is None or syntax.acts(condition) or syntax.reads_elements(condition):
             return None
         reads = [
             (key, self._load(key).key)
@@ -309,10 +308,10 @@ class ExpressionValues:
         if key is None:
             if isinstance(target, c_ast.StructRef):
                 self._forget(Effects(members=frozenset({target.field.name})), node)
-            elif self.types.is_pointer(
-                kind
-            ):  # one of an array of pointers: any that has an address
-                self._forget(UNKNOWN, node, variables=False)
+            elif not isinstance(target, c_ast.ID):  # an element: any that has an address
+                if self.types.is_pointer(kind):
+                    self._forget(UNKNOWN, node, variables=False)
+                self._forget(Effects(members=self._members_taken), node)
                 for symbol in self._address_taken:
                     self._change(symbol, node)
             if not isinstance(target, c_ast.ID):

@@ -348,6 +348,14 @@ def declarations_before(function: Any, begin: Any) -> dict[str, Any]:
     return declared
 
 
+def reads_elements(node: Any) -> bool:
+    """Whether an expression reads memory at an address, as ``*p`` and ``a[i]``."""
+    return any(
+        isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op == "*")
+        for part in walk(node)
+    )
+
+
 def base_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
     """Return the root of ``name[e]…[e]`` or ``*name`` and its subscripts."""
     subscripts: list[Any] = []

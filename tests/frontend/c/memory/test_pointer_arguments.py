@@ -170,6 +170,21 @@ _REFUSED = {
         "p[i] = q[i - 1]",
         "may point into the same|goto leads back",
     ),
+    "a question about memory that changes": (
+        "int flag[1]; double *p = *flag ? a : b; *flag = 0; double *q = *flag ? b : a",
+        "p[i] = q[i - 1]",
+        "may point into the same",
+    ),
+    "an offset that is set by its address": (
+        "int k = 1, *at = &k; double *p = g->u + k; *at = 2",
+        "p[i] = g->u[i + k]",
+        "at places that are not known",
+    ),
+    "a member that is set by its address": (
+        "int *at = &g->n; double *p = g->u + g->n; *at = 2",
+        "p[i] = g->u[i + g->n]",
+        "at places that are not known",
+    ),
     "a swap half way": (
         "double *p = g->u, *q = g->v; if (n > 3) { p = g->v; }", "p[i] = q[i - 1]", "may point",
     ),
