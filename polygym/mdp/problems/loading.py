@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from polybench import Dataset
 from polygym.errors import InputError, PolygymError, SourceError
-from polygym.frontend.c.source.preprocessor import included_files
+from polygym.frontend.c.source.preprocessor import decode, included_files
 from polygym.frontend.c.source.region_selection import parse_selection
 from polygym.lru_cache import LruCache
 from polygym.mapping.sizes import scop_sizes
@@ -156,9 +156,9 @@ def source_digest(path: Path, function: str | None = None) -> str:
     data = path.read_bytes()
     result = hashlib.sha256(data)
     if path.suffix != ".tc":
-        with suppress(PolygymError, UnicodeDecodeError):  # a caller that reads the program says so
+        with suppress(PolygymError):  # a caller that reads the program says so
             flags = parse_selection(function).flags
-            for file in included_files(data.decode(), str(path), flags):
+            for file in included_files(decode(data, str(path)), str(path), flags):
                 result.update(Path(file).read_bytes())
     return result.hexdigest()
 

@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.frontend.c.source.compile_flags import CompileFlags
 from polygym.frontend.c.source.region_selection import parse_selection
 from polygym.mdp.problems.loading import ProgramSource, source_digest
 from polygym.mdp.records.record_checks import CheckedRecord
@@ -54,9 +53,7 @@ def current_source(
             f"{name}: the C file of the episode is no longer there: {said.file}; if it has moved, "
             "`--file NEW.c` takes it from its new place"
         )
-    return next((_moved(said, path) for path in places if _has_text(said, path)), None) or _moved(
-        said, places[0]
-    )
+    return _moved(said, next((path for path in places if _has_text(said, path)), places[0]))
 
 
 def _places(said: CheckedRecord, folder: Path | None) -> Iterator[str]:
@@ -74,15 +71,19 @@ def _moved(said: CheckedRecord, path: str) -> ProgramSource:
     if said.source.function is None or old == new:
         return source
     selection = parse_selection(said.source.function)
-    folders = tuple(_moved_folder(own, old, new) for own in selection.flags.include_directories)
-    flags = CompileFlags(folders, selection.flags.macros)
+    flags = selection.flags
+    flags = replace(
+        flags,
+        include_directories=tuple(_moved_path(own, old, new) for own in flags.include_directories),
+        included_files=tuple(_moved_path(own, old, new) for own in flags.included_files),
+    )
     return replace(source, function=str(replace(selection, flags=flags)))
 
 
-def _moved_folder(folder: str, old: Path, new: Path) -> str:
-    """Return a folder of headers as it lies beside a file that has moved, if it lies there."""
-    moved = os.path.normpath(new / os.path.relpath(folder, old))
-    return moved if os.path.isdir(moved) else folder
+def _moved_path(path: str, old: Path, new: Path) -> str:
+    """Return a header, or a folder of them, as it lies beside a file that has moved, if there."""
+    moved = os.path.normpath(new / os.path.relpath(path, old))
+    return moved if os.path.exists(moved) else path
 
 
 def _has_text(said: CheckedRecord, path: str) -> bool:

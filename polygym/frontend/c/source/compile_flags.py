@@ -141,6 +141,7 @@ def flags_of_arguments(arguments: Sequence[str], folder: Path) -> CompileFlags:
     CompileFlags(include_directories=('/p/inc',), macros=('N=4',), included_files=())
     """
     flags, position = NO_FLAGS, 0
+    arguments = [word for word in arguments if word != "-Xclang"]  # stands before each word
     while position < len(arguments):
         option, value = _option(arguments, position)
         position += 1 if option is None or value is None else 1 + (arguments[position] == option)
@@ -170,7 +171,7 @@ def _option(arguments: Sequence[str], position: int) -> tuple[str | None, str | 
         if argument == option:
             behind = arguments[position + 1 : position + 2]
             return option, behind[0] if behind else None
-        if argument.startswith(option):
+        if argument.startswith(option) and option != "-include":  # -include-pch is another one
             return option, argument.removeprefix(option).removeprefix("=")
     return None, None
 

@@ -144,6 +144,7 @@ def _preprocessed(
         for path in flags.included_files:
             engine.parse(f'#include "{path}"\n', _COMMAND_LINE)
             stream += engine.stream()
+        engine.begins_main_file = True
         engine.parse(text, file)
         stream += engine.stream()
     except PolygymError:
@@ -188,6 +189,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         self.system_headers: set[str] = set()
         self._include_directories = include_directories
         self._names: dict[str, str] = {}
+        self.begins_main_file = False  # whether the next file is the main one
         self._last_column: dict[tuple[str, int], int] = {}
         self.lastdirective: Any = None
         self.macros.update(_predefined())
@@ -208,10 +210,12 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
 
     def group_lines(self, text: str, source: str) -> Iterator[list[Any]]:
         """Cut a file into lines of tokens, and write on each token where it stands."""
-        is_main = not self._names and source != _COMMAND_LINE
         name = source
-        if source != _COMMAND_LINE:
-            name = self._names.setdefault(source, self.main_file if is_main else source)
+        if self.begins_main_file:
+            name = self._names[source] = self.main_file
+            self.begins_main_file = False
+        elif source != _COMMAND_LINE:
+            name = self._names.setdefault(source, source)
         self.files.setdefault(name, text.split("\n"))
         text = _HAS_INCLUDE.sub(self._has_include, blank_comments(text))
         # pcpp takes white space off the line ends before it counts offsets.

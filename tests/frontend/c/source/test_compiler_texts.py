@@ -11,11 +11,14 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.frontend.c import parse_text
+from polygym.frontend.c.discovery.region_search import find_in_text, functions_of_text
 from polygym.frontend.c.driver import parse_file, read_text
-from polygym.frontend.c.source.compile_flags import flags_of_arguments
+from polygym.frontend.c.source.compile_flags import CompileFlags, flags_of_arguments
 from polygym.frontend.c.source.compiler_output import read_compiler_output
 from polygym.frontend.c.source.predefined_macros import predefined_macros
 from polygym.frontend.c.source.preprocessor import encode_as
+from polygym.frontend.c.source.region_selection import RegionSelection
+from polygym.mdp.problems.loading import source_digest
 from polygym.programs import load_program
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
@@ -151,3 +154,29 @@ def test_a_declaration_that_is_not_read_is_no_guess() -> None:
         parse_text(odd + region)
     with pytest.raises(InputError, match="__attribute__ is not supported"):
         parse_text(odd + "void f(int n) { int i;\n" + region + "}\n")
+
+
+def test_functions_of_a_header_that_is_read_first_are_its_own(tmp_path: Path) -> None:
+    header, file = tmp_path / "config.h", tmp_path / "k.c"
+    header.write_text("static int helper(int x) { return x + 1; }\n#define N 10\n")
+    text = "\nvoid f(double *a) { for (int i = 0; i < N; i++) a[i] = 0; }\n"
+    file.write_text(text)
+    given = RegionSelection(None, flags=CompileFlags(included_files=(str(header),)))
+    assert functions_of_text(text, str(file), given) == (("f", 2, 2),)
+    (region,) = find_in_text(text, str(file), given).regions
+    assert (region.first.file, region.first.line) == (str(file), 2)
+
+
+def test_arguments_for_parts_of_clang_are_no_headers() -> None:
+    words = "clang -Xclang -include-pch -Xclang p.pch -Xclang -include -Xclang c.h -DN a.c"
+    flags = flags_of_arguments(words.split(), Path("/p"))
+    assert flags == CompileFlags((), ("N",), ("/p/c.h",))
+
+
+def test_headers_of_a_latin_1_file_are_in_its_digest(tmp_path: Path) -> None:
+    (tmp_path / "h.h").write_text("#define N 10\n")
+    file = tmp_path / "k.c"
+    file.write_bytes('/* caf\u00e9 */\n#include "h.h"\nvoid f(void) {}\n'.encode("latin-1"))
+    before = source_digest(file)
+    (tmp_path / "h.h").write_text("#define N 20\n")
+    assert source_digest(file) != before
