@@ -96,7 +96,7 @@ class Export:
         return [
             "; ".join([heading, sizes, overlaps]),
             f"schedule {self.schedule}; {self._mapping_text()}",
-            "; ".join([*how, *building, *([self.timing] if self.timing else ["not measured"])]),
+            "; ".join([*how, *building, self.timing or "not measured"]),
         ]
 
     def details(self) -> list[str]:

@@ -92,7 +92,7 @@ def _write_linked(
         _link([kernel_file], folder / f"{kernel}{ending}", export, compiler)
         if ending != ".o":
             kernel_file.unlink()
-        return f"{export.program.name} is no C file: there is no function but the kernel"
+        return _no_function(export)
     if compiler is None:
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         _write_unit(export, folder, out)
@@ -101,7 +101,7 @@ def _write_linked(
             f"{kernel}.o"
         )
     unit_file, unit_object = folder / ".unit.c", folder / ".unit.o"
-    unit_file.write_bytes(_encoded(export, _whole_unit(export, folder)))
+    unit_file.write_bytes(_encoded(export, _whole_unit(export, export.kernel_header(), folder)))
     source = Path(export.embedding.scop.file).resolve()
     flags = (*_COMMON_FLAGS, "-iquote", str(source.parent), *export.embedding.compile_flags)
     compiler.compile(unit_file, unit_object, *flags)
@@ -135,12 +135,16 @@ def _link(objects: list[Path], result: Path, export: Export, compiler: UserCompi
         compiler.link_shared(objects, result, *threads, *_LIBRARIES)
 
 
-def _whole_unit(export: Export, folder: Path) -> str:
-    """Return the user's file with the call, the kernel's prototype and the function's name."""
+def _whole_unit(export: Export, top: str, folder: Path) -> str:
+    """Return the user's file with the call and the function's name below a text, for a folder."""
     assert export.embedding is not None
     own = export.embedding.function.decl.name
     renamed = f"#define {own} {export.function}\n" if export.function != own else ""
-    return export.unit(export.kernel_header() + renamed, folder, is_external=True)
+    return export.unit(top + renamed, folder, is_external=True)
+
+
+def _no_function(export: Export) -> str:
+    return f"{export.program.name} is no C file: there is no function but the kernel"
 
 
 def _encoded(export: Export, text: str) -> bytes:
@@ -159,7 +163,7 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
     (folder / f"{kernel}.ll").write_text(text, encoding="utf-8")
     (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
     if export.embedding is None:
-        return f"{export.program.name} is no C file: there is no function but the kernel"
+        return _no_function(export)
     clang = user_clang()
     if clang is None:
         _write_unit(export, folder, out)
@@ -167,18 +171,10 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
             f"no clang was found (CC, clang): compile {name}.c, which has the function, and link "
             f"it with {kernel}.ll"
         )
-    whole = _c_text(export, folder)
+    whole = _whole_unit(export, kernel_c_text(export) + "\n", folder)
     (folder / f"{name}.ll").write_text(function_ir(export, whole, clang, folder), encoding="utf-8")
     (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
     return f"{name}.ll is by {clang.version}; {kernel}.ll has the loops as measured in polygym"
-
-
-def _c_text(export: Export, folder: Path) -> str:
-    """Return the user's file with the call, and the kernel above it, for a folder."""
-    assert export.embedding is not None
-    own = export.embedding.function.decl.name
-    renamed = f"#define {own} {export.function}\n" if export.function != own else ""
-    return export.unit(f"{kernel_c_text(export)}\n{renamed}", folder, is_external=True)
 
 
 def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
@@ -187,8 +183,10 @@ def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | N
         kernel = export.plan.name
         (folder / f"{kernel}.c").write_text(kernel_c_text(export), encoding="utf-8")
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
-        return f"{export.program.name} is no C file: there is no function but the kernel"
-    (folder / f"{export.function}.c").write_bytes(_encoded(export, _c_text(export, out)))
+        return _no_function(export)
+    (folder / f"{export.function}.c").write_bytes(
+        _encoded(export, _whole_unit(export, kernel_c_text(export) + "\n", out))
+    )
     (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
     return ""
 

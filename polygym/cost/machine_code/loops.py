@@ -90,11 +90,7 @@ def _depth_first(function: Function) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _nested(loops: list[tuple[str, frozenset[str]]]) -> tuple[Loop, ...]:
     """Return loops with those inside them."""
-    outer = [
-        (header, own)
-        for header, own in loops
-        if not any(header in other and own != other and own < other for _, other in loops)
-    ]
+    outer = [(header, own) for header, own in loops if not any(own < other for _, other in loops)]
     return tuple(
         Loop(header, own, _nested([(name, other) for name, other in loops if other < own]))
         for header, own in outer
@@ -125,7 +121,7 @@ def count_loop(
         default=None,
     )
     known = UNKNOWN_TRIPS if trips is None else trips
-    return LoopCount(known, {name: value for name, value in at(known // 2).items()})
+    return LoopCount(known, at(known // 2))
 
 
 def _counters(
@@ -133,7 +129,7 @@ def _counters(
     loop: Loop,
     definitions: Definitions,
     context: Mapping[str, int],
-) -> dict[str, "_Counter"]:
+) -> dict[str, _Counter]:
     """Return the counters of a loop."""
     firsts: dict[str, int] = {}
     nexts: dict[str, str] = {}

@@ -14,11 +14,11 @@ argument stays the parameter that it is ::
 This holds for loops that run once: statements of the region itself, outside of other loops.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.desugar import side_effects
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
@@ -87,19 +87,12 @@ def _counted_at_end(node: Any, body: Any) -> Any:
         for side in (node.cond.left, node.cond.right)
     )
     changed = syntax.modified_names(before)
-    if not counts or step in changed or changed & _scalars_in(node.cond):
+    if not counts or step in changed or changed & syntax.names_in(node.cond):
         return None
     if syntax.contains(before, c_ast.Continue, c_ast.Goto, c_ast.Label):
         return None
-    if step in syntax.declared_names(before):
-        return None
     inner = c_ast.Compound(before, body.coord)
     return c_ast.For(None, syntax.copy_tree(node.cond), last, inner, node.coord)
-
-
-def _scalars_in(node: Any) -> set[str]:
-    """Return the variables that an expression names."""
-    return {part.name for part in syntax.walk(node, c_ast.ID)}
 
 
 def _step_of(node: Any) -> str | None:
@@ -135,7 +128,7 @@ def _labelled_loop(item: Any) -> Any:
 
 def _running_counter(loop: Any) -> str | None:
     """Return the counter of a loop that starts from the value it has."""
-    steps = list(_steps(loop))
+    steps = side_effects.header_parts(loop.next)
     match loop.init:
         case None:
             names = {name for name in map(_step_of, steps) if name}
@@ -155,17 +148,6 @@ def _running_counter(loop: Any) -> str | None:
             return None
 
 
-def _steps(loop: Any) -> Iterator[Any]:
-    """Yield the steps of a loop's header."""
-    match loop.next:
-        case None:
-            return
-        case c_ast.ExprList(exprs=exprs):
-            yield from exprs
-        case step:
-            yield step
-
-
 def _is_private(counter: str, region: ScopRegion, loop: Any) -> bool:
     """Whether a counter is changed by its loop alone, which runs once, and not read behind it."""
     body = region.function.body
@@ -176,7 +158,7 @@ def _is_private(counter: str, region: ScopRegion, loop: Any) -> bool:
         return False
     inside = {id(part) for part in syntax.walk(loop)}
     passed = False
-    for part in _in_order(body):
+    for part in syntax.walk(body):
         passed |= part is loop
         if (
             passed
@@ -186,13 +168,6 @@ def _is_private(counter: str, region: ScopRegion, loop: Any) -> bool:
         ):
             return False
     return not syntax.contains(body, c_ast.Goto)
-
-
-def _in_order(node: Any) -> Iterator[Any]:
-    """Yield the nodes of a tree in the order of the text."""
-    yield node
-    for _, child in node.children():
-        yield from _in_order(child)
 
 
 def _has_address_taken(name: str, body: Any) -> bool:

@@ -87,22 +87,14 @@ def memory_loop(
             return None
         value = source.element(c_ast.ID(index, call.coord), call)
     element = target.element(c_ast.ID(index, call.coord), call)
-    counter = syntax.declaration(
-        index, syntax.type_node("long", call), syntax.integer_node(0, call), call
-    )
-    return c_ast.For(
-        c_ast.DeclList([counter], call.coord),
-        c_ast.BinaryOp("<", c_ast.ID(index, call.coord), syntax.as_long(count), call.coord),
-        c_ast.UnaryOp("p++", c_ast.ID(index, call.coord), call.coord),
-        c_ast.Assignment("=", element, value, call.coord),
-        call.coord,
-    )
+    span = (syntax.integer_node(0, call), "<", syntax.as_long(count))
+    body = c_ast.Assignment("=", element, value, call.coord)
+    return syntax.for_loop(index, "long", span, "p++", body, call)
 
 
 def _row(node: Any, declared: Mapping[str, Any], resolved: Callable[[Any], Any]) -> _Row | None:
     """Return the row that an operand names: all of an array, or one with all subscripts but one."""
-    while isinstance(node, c_ast.Cast):
-        node = node.expr
+    node = syntax.without_casts(node)
     if isinstance(node, c_ast.UnaryOp) and node.op == "&":  # &a[i][0] is a[i]
         node = node.expr
         if not isinstance(node, c_ast.ArrayRef) or not syntax.is_zero(node.subscript):
@@ -118,14 +110,13 @@ def _row(node: Any, declared: Mapping[str, Any], resolved: Callable[[Any], Any])
         kind = resolved(kind.type)
     if not isinstance(kind, c_ast.TypeDecl) or not isinstance(kind.type, c_ast.IdentifierType):
         return None
-    words = tuple(word for word in kind.type.names)
+    words = tuple(kind.type.names)
     return _Row(base.name, tuple(subscripts), words) if words in _SIZES else None
 
 
 def _count(node: Any, size: int) -> Any:
     """Return how many elements a number of bytes is; None where its text is no multiple."""
-    while isinstance(node, c_ast.Cast):
-        node = node.expr
+    node = syntax.without_casts(node)
     value = integer_value(node)
     if value is not None:
         return syntax.integer_node(value // size, node) if value % size == 0 else None

@@ -48,11 +48,7 @@ class _CopyExpander:
 
     def __init__(self, tree: Any, function: Any) -> None:
         self._typedefs = syntax.typedefs_of(tree)
-        self._structures = {
-            struct.name: struct
-            for struct in syntax.walk(tree, c_ast.Struct)
-            if struct.name and struct.decls
-        }
+        self._structures = syntax.structures_of(tree)
         self._types = _unique_types(tree, function)
         self.copies: list[_MemberCopy] = []
 

@@ -89,11 +89,7 @@ class _StructFlattener:
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap) -> None:
         self._tree, self._region, self._source = tree, region, source
         self._typedefs = syntax.typedefs_of(tree)
-        self._structures = {
-            struct.name: struct
-            for struct in syntax.walk(tree, c_ast.Struct)
-            if struct.name and struct.decls
-        }
+        self._structures = syntax.structures_of(tree)
         self._spelled = {token.text for token in source.tokens}
         self._names: dict[tuple[str, tuple[str, ...]], str] = {}
         self._new: dict[str, list[Any]] = {}

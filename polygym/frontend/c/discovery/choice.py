@@ -31,7 +31,7 @@ from polygym.frontend.c.source.parser import (
 )
 from polygym.frontend.c.source.region_mark import LineMark, RegionMark
 from polygym.frontend.c.source.region_selection import RegionSelection
-from polygym.frontend.c.source.unreadable import problem_error, unread_parts
+from polygym.frontend.c.source.unreadable import problem_error, unread_nodes
 from polygym.poly.estimates.benefit import benefit
 
 _SHOWN = 8
@@ -121,8 +121,8 @@ def _best(
     """
     if not found.regions and not found.refused:
         source = preprocess_cached(text, file, given.flags)
-        for problem in unread_parts(parse_cached(source)):
-            raise problem_error(problem, source)
+        for node in unread_nodes(parse_cached(source)):
+            raise problem_error(node.problem, source)
     _expect_region(found, file, where)
     region = max(found.regions, key=lambda region: benefit(region.scop))
     return ChosenRegion(region.selection(given), region, len(found.regions))

@@ -45,8 +45,7 @@ def _without_casts(node: Any) -> Any:
 
 def _factors(node: Any) -> list[Any]:
     """Return the factors of a product; what is cast to another integer is the same number."""
-    while isinstance(node, c_ast.Cast):
-        node = node.expr
+    node = syntax.without_casts(node)
     if isinstance(node, c_ast.BinaryOp) and node.op == "*":
         return [*_factors(node.left), *_factors(node.right)]
     return [node]

@@ -70,10 +70,6 @@ class FunctionEffects:
         """Whether a name is that of a function of the C library."""
         return name in _LIBRARY and name not in self._functions
 
-    def body(self, name: str) -> Any:
-        """Return the definition of a function of the file, None for any other."""
-        return self._functions.get(name)
-
     def of(self, name: str) -> Effects:
         """Return the effects of a function."""
         if self.is_library(name):
@@ -103,8 +99,7 @@ class FunctionEffects:
 
     def _is_new(self, node: Any, values: Mapping[str, list[Any]], own: set[str]) -> bool:
         """Whether an expression is new memory, or no address at all."""
-        while isinstance(node, c_ast.Cast):
-            node = node.expr
+        node = syntax.without_casts(node)
         match node:
             case c_ast.FuncCall(name=c_ast.ID(name=name)):
                 return name in ALLOCATORS

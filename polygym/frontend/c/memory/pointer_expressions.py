@@ -326,8 +326,7 @@ class ExpressionValues:
         operands = syntax.operands_of(node)
         values = [self.value(operand) for operand in operands]
         for operand in operands:
-            while isinstance(operand, c_ast.Cast):
-                operand = operand.expr
+            operand = syntax.without_casts(operand)
             if isinstance(operand, c_ast.UnaryOp) and operand.op == "&":
                 key = self.key(operand.expr)
                 if key is not None:

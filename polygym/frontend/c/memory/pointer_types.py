@@ -17,11 +17,7 @@ class PointerTypes:
         self._typedefs: dict[str, Any] = {}
         for node in syntax.walk(tree, c_ast.Typedef):
             self._typedefs.setdefault(node.name, node.type)  # `typedef T T;` says it again
-        self._structures = {
-            struct.name: struct
-            for struct in syntax.walk(tree, c_ast.Struct)
-            if struct.name and struct.decls
-        }
+        self._structures = syntax.structures_of(tree)
         self._type_of_name = type_of_name
 
     def resolved(self, kind: Any) -> Any:

@@ -225,8 +225,7 @@ class RegionPointers:
     def _is_allocation(self, symbol: Symbol) -> bool:
         """Whether a pointer is declared with memory of its own, and never set again."""
         init = symbol.initializer
-        while isinstance(init, c_ast.Cast):
-            init = init.expr
+        init = syntax.without_casts(init)
         name = getattr(getattr(init, "name", None), "name", None)
         return (
             symbol.scope is DeclarationScope.FUNCTION
@@ -250,8 +249,7 @@ class RegionPointers:
                 continue
             change = changes[0]
             stored = getattr(change, "rvalue", None)
-            while isinstance(stored, c_ast.Cast):
-                stored = stored.expr
+            stored = syntax.without_casts(stored)
             block = _block_of(self._region.function.body, change)
             name = getattr(call.name, "name", "")
             if stored is call and block is not None and name in ("malloc", "calloc"):

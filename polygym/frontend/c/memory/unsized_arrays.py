@@ -256,9 +256,12 @@ def declare_new_names(tree: Any, region: ScopRegion, given: ArraySizes) -> None:
     """
     place = region.begin
     sizes = [parse_expression(size, place) for own in given.values() for size in own]
+    used = syntax.names_in(sizes)
+    if not used:
+        return
     known = syntax.declared_names([*tree.ext, region.function])
     known |= {node.name for node in syntax.walk(tree, c_ast.Enumerator, c_ast.Typedef)}
-    for name in sorted(syntax.names_in(sizes) - known):
+    for name in sorted(used - known):
         new = syntax.declaration(name, syntax.type_node("int", place), None, place)
         new.storage = ["extern"]
         tree.ext.insert(0, new)

@@ -108,6 +108,12 @@ def multiplies(node: Any) -> bool:
     return any(operation.op == "*" for operation in walk(node, c_ast.BinaryOp))
 
 
+def structures_of(tree: Any) -> dict[str, Any]:
+    """Return the structures with members that a file names."""
+    structures = walk(tree, c_ast.Struct)
+    return {node.name: node for node in structures if node.name and node.decls}
+
+
 def typedefs_of(tree: Any) -> dict[str, Any]:
     """Return the types that a file names."""
     return {node.name: node.type for node in tree.ext if isinstance(node, c_ast.Typedef)}
@@ -346,6 +352,13 @@ def declarations_before(function: Any, begin: Any) -> dict[str, Any]:
         if isinstance(node, c_ast.Decl) and node.name and node is not function.decl:
             declared[node.name] = node
     return declared
+
+
+def without_casts(node: Any) -> Any:
+    """Return an expression without the casts around it."""
+    while isinstance(node, c_ast.Cast):
+        node = node.expr
+    return node
 
 
 def reads_elements(node: Any) -> bool:

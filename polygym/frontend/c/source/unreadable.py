@@ -82,11 +82,11 @@ def problem_error(problem: ParseProblem, source: SourceMap) -> SourceError:
     return SourceError(place, problem.message, problem.hint)
 
 
-def unread_parts(tree: Any) -> Iterator[ParseProblem]:
-    """Yield why parts of a file are not read."""
-    for node in tree.ext:
-        if isinstance(node, UnreadableFunction | UnreadableDeclaration):
-            yield node.problem
+def unread_nodes(tree: Any) -> list[Any]:
+    """Return the parts of a file that are not read."""
+    return [
+        node for node in tree.ext if isinstance(node, UnreadableFunction | UnreadableDeclaration)
+    ]
 
 
 def refuse_unreadable(tree: Any, function: Any, items: Sequence[Any], source: SourceMap) -> None:
@@ -95,9 +95,7 @@ def refuse_unreadable(tree: Any, function: Any, items: Sequence[Any], source: So
     Raises:
         SourceError: The reason for which that is not read.
     """
-    unread = [
-        node for node in tree.ext if isinstance(node, UnreadableFunction | UnreadableDeclaration)
-    ]
+    unread = unread_nodes(tree)
     if not unread:
         return
     functions = {node.decl.name: node for node in tree.ext if isinstance(node, c_ast.FuncDef)}
