@@ -14,7 +14,7 @@ from polygym.cost.machine_code.ir_text import Block, Function, Instruction
 from polygym.cost.machine_code.values import Definitions, Values
 
 UNKNOWN_TRIPS = 16
-"""How often a loop is taken to run of which nothing is known."""
+"""Trip count of a loop of which nothing is known."""
 
 _MOST_TRIPS = 1 << 40
 

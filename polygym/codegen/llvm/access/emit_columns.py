@@ -2,7 +2,7 @@
 
 Vectors along f hold O[f][x], O[f][x + 1], … after all terms: neighbours in memory stand in
 different vectors, and each vector would be stored element by element. The vectors of so many x are
-a block, which is turned in registers (:mod:`polygym.codegen.llvm.access.emit_transpose`), and then
+a block, which is transposed in registers (:mod:`polygym.codegen.llvm.access.emit_transpose`). Then
 every lane is part of a row::
 
     x:      O[0][x]    O[1][x]    O[2][x] …               f = 0:  O[0][x] O[0][x+1] O[0][x+2]

@@ -88,7 +88,7 @@ def emit_transpose(emitter: Emitter, down: Loop, environment: Environment) -> bo
 
 
 def _lanes_of_parts(emitter: Emitter, kind: ScalarType, width: int) -> int:
-    """Return how many rows and columns of a block are turned at once.
+    """Return how many rows and columns of a block are transposed at once.
 
     LLVM splits vectors that are wider than registers: a block is one part. gcc takes such a vector
     apart, element by element: the parts of printed C have no wider ones.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 POSTFIX, UNARY, PRODUCT, SUM, SHIFT, ORDER, EQUALITY = 15, 14, 13, 12, 11, 10, 9
 BIT_AND, BIT_XOR, BIT_OR, AND, OR, CONDITION, LOWEST = 8, 7, 6, 5, 4, 3, 0
-"""How tightly operators bind, from the tightest to a value by itself."""
+"""Precedences of C's operators, from the tightest to a value by itself."""
 
 
 class Text(NamedTuple):

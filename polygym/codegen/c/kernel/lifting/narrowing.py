@@ -10,6 +10,7 @@ LLVM finds the narrow operation itself; gcc does not, and widening lanes costs i
 from __future__ import annotations
 
 from polygym.codegen.c.kernel.lifting.builder import OperationBuilder
+from polygym.codegen.c.kernel.lifting.constants import signed
 from polygym.codegen.c.kernel.values import Constant, Kind, Operation, Value
 
 _WIDENING = ("sext", "zext")
@@ -18,14 +19,14 @@ _DEPTH = 4
 """Operations one within the other that are looked at."""
 
 
-def truncated(builder: OperationBuilder, kind: Kind, value: Value, depth: int = _DEPTH) -> Value:
+def truncated(builder: OperationBuilder, kind: Kind, value: Value) -> Value:
     """Return the low bits of integer lanes, of narrow operations where that is the same."""
-    if _is_narrow(kind, value, depth):
+    if _is_narrow(value, _DEPTH):
         return _narrow(builder, kind, value)
     return builder.emit("trunc", kind, value)
 
 
-def _is_narrow(kind: Kind, value: Value, depth: int) -> bool:
+def _is_narrow(value: Value, depth: int) -> bool:
     """Whether low bits follow from values that are not wider: of operations modulo 2^bits."""
     if isinstance(value, Constant):
         return value.value is not None
@@ -38,15 +39,14 @@ def _is_narrow(kind: Kind, value: Value, depth: int) -> bool:
     return (
         depth > 0
         and value.name in _MODULAR
-        and all(_is_narrow(kind, operand, depth - 1) for operand in value.operands)
+        and all(_is_narrow(operand, depth - 1) for operand in value.operands)
     )
 
 
 def _narrow(builder: OperationBuilder, kind: Kind, value: Value) -> Value:
     """Return the low bits of a value that has them in narrow operations."""
     if isinstance(value, Constant):
-        half = 1 << (kind.bits - 1)
-        return Constant(kind, tuple((lane + half) % (2 * half) - half for lane in value.value))
+        return Constant(kind, tuple(signed(kind, lane) for lane in value.value))
     assert isinstance(value, Operation)
     if value.name == "splat":
         low = builder.emit("trunc", kind.scalar, value.operands[0])
