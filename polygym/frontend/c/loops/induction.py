@@ -45,7 +45,7 @@ def with_induction_polynomials(tree: Any, region: ScopRegion, source: SourceMap)
 
     The function of the region is changed, too.
     """
-    once = SingleAssignments(tree, region.function, source)
+    once = SingleAssignments(tree, region, source)
     followed = _induction_candidates(region, once)
     if not followed:
         return region

@@ -15,8 +15,10 @@ from pycparser import c_ast
 from polygym.errors import SourceError
 from polygym.frontend.c.desugar.actual_arguments import substitution
 from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.sema.symbols import resolve_names
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parser import ScopRegion
 from polygym.ir.types import ScalarType
 
 # What is computed with these has the value of an integer, or C gives it none; 2^64 elements are
@@ -30,8 +32,10 @@ _EXACT = _INT | {ScalarType.LONG, ScalarType.UNSIGNED_LONG}
 class SingleAssignments:
     """The integers of one function, and what they stand for."""
 
-    def __init__(self, tree: Any, function: Any, source: SourceMap) -> None:
-        """Look at a function whose statements are plain."""
+    def __init__(self, tree: Any, region: ScopRegion, source: SourceMap) -> None:
+        """Look at the function of a region, whose statements are plain."""
+        function = region.function
+        self._names = resolve_names(tree, region)
         self._declarations = Declarations(syntax.typedefs_of(tree), source)
         outside = [node for node in tree.ext if isinstance(node, c_ast.Decl)]
         own = [*syntax.arguments_of(function), *syntax.walk(function.body, c_ast.Decl)]
@@ -166,7 +170,14 @@ class SingleAssignments:
             for other in syntax.names_in(value)
             for places in (self._changes, self._declares)
         )
+        stays &= not any(map(self._may_differ, (item, *syntax.walk(value, c_ast.ID))))
         return value if stays and self._holds(self._type(name), value) else None
+
+    def _may_differ(self, node: Any) -> bool:
+        """Whether the variable that a node means may change behind it by its address or a call."""
+        mention = syntax.target_of(node) if syntax.is_modification(node) else node
+        symbol = self._names.symbol_of(mention)
+        return symbol is not None and self._names.may_differ(symbol, mention)
 
     def _returned(self, call: Any, function: Any) -> Any:
         """Return what a function of integers returns, with the arguments in it."""

@@ -67,7 +67,7 @@ class _TripCountRewriter:
     def __init__(
         self, tree: Any, region: ScopRegion, source: SourceMap, *, in_row_ranges: bool
     ) -> None:
-        self._once = SingleAssignments(tree, region.function, source)
+        self._once = SingleAssignments(tree, region, source)
         self._spelled = {token.text for token in source.tokens}
         self._spelled |= syntax.declared_names(region.function)
         self._exposed = syntax.names_read_outside_loops(region.function.body)

@@ -3,13 +3,11 @@
 =======================  ==========================================================================
 ``allocated_sizes``      numbers of elements that a call of ``malloc`` or ``calloc`` asks memory for
 ``delinearization``      arrays of several dimensions that C has as one
-``function_effects``     pointers that a call may set
 ``pointer_arguments``    pointers that a region does not set, as arrays of their own
 ``pointer_expressions``  values of pointer expressions, and what they set
 ``pointer_flow``         values of the pointers of a function where its region begins
 ``pointer_induction``    pointers that walk through one array
 ``pointer_merging``      pointers of a region that are one array, and those that may be
-``pointer_types``        types of pointer expressions
 ``pointer_values``       values of pointers as symbols
 ``points_to``            targets of pointer expressions
 ``region_pointers``      pointers that a region uses

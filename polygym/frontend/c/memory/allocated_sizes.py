@@ -11,7 +11,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source import syntax
+from polygym.frontend.c.source import literals, syntax
 
 _BYTES = {"malloc": (0,), "calloc": (0, 1), "aligned_alloc": (1,), "memalign": (1,)}
 
@@ -23,9 +23,9 @@ def allocated_elements(call: Any, element_size: int) -> Any:
     if not places or len(operands) <= max(places):
         return None
     factors = [factor for place in places for factor in _factors(operands[place])]
-    numbers = [int(factor.value.rstrip("uUlL")) for factor in factors if _is_number(factor)]
-    count, rest = divmod(prod(numbers), element_size)
-    others = [factor for factor in factors if not _is_number(factor)]
+    values = [literals.integer_value(factor) for factor in factors]
+    count, rest = divmod(prod(value for value in values if value is not None), element_size)
+    others = [factor for factor, value in zip(factors, values, strict=True) if value is None]
     if rest or any(syntax.acts(factor) for factor in others):
         return None
     if count != 1 or not others:
@@ -49,7 +49,3 @@ def _factors(node: Any) -> list[Any]:
     if isinstance(node, c_ast.BinaryOp) and node.op == "*":
         return [*_factors(node.left), *_factors(node.right)]
     return [node]
-
-
-def _is_number(node: Any) -> bool:
-    return isinstance(node, c_ast.Constant) and node.value.rstrip("uUlL").isdigit()

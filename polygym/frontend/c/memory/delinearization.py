@@ -62,7 +62,7 @@ def with_delinearized_subscripts(
     ]
     if not pointer_indices and not syntax.multiplies(inner):
         return region
-    once = SingleAssignments(tree, region.function, source)
+    once = SingleAssignments(tree, region, source)
     moving = syntax.modified_names(region.items)
 
     def read(node: Any) -> Polynomial | None:
@@ -203,7 +203,7 @@ class _DelinearizationSearch:
     """Finds the arrays of a region that may be arrays of rows."""
 
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap, given: ArraySizes) -> None:
-        self._once = SingleAssignments(tree, region.function, source)
+        self._once = SingleAssignments(tree, region, source)
         self._region, self._given = region, given
         self._moving = syntax.modified_names(region.items)
 

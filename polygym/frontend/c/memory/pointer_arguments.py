@@ -189,6 +189,7 @@ class _PointerArguments:
                 return c_ast.ID(outside[symbol], node.coord)
             init = syntax.copy_tree(node.init, replacement)
             new = syntax.declaration(outside[symbol], node.type, init, node)
+            new.type = self._types.expanded(node.type, outside[symbol])
             new.quals, new.storage = node.quals, node.storage
             return new
 

@@ -17,8 +17,6 @@ from typing import Any, TypeAlias
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from polygym.frontend.c.memory.function_effects import UNKNOWN, Effects, FunctionEffects
-from polygym.frontend.c.memory.pointer_types import PointerTypes
 from polygym.frontend.c.memory.pointer_values import (
     Base,
     Numbers,
@@ -27,6 +25,8 @@ from polygym.frontend.c.memory.pointer_values import (
     changed,
     either,
 )
+from polygym.frontend.c.sema.function_effects import UNKNOWN, Effects, FunctionEffects
+from polygym.frontend.c.sema.pointer_types import PointerTypes
 from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol
 from polygym.frontend.c.source import syntax
 

@@ -178,7 +178,7 @@ def with_inferred_sizes(
                 f"declare it with its size, or give that beside the file: --extent {name}=SIZE; "
                 f'from Python, extents=["{name}=SIZE"]{rows}',
             )
-        sized = [parse_expression(str(size), arguments[name]) for size in sizes]
+        sized = [parse_expression(str(size), region.begin) for size in sizes]
         _declare(arguments[name], sized)
 
 
@@ -246,7 +246,7 @@ def _declare_given(arguments: Mapping[str, Any], given: ArraySizes, region: Scop
         check_rank(array, sizes, bare[array])
         argument = arguments[array]
         argument.init = None
-        _declare(argument, [parse_expression(size, argument) for size in sizes])
+        _declare(argument, [parse_expression(size, region.begin) for size in sizes])
 
 
 def declare_new_names(tree: Any, region: ScopRegion, given: ArraySizes) -> None:

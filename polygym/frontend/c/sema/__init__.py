@@ -9,8 +9,10 @@
 ``declarations``        declarations
 ``diagnostics``         statements that no region has: why, and what to write instead
 ``expressions``         C expressions to the intermediate representation: what a statement computes
+``function_effects``    variables and members that a call may set
 ``functions``           functions that are called
 ``integer_arithmetic``  C's integer arithmetic on affine values
+``pointer_types``       types of pointer expressions
 ``symbols``             names
 ======================  ===========================================================================
 """

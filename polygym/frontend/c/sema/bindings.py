@@ -360,6 +360,7 @@ class Bindings:
             how = {
                 UseKind.ADDRESS: "may change through its address",
                 UseKind.ITERATE: "counts a loop outside the region",
+                UseKind.CALL: "may change in a call",
             }.get(changes[0].kind, "is assigned")
             if self.names.precedes_region(symbol, node):
                 # A size stands far from the assignment that spoils it.

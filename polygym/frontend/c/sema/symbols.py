@@ -13,6 +13,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.sema.declarations import array_rank
+from polygym.frontend.c.sema.function_effects import FunctionEffects
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
 
@@ -33,6 +34,7 @@ class UseKind(Enum):
     WRITE = "write"
     ITERATE = "iterate"  # the header of a for loop assigns it
     ADDRESS = "address"  # what it points to may change from now on, by other names
+    CALL = "call"  # a call around the region may change it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +68,9 @@ class ResolvedNames:
     ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` about what it points to.
     ``iterated`` has where loops count with a symbol: of its ``uses`` those that every mention asks
     for. ``visible`` are the symbols in scope where the region begins. ``redeclared`` are
-    declarations of a name that its scope has already, which C forbids.
+    declarations of a name that its scope has already, which C forbids. ``unnamed_changes`` are
+    calls around the region, which set what ``effects`` says, and stores there through pointers,
+    which set variables whose addresses are ``kept``.
     """
 
     symbols: dict[int, Symbol] = field(default_factory=dict)
@@ -82,14 +86,38 @@ class ResolvedNames:
     in_loop: bool = False
     replaced: dict[Symbol, Any] = field(default_factory=dict)
     redeclared: list[Any] = field(default_factory=list)
+    unnamed_changes: list[Use] = field(default_factory=list)
+    kept: set[Symbol] = field(default_factory=set)
+    effects: FunctionEffects | None = None
 
     def symbol_of(self, node: Any) -> Symbol | None:
         """Return the symbol that an ID or a declaration node means."""
         return self.symbols.get(id(node))
 
     def assignments(self, symbol: Symbol) -> list[Use]:
-        """Return every mention that may change a symbol, its initialiser apart."""
-        return [use for use in self.uses.get(symbol, ()) if use.kind is not UseKind.READ]
+        """Return every mention and call that may change a symbol, its initialiser apart."""
+        uses = [use for use in self.uses.get(symbol, ()) if use.kind is not UseKind.READ]
+        return [*uses, *(use for use in self.unnamed_changes if self._may_change(use, symbol))]
+
+    def _may_change(self, use: Use, symbol: Symbol) -> bool:
+        """Whether a call, or a store through a pointer, may change a symbol."""
+        declaration = symbol.declaration
+        if not isinstance(declaration, c_ast.Decl) or "const" in declaration.quals:
+            return False
+        if use.kind is not UseKind.CALL or self.effects is None:
+            return symbol in self.kept
+        name = getattr(use.node.name, "name", "")
+        if symbol in self.kept and self.effects.may_store(name):
+            return True
+        effects = self.effects.of(name)
+        is_set = effects.is_unknown or symbol.name in effects.variables
+        return is_set and symbol.scope is DeclarationScope.FILE
+
+    def may_differ(self, symbol: Symbol, node: Any) -> bool:
+        """Whether a symbol may change unseen after a mention: by its address, or in a call."""
+        return any(use.kind is UseKind.ADDRESS for use in self.uses.get(symbol, ())) or any(
+            use.kind is UseKind.CALL for use in self.changes_between(symbol, node)
+        )
 
     def changes_between(self, symbol: Symbol, node: Any) -> list[Use]:
         """Return what may change a symbol between a mention of it and the end of the region.
@@ -106,7 +134,7 @@ class ResolvedNames:
         return [
             use
             for use in changes
-            if begin < use.position < self.end or (again and use.position > self.end)
+            if begin <= use.position < self.end or (again and use.position > self.end)
         ]
 
     def is_changed_before(self, symbol: Symbol) -> bool:
@@ -147,6 +175,7 @@ def resolve_names(tree: Any, region: ScopRegion) -> ResolvedNames:
     """Resolve the names of a region's function."""
     walker = _NameResolver(region)
     walker.file_scope(tree)
+    walker.names.effects = FunctionEffects(tree)
     walker.function(region.function)
     return walker.names
 
@@ -176,7 +205,9 @@ class _NameResolver:
         self.scopes: list[dict[str, Symbol]] = [self.names.file_scope]
         self.position = 0
         self.loops = 0
-        self.unresolved: list[Any] = []  # names in sizes
+        # Names in sizes that passes have found out: they have their values where the region begins.
+        self.unresolved: list[Any] = []
+        self.passed: set[int] = set()  # nodes whose addresses go to functions of the C library
 
     def file_scope(self, tree: Any) -> None:
         """Declare what stands at file scope."""
@@ -199,7 +230,6 @@ class _NameResolver:
         """Walk the region's function."""
         self.scopes.append({})
         # Sizes may be arguments that follow: what is no array comes first.
-        # Sizes that passes have put in may also be variables that are seen where the region begins.
         for argument in sorted(syntax.arguments_of(function), key=_is_array):
             self.declare(argument, DeclarationScope.ARGUMENT)
         self.visit(function.body)
@@ -267,6 +297,8 @@ class _NameResolver:
         match node:
             case None:
                 return
+            case c_ast.ID() if self.is_of_region(node):
+                self.unresolved.append(node)
             case c_ast.ID() | c_ast.ArrayRef():
                 self.read(node)
             case c_ast.UnaryOp(op="sizeof"):
@@ -300,12 +332,16 @@ class _NameResolver:
                 self.loops -= 1
             case c_ast.Decl():
                 self.local(node)
+            case c_ast.FuncCall():
+                self.call(node)
+                for _, child in node.children():
+                    self.visit(child)
             case c_ast.Typedef():
                 self.enumerators(node)
                 self.names.typedefs.setdefault(node.name, node.type)
             case _ if syntax.is_modification(node):
+                self.visit(getattr(node, "rvalue", None))  # n = 2 * n reads n before it changes
                 self.change(syntax.target_of(node), UseKind.WRITE)
-                self.visit(getattr(node, "rvalue", None))
             case c_ast.UnaryOp(op="&"):
                 self.change(node.expr, UseKind.ADDRESS)
             case c_ast.StructRef():
@@ -316,19 +352,47 @@ class _NameResolver:
                 for _, child in node.children():
                     self.visit(child)
 
+    def is_of_region(self, node: Any) -> bool:
+        """Whether a name in a size, which stands before the region, is at the region's place."""
+        begin = self.region and self.region.begin.coord
+        return begin is not None and not self.names.begin and node.coord is begin
+
+    def call(self, node: Any) -> None:
+        """Record a call: what it may set, and addresses that it may keep."""
+        self.unnamed_change(node, UseKind.CALL)
+        effects, name = self.names.effects, getattr(node.name, "name", "")
+        if effects is None or not effects.is_library(name):
+            return
+        for operand in syntax.operands_of(node):
+            # The C library does not keep the addresses that it is given.
+            match syntax.without_casts(operand):
+                case c_ast.UnaryOp(op="&", expr=c_ast.ID() as variable):
+                    self.passed.add(id(variable))
+
+    def unnamed_change(self, node: Any, kind: UseKind) -> None:
+        """Record what changes variables without their names, around the region."""
+        self.position += 1
+        if not self.is_inside:
+            self.names.unnamed_changes.append(Use(self.position, kind, node))
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the walk is in the region."""
+        return self.names.begin > 0 and self.names.end == 0
+
     def in_for(self, node: Any) -> None:
         """Walk a ``for``; what its header assigns is being iterated."""
         self.scopes.append({})
         self.loops += 1
         if isinstance(node.init, c_ast.Assignment):
-            self.change(node.init.lvalue, UseKind.ITERATE)
             self.visit(node.init.rvalue)
+            self.change(node.init.lvalue, UseKind.ITERATE)
         else:
             self.visit(node.init)
         self.visit(node.cond)
         if syntax.is_modification(node.next):
-            self.change(syntax.target_of(node.next), UseKind.ITERATE)
             self.visit(getattr(node.next, "rvalue", None))
+            self.change(syntax.target_of(node.next), UseKind.ITERATE)
         else:
             self.visit(node.next)
         self.visit(node.stmt)
@@ -340,8 +404,8 @@ class _NameResolver:
         if node.name is None or isinstance(node.type, c_ast.FuncDecl):
             self.enumerators(node)
             return
-        inside = self.names.begin > 0 and self.names.end == 0
-        self.declare(node, DeclarationScope.REGION if inside else DeclarationScope.FUNCTION)
+        scope = DeclarationScope.REGION if self.is_inside else DeclarationScope.FUNCTION
+        self.declare(node, scope)
 
     def read(self, node: Any) -> None:
         """Walk ``name[e]…[e]``; an array with too few subscripts stands for its address."""
@@ -364,14 +428,27 @@ class _NameResolver:
         match target:
             case c_ast.ID():
                 self.record_use(target, kind)
-                if is_whole and (symbol := self.names.symbol_of(target)) is not None:
+                if (symbol := self.names.symbol_of(target)) is None:
+                    return
+                if kind is UseKind.ADDRESS and id(target) not in self.passed:
+                    self.names.kept.add(symbol)
+                if is_whole:
                     self.names.replaced.setdefault(symbol, target)
             case c_ast.ArrayRef():
+                self.store(target.name, kind)
                 self.change(target.name, kind, is_whole=False)
                 self.visit(target.subscript)
             case c_ast.UnaryOp(op="*"):
+                self.store(target.expr, kind)
                 self.change(target.expr, kind, is_whole=False)
             case c_ast.StructRef():
+                if target.type == "->":
+                    self.store(target.name, kind)
                 self.change(target.name, kind)
             case _:
                 self.visit(target)
+
+    def store(self, pointer: Any, kind: UseKind) -> None:
+        """Record a store through a pointer."""
+        if kind is not UseKind.ADDRESS:
+            self.unnamed_change(pointer, UseKind.ADDRESS)

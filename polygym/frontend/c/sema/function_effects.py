@@ -11,7 +11,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.memory.pointer_types import PointerTypes
+from polygym.frontend.c.sema.pointer_types import PointerTypes
 from polygym.frontend.c.source import syntax
 
 ALLOCATORS = frozenset("malloc calloc realloc aligned_alloc memalign valloc alloca strdup".split())
@@ -28,6 +28,13 @@ _LIBRARY = ALLOCATORS | frozenset(
     "sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p pow sqrt "
     "cbrt hypot fabs floor ceil round trunc rint fmod fmin fmax fma abs labs erf lgamma tgamma "
     "sinf cosf tanf expf logf powf sqrtf fabsf floorf ceilf fminf fmaxf fmaf fmodf roundf".split()
+)
+
+# Those of them that store what their arguments point to.
+_STORING = frozenset(
+    "sprintf snprintf scanf fscanf sscanf fgets fread posix_memalign gettimeofday clock_gettime "
+    "getrusage time strcpy strncpy strcat strncat strtol strtoul strtod "
+    "memcpy memmove memset".split()
 )
 
 
@@ -64,20 +71,42 @@ class FunctionEffects:
         self._at_file_scope = {
             node.name: node.type for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
         }
-        self._known: dict[str, Effects] = {}
+        taken = (node.expr for node in syntax.walk(tree, c_ast.UnaryOp) if node.op == "&")
+        names = {node.name for node in taken if isinstance(node, c_ast.ID)}
+        self._stored = Effects(variables=frozenset(names & self._at_file_scope.keys()))
+        self._whole: dict[str, Effects] = {}
+        self._known: dict[str, tuple[Effects, frozenset[str]]] = {}
 
     def is_library(self, name: str) -> bool:
         """Whether a name is that of a function of the C library."""
         return name in _LIBRARY and name not in self._functions
 
+    def may_store(self, name: str) -> bool:
+        """Whether a function may store through its arguments, or through pointers that it keeps."""
+        return not self.is_library(name) or name in _STORING
+
     def of(self, name: str) -> Effects:
-        """Return the effects of a function."""
+        """Return the effects of a function, with those of what it calls."""
+        if name not in self._whole:
+            self._whole[name] = self._reached(name)
+        return self._whole[name]
+
+    def _reached(self, name: str) -> Effects:
+        result, reached, waiting = Effects(), {name}, [name]
+        while waiting:
+            own, callees = self._own_effects(waiting.pop())
+            result = result.joined(own)
+            waiting += callees - reached
+            reached |= callees
+        return result
+
+    def _own_effects(self, name: str) -> tuple[Effects, frozenset[str]]:
+        """Return the effects of a function's own statements, and the functions that it calls."""
         if self.is_library(name):
-            return Effects()
+            return Effects(), frozenset()
         if name not in self._functions:
-            return UNKNOWN
+            return UNKNOWN, frozenset()
         if name not in self._known:
-            self._known[name] = Effects()  # a call of itself adds nothing
             self._known[name] = self._own(self._functions[name])
         return self._known[name]
 
@@ -110,22 +139,28 @@ class FunctionEffects:
             case _:
                 return node is None or syntax.is_zero(node)
 
-    def _own(self, function: Any) -> Effects:
+    def _own(self, function: Any) -> tuple[Effects, frozenset[str]]:
         own = syntax.declared_names(function)
         declared = {decl.name: decl.type for decl in syntax.walk(function, c_ast.Decl)}
         types = PointerTypes(
             self._tree, lambda node: declared.get(node.name, self._at_file_scope.get(node.name))
         )
-        result = Effects()
+        result, callees = Effects(), set()
         for node in syntax.walk(function.body):
             if syntax.is_modification(node):
-                result = result.joined(_effects_of(syntax.target_of(node), own, types))
+                target = syntax.target_of(node)
+                result = result.joined(_effects_of(target, own, types))
+                if not isinstance(target, c_ast.ID):  # it may be a variable that has an address
+                    result = result.joined(self._stored)
             elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
                 result = result.joined(_effects_of(node.expr, own, types))
             elif isinstance(node, c_ast.FuncCall):
                 name = getattr(node.name, "name", None)
-                result = result.joined(self.of(name) if isinstance(name, str) else UNKNOWN)
-        return result
+                if isinstance(name, str):
+                    callees.add(name)
+                else:
+                    result = UNKNOWN.joined(result)
+        return result, frozenset(callees)
 
 
 def _effects_of(target: Any, own: set[str], types: PointerTypes) -> Effects:
