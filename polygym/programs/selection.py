@@ -7,7 +7,8 @@ A *selection* is a list of patterns, with commas between where it is one text:
   (``comprehensions``) or those of one of its files (``pooling``); ``all`` means kernels only;
 * random programs (``random:17``, ``scalars:17``);
 * paths of C files and of ``.tc`` files: whatever has a slash or such an ending, or is a file. They
-  may be globs too, and one that has commas in its name is taken as it stands.
+  may be globs too, and one that has commas in its name is taken as it stands. A line may follow,
+  ``my.c:12``: the region there.
 
 A pattern behind ``!`` excludes what it names, wherever in the list it stands; a list that only
 excludes begins with ``all``. It must name something, even if that is not among the rest. A path
@@ -27,7 +28,7 @@ from polygym.errors import InputError
 from polygym.frontend.tc import library
 from polygym.programs.comprehensions import PREFIX, comprehension_hint
 from polygym.programs.generate import is_generated, is_held_out_family, source_of_name
-from polygym.programs.targets import is_path
+from polygym.programs.targets import is_path, split_line
 
 COMPREHENSIONS = "comprehensions"
 _MOST_NAMED = 3
@@ -88,7 +89,8 @@ def function_for(name: str, function: str | None) -> str | None:
 
 def is_file(name: str) -> bool:
     """Whether a name that a pattern has led to is that of a file, and no name of polygym's own."""
-    return (is_path(name) or os.path.isfile(name)) and not is_generated(name)
+    path, _ = split_line(name)
+    return (is_path(path) or os.path.isfile(path)) and not is_generated(name)
 
 
 def is_reserved_for_tests(name: str) -> bool:
@@ -101,7 +103,7 @@ def is_reserved_for_tests(name: str) -> bool:
     (False, True)
     """
     return is_held_out_family(name) or (
-        is_file(name) and _HELD_OUT_FOLDER in Path(name).resolve().parts
+        is_file(name) and _HELD_OUT_FOLDER in Path(split_line(name)[0]).resolve().parts
     )
 
 
@@ -137,6 +139,9 @@ def _expand(pattern: str) -> list[str]:
     if is_generated(pattern):
         source_of_name(pattern)  # refuses what is no number
         return [pattern]
+    path, line = split_line(pattern)
+    if line is not None:
+        return [f"{file}:{line}" for file in _expand(path)]
     if (is_path(pattern) and not _is_category(pattern)) or os.path.isfile(pattern):
         result = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
         missing = [path for path in result if not os.path.isfile(path)]
@@ -190,5 +195,6 @@ def _is_category(pattern: str) -> bool:
 
 
 def _identity(name: str) -> Hashable:
-    """Return the same for two names of one file, however it is reached."""
-    return os.path.realpath(name) if os.path.isfile(name) else name
+    """Return the same for two names of one file, or of one line of it, however it is reached."""
+    path, line = split_line(name)
+    return (os.path.realpath(path), line) if os.path.isfile(path) else name

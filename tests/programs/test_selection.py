@@ -13,7 +13,7 @@ from polygym.cli import dispatch
 from polygym.errors import InputError
 from polygym.frontend.tc import library
 from polygym.mdp.problems.loading import program_targets
-from polygym.programs.selection import select_programs
+from polygym.programs.selection import function_for, select_programs
 from tests.c_programs import Y_AX
 
 ALL = tuple(kernel.name for kernel in polybench.KERNELS)
@@ -107,6 +107,19 @@ def test_files_are_the_same_by_whatever_path(
     assert select_programs(["*.c", "!c,d.c", "!b.c"]) == ("a.c",)
     with pytest.raises(InputError, match="excludes all"):
         select_programs(["./a.c", f"!{here}/*.c"])
+
+
+def test_a_line_behind_a_file_names_a_region_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.c").write_text(Y_AX)
+    here = str(tmp_path)
+    assert select_programs(["a.c:3", f"{here}/a.c:3", "a.c:9"]) == ("a.c:3", "a.c:9")
+    assert select_programs(["./*.c:3", "!./a.c:9"]) == ("./a.c:3",)
+    assert function_for("a.c:3", "f") == "f"
+    with pytest.raises(InputError, match="found no file"):
+        select_programs(["b.c:3"])
 
 
 def test_the_commands_exclude(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

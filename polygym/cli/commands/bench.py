@@ -28,8 +28,8 @@ from polygym.errors import InputError, SourceError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
-from polygym.programs import Program, is_path, load_program
-from polygym.programs.selection import select_programs
+from polygym.programs import Program, load_program
+from polygym.programs.selection import is_file, select_programs
 from polygym.runtime.evaluation.c_compilers import C_COMPILERS, tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.background_load import BackgroundLoad, LoadMonitor
@@ -60,6 +60,7 @@ Examples:
   polygym bench gemm mvt atax --schedules original,isl
   polygym bench stencils --dataset medium --json > stencils.json
   polygym bench my.c --schedules isl,mine.json
+  polygym bench my.c:12 my.c:40 --threads 2
   polygym bench floyd-warshall --split auto
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
@@ -303,7 +304,7 @@ def _load(
                     function=region,
                     dataset=dataset,
                     parameters=parameters,
-                    compile_commands=common.compile_commands() if is_path(target) else None,
+                    compile_commands=common.compile_commands() if is_file(target) else None,
                 )
                 common.tell_found_region(target, region)
             except SourceError:  # says where by itself

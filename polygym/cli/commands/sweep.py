@@ -30,7 +30,7 @@ from polygym.errors import InputError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE, Mapping
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.spaces.polyhedra import SpaceLimits
-from polygym.programs.selection import expect_files, select_programs
+from polygym.programs.selection import expect_files, is_file, select_programs
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.evaluation.c_compilers import tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for
@@ -244,7 +244,7 @@ def _initial_schedules(text: str) -> tuple[str, ...]:
 def _chosen(programs: Sequence[str], selection: str) -> tuple[str, ...]:
     """Return the programs by names that mean the same in another working directory."""
     result = select_programs([*programs, selection] if programs or selection else ["all"])
-    return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in result)
+    return tuple(os.path.abspath(name) if is_file(name) else name for name in result)
 
 
 def _policies(text: str, model: ModelChoice) -> tuple[str, ...]:

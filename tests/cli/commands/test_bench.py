@@ -56,6 +56,30 @@ def test_rows_are_told_apart_by_path(
     assert all(path in out for path in two_files)
 
 
+def test_a_line_names_one_of_several_regions(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "two.c"
+    path.write_text(
+        """void f(int n, double a[n]) {
+  for (int i = 0; i < n; i++)
+    a[i] *= 2;
+}
+void g(int n, double b[n]) {
+  for (int i = 0; i < n; i++)
+    b[i] += 1;
+}
+"""
+    )
+    lines = [f"{path}:2", f"{path}:6"]
+    options = ["-d", "mini", "--schedules", "original", "--repeat", "1", "--json"]
+    assert dispatch.run(["bench", *lines, *options]) == 0
+    out, err = capsys.readouterr()
+    assert [entry["program"] for entry in json.loads(out)["entries"]] == lines
+    assert "f, lines 2 to 3" in err
+    assert "g, lines 6 to 7" in err
+
+
 def test_what_fails_is_an_entry_and_the_rest_goes_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, two_files: list[str]
 ) -> None:
