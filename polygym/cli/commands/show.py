@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from polygym.cli.execution.resolved_program import ShownTarget, resolve_shown
 from polygym.cli.options import common
-from polygym.cli.options.schedules import mapping_in_file, schedule_maker
 from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output import console
 from polygym.codegen.c import print_c
@@ -34,7 +34,8 @@ _HELP = """Print parameters, statements, dependences, the schedule and its C cod
 The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it is the
 member `c`. It is for all sizes, or for those of `-p` if all of them are given: then it checks at
 entry that it is called with these, and ends the program otherwise. Of a file such as `best.json`
-the mapping is the one that it names, unless --mapping is given.
+the mapping is the one that it names, unless --mapping is given. The automatic schedule comes with
+the storage and the mapping that `run --schedule auto` takes for the sizes of `-p`.
 
 `--wrap` prints a C file with a function around its region and all declarations, if it has none.
 
@@ -60,8 +61,8 @@ _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
     default="original",
     show_default=True,
     metavar="SCHEDULE",
-    help="Whose C to show: the source's order, isl's, the one of a few that a model takes for the "
-    "best, or one from a file or isl text.",
+    help="Whose C to show: the source's order, isl's, the automatic one (auto), or one from a file "
+    "or isl text.",
 )
 @click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
 @click.option(
@@ -83,7 +84,7 @@ _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
     for_sizes=False,
     storage_first=True,
 )
-@common.mapping_option("sequential, or what the schedule's file has")
+@common.mapping_option("sequential, what the schedule's file has, or what comes with auto")
 @common.threads_option
 @common.reassociate_option
 @common.parameters_option
@@ -116,11 +117,11 @@ def command(
     shown = None if after is None else pass_named(after, _C_ROWS)
     written = load_scop(target, region, parameters)
     sizes = _sizes(written, parameters)
-    program = variant.resolve(written, schedule_text, sizes)
+    resolved = resolve_shown(
+        ShownTarget(target, region, written, sizes), schedule_text, variant, mapping, threads
+    )
+    program, schedule, chosen = resolved.variant, resolved.schedule, resolved.mapping
     scop = program.scop
-    recorded = mapping_in_file(schedule_text) or SEQUENTIAL_MAPPING
-    chosen = common.resolve_mapping(mapping, recorded, threads)
-    schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
 
     def legal() -> LegalSchedule:
         return legal_with_storage(program.storage, scop, schedule)

@@ -64,3 +64,32 @@ def test_check_and_show_want_sizes(capsys: pytest.CaptureFixture[str]) -> None:
         schedule.schedule for schedule in choose_schedule(scop, SIZES, DEFAULT_MAPPING).ranking
     }
     assert parse_schedule(data["schedule"], scop) in schedules
+
+
+BLUR = """
+void blur(int n, unsigned char *in, unsigned char *out) {
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++) {
+      int s = 0;
+      for (int p = -1; p <= 1; p++)
+        for (int q = -1; q <= 1; q++)
+          s += in[(i + p) * n + j + q];
+      out[i * n + j] = s / 9;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["gesummv", "gramschmidt", "blur"])
+def test_show_prints_what_run_takes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "blur.c").write_text(BLUR)
+    target = str(tmp_path / "blur.c") if name == "blur" else name
+    options = ["--schedule", "auto", "--threads", "2"]
+    _, data = call_json(capsys, "run", target, *options, "-d", "mini", "--repeat", "1")
+    sizes = ",".join(f"{name}={value}" for name, value in data["parameters"].items())
+    code, shown = call_json(capsys, "show", target, *options, "-p", sizes)
+    assert code == 0
+    parts = ("schedule", "mapping", "storage", "splitting")
+    assert [shown[part] for part in parts] == [data[part] for part in parts]
