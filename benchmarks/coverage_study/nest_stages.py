@@ -17,7 +17,7 @@ from typing import Any
 
 from coverage_study.whole_program import BuildError, ProgramUnits, compare_programs
 from polybench import Dataset
-from polygym.autoschedule.storage_choice import starting_program
+from polygym.autoschedule.code_choice import confirmed_start
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.export.exporting import ExportOptions, prepare_export
 from polygym.frontend.c.source.region_mark import RegionMark
@@ -120,9 +120,8 @@ def _options(text: str) -> dict[str, Any]:
 def _automatic(program: Program, threads: int) -> _Automatic:
     """Return a program with its automatic storage and schedule, as `run --schedule auto` does."""
     mapping = replace(DEFAULT_MAPPING, threads=threads)
-    start = starting_program(program, mapping, DEFAULT_MEMORY_LIMIT)
-    assert start.choice is not None
-    return _Automatic(start.program, start.choice.schedule, mapping)
+    confirmed = confirmed_start(program, mapping, DEFAULT_MEMORY_LIMIT)
+    return _Automatic(confirmed.start.program, confirmed.choice.schedule, confirmed.mapping)
 
 
 def _sizes_text(program: Program) -> str:
