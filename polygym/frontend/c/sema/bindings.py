@@ -216,6 +216,8 @@ class Bindings:
         symbol = self.names.symbol_of(node)
         if symbol is None:
             hint = header_hint(node.name)
+            if reason := self.source.reason(node.name):
+                raise self.source.error(node, reason)
             raise self.source.error(node, f"{node.name} is not declared", hint)
         if symbol in environment.iterators:
             return environment.iterators[symbol]
@@ -253,11 +255,12 @@ class Bindings:
     def within_typical_sizes(self, like: Any) -> Any:
         """Return, as a set like another one, where unsigned parameters have their usual values.
 
-        These are taken to be less than half of what the type holds.
+        These are taken to be less than half of what the type holds. Types below ``int`` never wrap
+        around in an expression, so all of their values are usual.
         """
         limits = isl.Set.universe(like.get_space())
         for symbol, scalar in self.parameters.items():
-            if not scalar.is_signed:
+            if not scalar.is_signed and scalar.bits >= 32:
                 name = self.name(symbol)
                 text = f"[{name}] -> {{ [] : {name} <= {scalar.highest >> 1} }}"
                 limits = limits.intersect(isl.Set.read_from_str(self.context, text))
