@@ -18,6 +18,7 @@ _HIDDEN = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"\w+\s*:(?!:)")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -90,6 +91,8 @@ def _statement_end(text: str, start: int) -> int:
             return end
         case "do":
             return _semicolon(text, _statement_end(text, place + len("do")) + 1)
+        case _ if label := _LABEL.match(text, place):
+            return _statement_end(text, label.end())
         case _:
             return _semicolon(text, place)
 

@@ -63,6 +63,7 @@ class Variant:
     follow_induction: bool = True
     in_row_ranges: bool = False
     delinearize_pointers: bool = False
+    under_row_conditions: bool = False
 
 
 DEFAULT_VARIANT = Variant(
@@ -81,6 +82,12 @@ VARIANTS = (
         "Divide the offsets of pointers by the constant sizes of rows",
         lambda state: bool(state.pointer_indices),
         delinearize_pointers=True,
+    ),
+    Variant(
+        "row_conditions",
+        "Take rows of flat arrays to be long enough, where sizes may make them so",
+        lambda state: state.has_short_rows,
+        under_row_conditions=True,
     ),
     Variant(
         "no_induction",
@@ -115,6 +122,7 @@ class RegionState:
     pointer_arguments: PointerArguments = field(default_factory=PointerArguments)
     has_induction: bool = False
     has_row_ranges: bool = False
+    has_short_rows: bool = False
 
     def run(self, variant: Variant, last: Pass | None = None) -> None:
         """Run the passes of a variant on the file, up to the last one or all of them.
@@ -241,8 +249,13 @@ def _inner_subscripts(state: RegionState) -> None:
 
 
 def _delinearize(state: RegionState) -> None:
-    state.region, state.sizes = with_delinearized_arrays(
-        state.tree, state.region, state.source, state.sizes, state.translation
+    state.region, state.sizes, state.has_short_rows = with_delinearized_arrays(
+        state.tree,
+        state.region,
+        state.source,
+        state.sizes,
+        state.translation,
+        under_conditions=state.variant.under_row_conditions,
     )
 
 

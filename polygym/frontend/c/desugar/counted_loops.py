@@ -3,7 +3,14 @@
 A ``while`` loop whose condition or last statements count is a ``for`` loop::
 
     while (i--) S                        for (i = i; i--;) S
+    while (--i >= 0) S                   for (i = i - 1; i >= 0; i--) S
     while (n > 0) { S; *p++ = 0; n--; }  for (; n > 0; n--) { S; *p++ = 0; }
+
+A ``do`` loop that counts runs its body once before; where the value in front of it says that it
+would anyhow, it is that loop alone::
+
+    do { S; i++; } while (i < n);        { S; i++; } for (; i < n; i++) S
+    i = 0; do { S; i++; } while (i < 8)  i = 0; for (; i < 8; i++) S
 
 Its counter is changed nowhere else in it, and no ``continue`` skips the last statements. A counter
 that starts from the value it has, and that nothing reads behind the loop, need not be changed: an
@@ -12,28 +19,46 @@ argument stays the parameter that it is ::
     for (; len > 0; --len, ++buf) S      for (int k = len; k > 0; --k, ++buf) S
 
 This holds for loops that run once: statements of the region itself, outside of other loops.
+
+A signed integer or a pointer that steps by 1 until it is another one reaches that: C gives no
+meaning to a program that steps beyond its type or its array. So ``p != end; p++`` is ``p < end``.
 """
 
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar import side_effects
+from polygym.frontend.c.desugar.ordered_conditions import ordered_conditions
 from polygym.frontend.c.source import syntax
+from polygym.frontend.c.source.literals import integer_value
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
 
-_COMPARISONS = frozenset({"<", "<=", ">", ">=", "!="})
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "!=": operator.ne,
+}
+_COMPARISONS = frozenset(_COMPARE)
 _STEPS = frozenset({"++", "--", "p++", "p--"})
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 
 def with_counted_loops(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region with ``for`` loops in the place of loops that count in another way."""
-    if not syntax.contains(list(region.items), c_ast.While, c_ast.For):
+    if not syntax.contains(list(region.items), *_LOOPS):
         return region
-    if syntax.contains(list(region.items), c_ast.While):
-        items = [syntax.copy_tree(item, _counted) for item in region.items]
+    if syntax.contains(list(region.items), c_ast.While, c_ast.DoWhile):
+        items = [syntax.copy_tree(item, _counted) for item in _without_do_loops(region.items)]
+        region = with_statements(region, items)
+    ordered = ordered_conditions(tree, region)
+    if any(ordered(loop) is not None for loop in syntax.walk(region.items, c_ast.For)):
+        items = [syntax.copy_tree(item, ordered) for item in region.items]
         region = with_statements(region, items)
     spelled = {token.text for token in source.tokens}
     for item in region.items:
@@ -56,9 +81,70 @@ def _counted(node: Any) -> Any:
             return node
         case c_ast.While():
             body = syntax.copy_tree(node.stmt, _counted)
-            return _counted_down(node, body) or _counted_at_end(node, body)
+            return (
+                _counted_down(node, body)
+                or _counted_before(node, body)
+                or _counted_at_end(node, body)
+            )
+        case c_ast.Compound() if syntax.contains(node, c_ast.DoWhile):
+            items = _without_do_loops(node.block_items or ())
+            return c_ast.Compound([syntax.copy_tree(item, _counted) for item in items], node.coord)
         case _:
             return None
+
+
+def _without_do_loops(items: Sequence[Any]) -> list[Any]:
+    """Return the statements of a block with other loops for ``do`` loops that count."""
+    result: list[Any] = []
+    for item in items:
+        loop = None
+        if isinstance(item, c_ast.DoWhile) and not syntax.contains(item.stmt, c_ast.Break):
+            loop = _counted_at_end(item, item.stmt)
+        if loop is None:
+            result.append(item)
+            continue
+        if not (result and _holds_behind(result[-1], item.cond)):
+            result.append(syntax.copy_tree(item.stmt))
+        result.append(loop)
+    return result
+
+
+def _holds_behind(statement: Any, condition: Any) -> bool:
+    """Whether ``i = 0`` makes a comparison of i with a number true."""
+    match statement:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+            pass
+        case c_ast.Decl(name=name, init=value) if not statement.storage:
+            pass
+        case _:
+            return False
+    if not isinstance(condition.left, c_ast.ID) or condition.left.name != name:
+        return False
+    first, last = integer_value(value), integer_value(condition.right)
+    return first is not None and last is not None and _COMPARE[condition.op](first, last)
+
+
+def _counted_before(node: Any, body: Any) -> Any:
+    """Return the loop for ``while (--i >= 0) S``, None for any other."""
+    if not isinstance(node.cond, c_ast.BinaryOp) or node.cond.op not in _COMPARISONS:
+        return None
+    match node.cond.left:
+        case c_ast.UnaryOp(op="--" | "++" as op, expr=c_ast.ID() as counter):
+            pass
+        case _:
+            return None
+    changed = syntax.modified_names(body)
+    if counter.name in changed or changed & syntax.names_in(node.cond.right):
+        return None
+    if syntax.acts(node.cond.right) or counter.name in syntax.names_in(node.cond.right):
+        return None
+    unit = syntax.integer_node(1, counter)
+    first = c_ast.BinaryOp(op[0], syntax.copy_tree(counter), unit, counter.coord)
+    start = c_ast.Assignment("=", syntax.copy_tree(counter), first, counter.coord)
+    end = syntax.copy_tree(node.cond.right)
+    condition = c_ast.BinaryOp(node.cond.op, syntax.copy_tree(counter), end, node.cond.coord)
+    step = c_ast.UnaryOp(f"p{op}", syntax.copy_tree(counter), counter.coord)
+    return c_ast.For(start, condition, step, body, node.coord)
 
 
 def _counted_down(node: Any, body: Any) -> Any:
@@ -144,6 +230,12 @@ def _running_counter(loop: Any) -> str | None:
             return both.pop() if len(both) == 1 else None
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=c_ast.ID(name=other)):
             return str(name) if name == other else None
+        case c_ast.Assignment(
+            op="=",
+            lvalue=c_ast.ID(name=name),
+            rvalue=c_ast.BinaryOp(op="+" | "-", left=c_ast.ID(name=other), right=c_ast.Constant()),
+        ):
+            return str(name) if name == other else None
         case _:
             return None
 
@@ -207,7 +299,8 @@ def _start_from(loop: Any, counter: str, name: str, declared: Any) -> None:
             return c_ast.ID(name, node.coord)
         return node if isinstance(node, c_ast.Pragma) else None
 
-    start = syntax.declaration(name, declared.type, c_ast.ID(counter, loop.coord), loop)
+    first = c_ast.ID(counter, loop.coord) if loop.init is None else loop.init.rvalue
+    start = syntax.declaration(name, declared.type, first, loop)
     loop.cond = syntax.copy_tree(loop.cond, renamed)
     loop.next = syntax.copy_tree(loop.next, renamed)
     loop.stmt = syntax.copy_tree(loop.stmt, renamed)

@@ -1,11 +1,7 @@
 """Bounds of loops that are read from memory, where that can be exact.
 
-What the region does not change is read once, in front of it, and is a parameter like any other::
-
-    for (j = 0; j < n[0]; j++) …       →       int n_0 = n[0];
-                                               #pragma scop
-                                               for (j = 0; j < n_0; j++) …
-
+What the region does not change is read once, in front of it
+(:mod:`~polygym.frontend.c.desugar.memory_parameters`).
 A bound that another iteration has otherwise, beside one that is affine, becomes a condition on
 data: the affine one says how far the loop may run, and what is beyond the other does nothing::
 
@@ -20,18 +16,18 @@ is large: with j = -2, ``j < k[i]`` fails and holds from 0 on. So both sides are
 counter is never negative.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.bounds_from_sizes import CounterRange, counter_range
+from polygym.frontend.c.desugar.memory_parameters import MemoryParameters, is_fixed
 from polygym.frontend.c.source import syntax
 
 _UPWARDS = {"<": ">", "<=": ">="}
 _DOWNWARDS = {">": "<", ">=": "<="}
 _SIGNED_TYPES = frozenset({"int", "long", "short", "signed", "float", "double"})
-_NON_INTEGER_TYPES = frozenset({"float", "double", "void"})
 
 
 class DataBoundsRewriter:
@@ -40,18 +36,16 @@ class DataBoundsRewriter:
     def __init__(
         self,
         function: Any,
-        begin: Any,
         declared: Mapping[str, Any],
-        fresh_name: Callable[[str], str],
+        parameters: MemoryParameters,
         array_sizes: Mapping[str, Sequence[Any]],
     ) -> None:
-        """``declared`` are the variables outside the region; ``fresh_name`` makes new names.
+        """``declared`` are the variables outside the region.
 
         ``array_sizes`` are sizes of arrays that are declared without them.
         """
-        self._function, self._begin, self._given = function, begin, array_sizes
-        self._declared, self._fresh = declared, fresh_name
-        self._parameters: dict[str, str] = {}
+        self._function, self._given = function, array_sizes
+        self._declared, self._parameters = declared, parameters
         self._changed: set[str] = set()
         self._inner: set[str] = set()
         self._data: set[str] = set()
@@ -59,45 +53,15 @@ class DataBoundsRewriter:
 
     def apply(self, items: list[Any]) -> list[Any]:
         """Return the region's statements with other bounds."""
-        loops = list(syntax.walk(items, c_ast.For))
-        if not any(map(_reads_memory, loops)):
-            return items
         self._inner = syntax.declared_names(items)
         self._changed = _modified(items) | self._inner
-        for loop in loops:
-            self._with_parameters(loop, self._changed)
+        has_data_bounds = any(map(_reads_memory, syntax.walk(items, c_ast.For)))
+        items = self._parameters.apply(items, self._changed)
+        if not has_data_bounds:
+            return items
         self._data = _data_dependent_names(items)
         self._exposed = syntax.names_read_outside_loops(self._function.body)
         return [syntax.copy_tree(item, self._loop) for item in items]
-
-    def _with_parameters(self, loop: Any, changed: Collection[str]) -> None:
-        """Let a loop's header have parameters for what the region does not change."""
-
-        def replacement(node: Any) -> Any:
-            """Return a parameter for what is read from memory."""
-            base, subscripts = syntax.base_and_subscripts(node)
-            if not subscripts or not isinstance(base, c_ast.ID) or base.name in inside:
-                return None
-            if not _is_fixed(node, None, changed):
-                return None
-            kind = _element(self._declared.get(base.name), len(subscripts))
-            where = repr((base.name, *map(_key, subscripts)))
-            return None if kind is None else self._parameter(where, node, base.name, kind)
-
-        inside = {decl.name for decl in getattr(loop.init, "decls", None) or ()}
-        inside |= {counter} if (counter := syntax.counter_of(loop)) else set()
-        for part in ("init", "cond", "next"):
-            setattr(loop, part, syntax.copy_tree(getattr(loop, part), replacement))
-
-    def _parameter(self, where: str, node: Any, name: str, kind: Any) -> Any:
-        """Return the variable that has a value from memory; ``where`` says which element it is."""
-        if where not in self._parameters:
-            new = self._fresh(name)
-            self._parameters[where] = new
-            block = syntax.block_with(self._function.body, self._begin)
-            place = next(i for i, item in enumerate(block) if item is self._begin)
-            block.insert(place, syntax.declaration(new, kind, syntax.copy_tree(node), node))
-        return c_ast.ID(self._parameters[where], node.coord)
 
     def _loop(self, node: Any) -> Any:
         """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
@@ -140,7 +104,7 @@ class DataBoundsRewriter:
     ) -> tuple[Any, list[Any]] | None:
         """Return a loop that starts where an array does, and the condition for its first value."""
         span = self._span(loop, counter)
-        if span is None or not _steps_by_one(loop.next) or not _is_fixed(start, counter, changes):
+        if span is None or not _steps_by_one(loop.next) or not is_fixed(start, counter, changes):
             return None
         kind = _type_of(loop, counter, self._function, self._declared)
         if kind is None:
@@ -196,7 +160,7 @@ class DataBoundsRewriter:
             bound = condition.left
         else:
             return False
-        if not self._is_data_dependent(bound) or not _is_fixed(bound, counter, changes):
+        if not self._is_data_dependent(bound) or not is_fixed(bound, counter, changes):
             return False
         return self._is_signed(bound) or self._is_never_negative(loop, counter)
 
@@ -230,13 +194,6 @@ class DataBoundsRewriter:
         own = [decl.type for decl in syntax.walk(self._function, c_ast.Decl) if decl.name == name]
         outside = self._declared.get(name)
         return own if outside is None else [*own, outside.type]
-
-
-def _is_fixed(node: Any, counter: str | None, changes: Collection[str]) -> bool:
-    """Whether an expression has one value for all of a loop that changes some names."""
-    return syntax.names_in(node).isdisjoint({counter, *changes}) and not syntax.contains(
-        node, c_ast.FuncCall
-    )
 
 
 def _is_nonnegative_literal(node: Any) -> bool:
@@ -321,21 +278,3 @@ def _direction(loop: Any) -> Mapping[str, str] | None:
             return _DOWNWARDS
         case _:
             return None
-
-
-def _element(declared: Any, subscripts: int) -> Any:
-    """Return the type of an element of a declared array or pointer of integers, None if unknown."""
-    kind: Any = getattr(declared, "type", None)
-    for _ in range(subscripts):
-        if not isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
-            return None
-        kind = kind.type
-    is_scalar = isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
-    return kind if is_scalar and not _NON_INTEGER_TYPES & set(kind.type.names) else None
-
-
-def _key(node: Any) -> Any:
-    """Return what two equal expressions have in common."""
-    own = tuple(getattr(node, name) for name in ("name", "op", "value") if hasattr(node, name))
-    plain = tuple(value for value in own if isinstance(value, str))
-    return type(node).__name__, plain, tuple(_key(child) for _, child in node.children())

@@ -1,10 +1,11 @@
 """``memset`` and ``memcpy`` as loops over the elements of arrays.
 
 The number of bytes has to be a multiple of the element's size by its text, and the arrays are named
-without their last dimension::
+without their last dimension, or with the element at which they begin::
 
     memset(x, 0, n * sizeof(double));           for (k = 0; k < n; k++) x[k] = 0;
     memcpy(a[i], b[j], 8 * m);                  for (k = 0; k < m; k++) a[i][k] = b[j][k];
+    memcpy(&a[i * m], x + j, 8 * m);            for (k = 0; k < m; k++) a[i * m + k] = x[j + k];
 
 Bytes that are all zero are the number zero in every type; another byte fills arrays of bytes alone.
 What is no such call stays, to be refused.
@@ -38,15 +39,23 @@ _SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of elements: a name, subscripts, and the words of the element's type."""
+    """A row of elements: a name, subscripts, the first element, the words of the elements' type."""
 
     name: str
     subscripts: tuple[Any, ...]
+    first: Any
     type_words: tuple[str, ...]
+
+    @property
+    def reads(self) -> set[str]:
+        """The names that say which row it is."""
+        return syntax.names_in([*self.subscripts, *filter(None, [self.first])])
 
     def element(self, index: Any, like: Any) -> Any:
         """Return an element."""
         leading = map(syntax.copy_tree, self.subscripts)
+        if self.first is not None:
+            index = c_ast.BinaryOp("+", syntax.copy_tree(self.first), index, like.coord)
         return syntax.element_node(self.name, [*leading, index], like)
 
 
@@ -83,7 +92,7 @@ def memory_loop(
         source = _row(operands[1], declared, resolved)
         if source is None or source.type_words != target.type_words:
             return None
-        if target.name in syntax.names_in([*source.subscripts, *target.subscripts]):
+        if target.name in source.reads | target.reads:
             return None
         value = source.element(c_ast.ID(index, call.coord), call)
     element = target.element(c_ast.ID(index, call.coord), call)
@@ -93,13 +102,19 @@ def memory_loop(
 
 
 def _row(node: Any, declared: Mapping[str, Any], resolved: Callable[[Any], Any]) -> _Row | None:
-    """Return the row that an operand names: all of an array, or one with all subscripts but one."""
+    """Return the row that an operand names: of an array, or behind an element of it."""
     node = syntax.without_casts(node)
-    if isinstance(node, c_ast.UnaryOp) and node.op == "&":  # &a[i][0] is a[i]
-        node = node.expr
-        if not isinstance(node, c_ast.ArrayRef) or not syntax.is_zero(node.subscript):
+    first: Any = None
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&":  # &a[i][e] is a[i] + e
+        if not isinstance(node.expr, c_ast.ArrayRef):
             return None
-        node = node.name
+        node, first = node.expr.name, node.expr.subscript
+    elif isinstance(node, c_ast.BinaryOp) and node.op == "+":
+        node, first = node.left, node.right
+    if syntax.is_zero(first):
+        first = None
+    if first is not None and syntax.acts(first):
+        return None
     base, subscripts = syntax.base_and_subscripts(node)
     if not isinstance(base, c_ast.ID) or base.name not in declared or syntax.acts(subscripts):
         return None
@@ -111,7 +126,7 @@ def _row(node: Any, declared: Mapping[str, Any], resolved: Callable[[Any], Any])
     if not isinstance(kind, c_ast.TypeDecl) or not isinstance(kind.type, c_ast.IdentifierType):
         return None
     words = tuple(kind.type.names)
-    return _Row(base.name, tuple(subscripts), words) if words in _SIZES else None
+    return _Row(base.name, tuple(subscripts), first, words) if words in _SIZES else None
 
 
 def _count(node: Any, size: int) -> Any:

@@ -26,7 +26,9 @@ from polygym.frontend.c.desugar.data_bounds import DataBoundsRewriter
 from polygym.frontend.c.desugar.inlining import CallInliner
 from polygym.frontend.c.desugar.jumps import without_jumps
 from polygym.frontend.c.desugar.memory_functions import memory_loop
+from polygym.frontend.c.desugar.memory_parameters import MemoryParameters
 from polygym.frontend.c.desugar.switches import switch_as_branches, with_branches_for_jumps
+from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.initializers import initializing_statements
@@ -54,9 +56,11 @@ def desugar_region(
     calls = CallInliner(tree, source, spelled)
     scope = syntax.declarations_before(region.function, region.begin)
     outside = {decl.name: decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name}
-    bounds = DataBoundsRewriter(
-        region.function, region.begin, outside | scope, calls.fresh_name, array_sizes
+    once = SingleAssignments(tree, region.function, source)
+    parameters = MemoryParameters(
+        region.function, region.begin, outside | scope, calls.fresh_name, once
     )
+    bounds = DataBoundsRewriter(region.function, outside | scope, parameters, array_sizes)
     items = with_branches_for_jumps(list(map(_with_subscripts, region.items)), source)
     items = without_jumps(items, None)
     region = with_statements(region, _Desugarer(calls, source).statements(items, scope))

@@ -103,6 +103,10 @@ class SingleAssignments:
         """Whether a variable surely holds what an expression computes."""
         return self._holds(self._type(name), value)
 
+    def has_type_of(self, name: str, other: str) -> bool:
+        """Whether a name is one of integers of the same type as another."""
+        return self._type(name) is not None and self._type(name) == self._type(other)
+
     def type_name(self, name: str) -> str:
         """Return a type for a variable with the values of another one."""
         if self.is_int(name):
@@ -115,13 +119,23 @@ class SingleAssignments:
         return result[0] if len(result) == 1 else None
 
     def definition(self, node: Any) -> Any:
-        """Return the expression that a name or a call stands for, None for others."""
+        """Return the expression that a name or a call stands for, None for others.
+
+        An element of memory has a name so, and keeps it.
+        """
         match node:
             case c_ast.ID(name=name):
-                return self._value(name)
+                value = self.only_value(name)
+                return None if value is None or syntax.reads_elements(value) else value
             case c_ast.FuncCall(name=c_ast.ID(name=name)) if name in self._functions:
                 return self._returned(node, self._functions[name])
         return None
+
+    def only_value(self, name: str) -> Any:
+        """Return what a variable stands for, None if that is not one expression."""
+        if name not in self._values:
+            self._values[name] = self._value_anew(name)
+        return self._values[name]
 
     def _type(self, name: str) -> ScalarType | None:
         """Return the type of a variable or of an array's elements, None where it is not sure."""
@@ -145,12 +159,6 @@ class SingleAssignments:
         if scalar in (ScalarType.LONG, ScalarType.UNSIGNED_LONG):
             return kinds <= _EXACT
         return scalar is ScalarType.INT and kinds <= _INT and not syntax.contains(value, c_ast.Cast)
-
-    def _value(self, name: str) -> Any:
-        """Return what a variable stands for, None if that is not one expression."""
-        if name not in self._values:
-            self._values[name] = self._value_anew(name)
-        return self._values[name]
 
     def _value_anew(self, name: str) -> Any:
         """Return what a variable stands for."""

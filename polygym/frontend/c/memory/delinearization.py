@@ -172,21 +172,28 @@ def with_delinearized_arrays(
     source: SourceMap,
     sizes: ArraySizes,
     translate: Callable[[ScopRegion], Translation],
-) -> tuple[ScopRegion, ArraySizes]:
-    """Return a region with arrays of rows, and the sizes that are still to be given.
+    *,
+    under_conditions: bool = False,
+) -> tuple[ScopRegion, ArraySizes, bool]:
+    """Return a region with arrays of rows, the sizes that are still to be given, and what stayed.
 
-    The function of the region is changed, too; ``translate`` reads a region.
+    That is whether some array may have rows that are not surely long enough. With
+    ``under_conditions`` they are taken to be, if they are so for some sizes. The function of the
+    region is changed, too; ``translate`` reads a region.
     """
     if not syntax.multiplies(region.items):  # most regions do not come any further
-        return region, sizes
-    arrays = _DelinearizationSearch(tree, region, source, sizes).delinearizable()
+        return region, sizes, False
+    search = _DelinearizationSearch(tree, region, source, sizes, prefer_parameters=under_conditions)
+    arrays = search.delinearizable()
+    has_short_rows = False
     while arrays:
         left = {name: size for name, size in sizes.items() if name not in arrays}
         kinds = {name: flat.declared.type for name, flat in arrays.items()}
         new, outside = _rewritten(region, arrays)
-        wrong = _rejected_arrays(new, arrays, left, translate)
+        wrong = _rejected_arrays(new, arrays, left, translate, under_conditions=under_conditions)
         if not wrong:
-            return new, left
+            return new, left, has_short_rows
+        has_short_rows = True
         with_statements(region, region.items)
         for node, name in outside:
             node.name = name
@@ -196,13 +203,23 @@ def with_delinearized_arrays(
         for name in wrong:
             del arrays[name].splits[0]
         arrays = {name: flat for name, flat in arrays.items() if flat.splits}
-    return region, sizes
+    return region, sizes, has_short_rows
 
 
 class _DelinearizationSearch:
     """Finds the arrays of a region that may be arrays of rows."""
 
-    def __init__(self, tree: Any, region: ScopRegion, source: SourceMap, given: ArraySizes) -> None:
+    def __init__(
+        self,
+        tree: Any,
+        region: ScopRegion,
+        source: SourceMap,
+        given: ArraySizes,
+        *,
+        prefer_parameters: bool,
+    ) -> None:
+        """``prefer_parameters`` tries rows of constant sizes last."""
+        self._prefer_parameters = prefer_parameters
         self._once = SingleAssignments(tree, region, source)
         self._region, self._given = region, given
         self._moving = syntax.modified_names(region.items)
@@ -273,6 +290,8 @@ class _DelinearizationSearch:
         numbers = [polynomial for polynomial in polynomials if polynomial.constant is not None]
         others = [polynomial for polynomial in polynomials if polynomial.constant is None]
         products = [number.times(factor) for number in numbers for factor in others]
+        if self._prefer_parameters:
+            return [*others, *products, *numbers][:_MAX_STRIDES]
         return [*numbers, *others, *products][:_MAX_STRIDES]
 
 
@@ -283,7 +302,7 @@ def _splits(
     attempts: Iterator[int],
     depth: int = 1,
 ) -> Iterator[_SubscriptSplit]:
-    """Divide subscripts and a size until nothing is multiplied, in all ways, numbers first."""
+    """Divide subscripts and a size until nothing is multiplied, in all ways."""
     if all(subscript.is_linear for subscript in subscripts) and (size is None or size.is_linear):
         yield _SubscriptSplit([[subscript] for subscript in subscripts], [], size)
         return
@@ -348,6 +367,8 @@ def _rejected_arrays(
     arrays: Mapping[str, _DelinearizedArray],
     sizes: ArraySizes,
     translate: Callable[[ScopRegion], Translation],
+    *,
+    under_conditions: bool,
 ) -> set[str]:
     """Return the arrays of which some element is not surely in its row; move those that are."""
     try:
@@ -355,7 +376,14 @@ def _rejected_arrays(
         return {
             name
             for name, flat in arrays.items()
-            if not is_delinearizable(name, flat.strides, flat.elements, touches, translation)
+            if not is_delinearizable(
+                name,
+                flat.strides,
+                flat.elements,
+                touches,
+                translation,
+                under_conditions=under_conditions,
+            )
         }
     except (PolygymError, isl.Error):
         return set(arrays)  # the translation of the region meets the reason

@@ -4,7 +4,12 @@ Of ``A[i * m + m - 1 - j]`` division leaves row i + 1 and element -1 - j of it, 
 for 0 <= j < m. One row earlier, at row i and element m - 1 - j, it is one, and the same. One that
 is now in its row and now in the next, as ``A[i * m + j + 1]`` may be, has quotients as subscripts,
 ``A[i + (j + 1) / m][(j + 1) % m]``.
+
+Where sizes decide it, ``A[i * lda + j]`` with j < n is element j of row i if n <= lda. Asked to,
+that is taken to be so, and the bounds check makes it a condition of the program.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +21,7 @@ from pycparser import c_ast
 from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial
 from polygym.frontend.c.scop.bounds_check import excluded_by_lower_bounds
 from polygym.frontend.c.scop.translation import Translation
-from polygym.frontend.c.sema.accesses import SourceAccess
+from polygym.frontend.c.sema.accesses import SourceAccess, without_iterators
 from polygym.frontend.c.sema.bindings import ExpressionEnvironment
 from polygym.frontend.c.source.syntax import copy_tree
 
@@ -62,8 +67,13 @@ def is_delinearizable(
     elements: Mapping[int, RowElement],
     accesses: Sequence[SourceAccess],
     translation: Translation,
+    *,
+    under_conditions: bool = False,
 ) -> bool:
-    """Whether all elements of an array are in their rows, after they have been moved there."""
+    """Whether all elements of an array are in their rows, after they have been moved there.
+
+    With ``under_conditions`` that need be so for some sizes alone.
+    """
     mine: dict[int, list[SourceAccess]] = {}
     for touch in accesses:
         if touch.symbol.name == name:
@@ -76,8 +86,7 @@ def is_delinearizable(
             bounds = [
                 _RowContainment(access, dimension, rows, translation) for access in element_touches
             ]
-            shifts = (s for s in _SHIFTS if all(bound.is_always_inside(s) for bound in bounds))
-            shift = next(shifts, None)
+            shift = _shift(bounds, under_conditions=under_conditions)
             if shift is None and not all(bound.is_inside_for_large_sizes() for bound in bounds):
                 if dimension > 1 or not all(bound.is_within_one_row() for bound in bounds):
                     return False
@@ -88,6 +97,19 @@ def is_delinearizable(
             rows = shift or 0
         elements[key].write_subscripts()
     return True
+
+
+def _shift(bounds: Sequence[_RowContainment], *, under_conditions: bool) -> int | None:
+    """Return how many rows earlier all accesses are in their rows; None where they are not."""
+    for shift in _SHIFTS:
+        if all(bound.is_always_inside(shift) for bound in bounds):
+            return shift
+    if not under_conditions or all(bound.is_inside_for_large_sizes() for bound in bounds):
+        return None
+    for shift in _SHIFTS:
+        if all(bound.is_inside_for_some_sizes(shift) for bound in bounds):
+            return shift
+    return None
 
 
 class _RowContainment:
@@ -120,6 +142,14 @@ class _RowContainment:
     def is_always_inside(self, rows: int) -> bool:
         """Whether it is in its row, so many rows earlier, for all sizes."""
         return self._at is not None and bool(self._outside(rows).is_empty())
+
+    def is_inside_for_some_sizes(self, rows: int) -> bool:
+        """Whether it is in its row, so many rows earlier, for some sizes for which it happens."""
+        if self._at is None:
+            return False
+        wrong = without_iterators(self._outside(rows), self._touch.iterators)
+        happens = without_iterators(self._touch.domain, self._touch.iterators)
+        return not happens.subtract(wrong).is_empty()
 
     def is_inside_for_large_sizes(self) -> bool:
         """Whether it is in its row if single sizes are not the smallest."""

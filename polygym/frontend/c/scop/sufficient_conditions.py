@@ -23,6 +23,7 @@ from polygym.poly.isl_values import coefficients, constant_term
 
 _MAX_CONSTRAINTS = 3
 _MAX_CONDITIONS = 32
+_MAX_CONSTANT = 2**40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +117,8 @@ def _excluding_constraint(piece: Any, violations: Sequence[ViolationSet], contex
     if piece.dim(isl.dim_type.div):
         return None
     for constraint in piece.get_constraints():
-        if constraint.is_equality():
-            continue
+        if constraint.is_equality() or abs(constant_term(constraint)) > _MAX_CONSTANT:
+            continue  # the opposite of an upper bound by a type is no size of an array
         # The opposite of f >= 0 is -f - 1 >= 0.
         form = constraint.get_aff().neg().add_constant_val(isl.Val("-1", piece.get_ctx()))
         outside = isl.Constraint.inequality_from_aff(form)

@@ -1,0 +1,146 @@
+"""Integers of memory that a region does not change, as parameters that are read in front of it.
+
+Bounds of loops, and factors in subscripts, are parameters then. So are all other reads of the same
+element, and a variable that has its value already is the parameter::
+
+    int n = g_n[0];                                      int n = g_n[0];
+    for (i = 0; i < m[0]; i++)                           int m_1 = m[0];
+      for (j = 0; j < n; j++)                            #pragma scop
+        A[i * g_n[0] + j] = m[0] - i;                    for (i = 0; i < m_1; i++)
+                                                           for (j = 0; j < n; j++)
+                                                             A[i * n + j] = m_1 - i;
+
+A factor of a subscript is read in front of the region only if it is an element with constant
+subscripts, as a member of a structure is: ``g->n`` is ``g_n[0]``. What a condition of the region
+protects, ``if (i < k) A[w[k] * m]``, stays where it is.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.loops.single_assignment import SingleAssignments
+from polygym.frontend.c.source import syntax
+
+_NON_INTEGER_TYPES = frozenset({"float", "double", "void"})
+
+
+class MemoryParameters:
+    """The parameters of one region in plain form."""
+
+    def __init__(
+        self,
+        function: Any,
+        begin: Any,
+        declared: Mapping[str, Any],
+        fresh_name: Callable[[str], str],
+        once: SingleAssignments,
+    ) -> None:
+        """``declared`` are the variables outside the region; ``fresh_name`` makes new names."""
+        self._function, self._begin = function, begin
+        self._declared, self._fresh, self._once = declared, fresh_name, once
+        self._names: dict[str, str] = {}
+        self._copies: dict[str, str] | None = None
+
+    def apply(self, items: Sequence[Any], changed: Collection[str]) -> list[Any]:
+        """Return the region's statements with parameters; the headers of its loops are changed."""
+        for loop in syntax.walk(items, c_ast.For):
+            inside = {decl.name for decl in getattr(loop.init, "decls", None) or ()}
+            inside |= {counter} if (counter := syntax.counter_of(loop)) else set()
+            taken = {*changed, *inside}
+            for part in ("init", "cond", "next"):
+                replace = self._replacement(taken, lambda node: True)
+                setattr(loop, part, syntax.copy_tree(getattr(loop, part), replace))
+        factors = set(map(id, _factors_of_subscripts(items)))
+        replace = self._replacement(changed, lambda node: id(node) in factors)
+        items = [syntax.copy_tree(item, replace) for item in items]
+        if not self._names:
+            return items
+        replace = self._replacement(changed, lambda node: False)
+        return [syntax.copy_tree(item, replace) for item in items]
+
+    def _replacement(
+        self, changed: Collection[str], is_wanted: Callable[[Any], bool]
+    ) -> Callable[[Any], Any]:
+        """Return how nodes are replaced: by parameters that there are, and wanted new ones."""
+
+        def replacement(node: Any) -> Any:
+            if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+                return node
+            base, subscripts = syntax.base_and_subscripts(node)
+            if not subscripts or not isinstance(base, c_ast.ID):
+                return None
+            if not is_fixed(node, None, changed):
+                return None
+            key = _element_key(base.name, subscripts)
+            if key not in self._names:
+                kind = _element(self._declared.get(base.name), len(subscripts))
+                if kind is None or not is_wanted(node):
+                    return None
+                self._names[key] = self._copy(key) or self._declare(node, base.name, kind)
+            return c_ast.ID(self._names[key], node.coord)
+
+        return replacement
+
+    def _declare(self, node: Any, name: str, kind: Any) -> str:
+        """Declare the variable that has a value from memory, in front of the region."""
+        new = self._fresh(name)
+        block = syntax.block_with(self._function.body, self._begin)
+        place = next(i for i, item in enumerate(block) if item is self._begin)
+        block.insert(place, syntax.declaration(new, kind, syntax.copy_tree(node), node))
+        return new
+
+    def _copy(self, key: str) -> str | None:
+        """Return a variable that has the value of an element already, None if there is none."""
+        if self._copies is None:
+            self._copies = {}
+            for name, declared in self._declared.items():
+                value = self._once.only_value(name)
+                base, subscripts = syntax.base_and_subscripts(value)
+                if not subscripts or not isinstance(base, c_ast.ID):
+                    continue
+                if self._once.has_type_of(name, base.name) and not declared.storage:
+                    self._copies.setdefault(_element_key(base.name, subscripts), name)
+        return self._copies.get(key)
+
+
+def is_fixed(node: Any, counter: str | None, changes: Collection[str]) -> bool:
+    """Whether an expression has one value for all of a loop that changes some names."""
+    return syntax.names_in(node).isdisjoint({counter, *changes}) and not syntax.contains(
+        node, c_ast.FuncCall
+    )
+
+
+def _factors_of_subscripts(items: Sequence[Any]) -> Iterator[Any]:
+    """Yield the elements with constant subscripts in products that subscripts have."""
+    for element in syntax.walk(items, c_ast.ArrayRef):
+        for product in syntax.walk(element.subscript, c_ast.BinaryOp):
+            if product.op == "*":
+                for node in syntax.walk(product):
+                    _, subscripts = syntax.base_and_subscripts(node)
+                    if subscripts and all(isinstance(each, c_ast.Constant) for each in subscripts):
+                        yield node
+
+
+def _element(declared: Any, subscripts: int) -> Any:
+    """Return the type of an element of a declared array or pointer of integers, None if unknown."""
+    kind: Any = getattr(declared, "type", None)
+    for _ in range(subscripts):
+        if not isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+            return None
+        kind = kind.type
+    is_scalar = isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
+    return kind if is_scalar and not _NON_INTEGER_TYPES & set(kind.type.names) else None
+
+
+def _element_key(name: str, subscripts: Sequence[Any]) -> str:
+    """Return what two elements that are the same have in common."""
+    return repr((name, *map(_key, subscripts)))
+
+
+def _key(node: Any) -> Any:
+    """Return what two equal expressions have in common."""
+    own = tuple(getattr(node, name) for name in ("name", "op", "value") if hasattr(node, name))
+    plain = tuple(value for value in own if isinstance(value, str))
+    return type(node).__name__, plain, tuple(_key(child) for _, child in node.children())
