@@ -160,7 +160,8 @@ class _DelinearizedArray:
         like = self.declared
         kind = like.type.type
         for stride in reversed(self.strides):
-            kind = c_ast.ArrayDecl(kind, stride.to_node(like), [], like.coord)
+            quals: list[str] = []
+            kind = c_ast.ArrayDecl(kind, stride.to_node(like), quals, like.coord)
         if self.splits[0].size is None:
             return c_ast.PtrDecl([], kind, like.coord)
         return c_ast.ArrayDecl(kind, self.splits[0].size.to_node(like), [], like.coord)

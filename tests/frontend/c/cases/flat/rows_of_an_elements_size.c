@@ -1,6 +1,7 @@
 // n=4,k=5
 // m[1] is the length of the rows, and k is m[1].
-void rows_of_a_pointers_size(int n, const int *m, double *A, double *B) {
+void rows_of_an_elements_size(int n, double *A, double *B) {
+  int m[2] = {n, n + 1};
   int k = m[1];
 #pragma scop
   for (int i = 0; i < n; i++)
