@@ -45,9 +45,10 @@ from polygym.frontend.c.memory.unsized_arrays import (
 )
 from polygym.frontend.c.scop.assumptions import value_assumptions
 from polygym.frontend.c.scop.translation import Translation
-from polygym.frontend.c.source import parser, syntax
+from polygym.frontend.c.source import parser
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection
+from polygym.frontend.c.source.syntax import names_in
 from polygym.frontend.c.source.unreadable import refuse_unreadable
 from polygym.ir.scop import Scop
 
@@ -166,7 +167,7 @@ class RegionState:
             self.first_scop()
         self.run(self.variant, last)
         mine = self.region.function
-        used = syntax.names_in(mine)
+        used = names_in(mine)
         shown = [
             node
             for node in self.tree.ext
@@ -175,7 +176,6 @@ class RegionState:
             and (not isinstance(node, c_ast.FuncDef) or node is mine or node.decl.name in used)
         ]
         code = CGenerator(reduce_parentheses=True).visit(c_ast.FileAST(shown)).rstrip()
-        code = code.replace(f"[{syntax.AT_REGION} ", "[")
         return f"/* {self.region.name} after {last.name}: {last.summary} */\n{code}\n"
 
 

@@ -9,7 +9,7 @@
 ``inlining``               calls of the user's own functions in a region
 ``jumps``                  jumps forward as ``if``
 ``memory_functions``       ``memset`` and ``memcpy`` as loops over the elements of arrays
-``memory_parameters``      integers of memory that a region does not change, as parameters that are …
+``memory_parameters``      integers of memory that a region does not change, as parameters
 ``normal_form``            A region in plain form
 ``ordered_conditions``     loops that step by 1 until two values are equal, as loops with an order
 ``side_effects``           side effects taken out of an expression

@@ -56,7 +56,7 @@ def desugar_region(
     calls = CallInliner(tree, source, spelled)
     scope = syntax.declarations_before(region.function, region.begin)
     outside = {decl.name: decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name}
-    once = SingleAssignments(tree, region.function, source)
+    once = SingleAssignments(tree, region, source)
     parameters = MemoryParameters(
         region.function, region.begin, outside | scope, calls.fresh_name, once
     )

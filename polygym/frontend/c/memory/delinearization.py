@@ -136,6 +136,7 @@ class _DelinearizedArray:
     """
 
     declared: Any
+    region_begin: Any
     keys: list[int]
     splits: list[_SubscriptSplit]
     elements: dict[int, RowElement] = field(default_factory=dict)
@@ -157,14 +158,15 @@ class _DelinearizedArray:
 
     def declared_type(self) -> Any:
         """Return the type of the array of rows; without a size it is a pointer to rows."""
-        like = self.declared
+        like, size = self.declared, self.splits[0].size
         kind = like.type.type
+        # A declared size is that of the declaration, rows alone are those of the region.
+        place = self.region_begin if size is None else like
         for stride in reversed(self.strides):
-            quals: list[str] = []
-            kind = c_ast.ArrayDecl(kind, stride.to_node(like), quals, like.coord)
-        if self.splits[0].size is None:
+            kind = c_ast.ArrayDecl(kind, stride.to_node(place), [], like.coord)
+        if size is None:
             return c_ast.PtrDecl([], kind, like.coord)
-        return c_ast.ArrayDecl(kind, self.splits[0].size.to_node(like), [], like.coord)
+        return c_ast.ArrayDecl(kind, size.to_node(place), [], like.coord)
 
 
 def with_delinearized_arrays(
@@ -260,7 +262,8 @@ class _DelinearizationSearch:
         tries = iter(range(_MAX_ATTEMPTS))
         ways = _splits([read[key] for key in keys], size, self._strides(factors), tries)
         chosen = [split for split in islice(ways, _MAX_SPLITS) if split.strides]
-        return _DelinearizedArray(self._once.declaration(name), keys, chosen) if chosen else None
+        declared = self._once.declaration(name)
+        return _DelinearizedArray(declared, self._region.begin, keys, chosen) if chosen else None
 
     def _read(self, node: Any, factors: list[Polynomial]) -> Polynomial | None:
         return read_polynomial(node, self._once.is_exact, self._once.definition, factors)

@@ -335,7 +335,7 @@ def _declare(argument: Any, sizes: Sequence[Any]) -> None:
     for _ in sizes:
         kind = kind.type
     for size in reversed(sizes):
-        kind = c_ast.ArrayDecl(kind, size, [syntax.AT_REGION], argument.coord)
+        kind = c_ast.ArrayDecl(kind, size, [], argument.coord)
     argument.type = kind
 
 

@@ -314,9 +314,6 @@ class _NameResolver:
                         self.record_use(name, UseKind.READ)
                 elif self.region is not None and node is self.region.end:
                     self.names.end = self.position
-            case c_ast.ArrayDecl(dim_quals=[syntax.AT_REGION]) if not self.names.begin:
-                self.unresolved += syntax.walk(node.dim, c_ast.ID)
-                self.visit(node.type)
             case c_ast.Struct() | c_ast.Union():
                 for member in node.decls or ():  # whose names are no names of the scope
                     if isinstance(member, c_ast.Decl):

@@ -20,9 +20,6 @@ MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # A qualifier of variables beside those of C: nothing in the file writes them.
 UNWRITTEN = "unwritten"
 
-# A qualifier of sizes: their names have the values that they have where the region begins.
-AT_REGION = ""
-
 
 def walk(node: Any, *kinds: type) -> Iterator[Any]:
     """Yield a node and everything below it, parents first; of ``kinds`` alone if there are some.
