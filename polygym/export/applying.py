@@ -1,7 +1,9 @@
 """The user's file with the call of the kernel, the kernel beside it, and how both are built."""
 
 import difflib
+import re
 import shlex
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
 from polygym.files import create_folder, path_from_here, write_atomically
 from polygym.frontend.c.driver import read_text
+from polygym.frontend.c.source.generated_text import MARK
 from polygym.frontend.c.source.preprocessor import encode_as
 
 
@@ -68,42 +71,129 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
     return tuple(folder / file for file in texts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel that the changed file calls: its path without an ending, seen from the file."""
+
+    path: str
+    ending: str
+    has_threads: bool
+
+    @property
+    def file(self) -> str:
+        return self.path + self.ending
+
+    @property
+    def is_c(self) -> bool:
+        return self.ending == ".c"
+
+    @property
+    def flags(self) -> str:
+        """The flags of a kernel in C."""
+        return f"-O3 -march=native{' -fopenmp' if self.has_threads else ''}"
+
+
+def lost_kernels(export: Export, folder: Path) -> tuple[str, ...]:
+    """Return the kernels that a changed copy in a folder calls, and will not when it is replaced.
+
+    A file with two regions is changed twice, the second time from the copy of the first.
+    """
+    assert export.embedding is not None
+    copy = folder / Path(export.embedding.scop.file).name
+    if not copy.is_file():
+        return ()
+    kept = {kernel.path for kernel in _called(changed_text(export, folder), folder)}
+    called = [kernel.path for kernel in _called(read_text(copy), folder)]
+    return tuple(path for path in called if path not in kept and path != export.plan.name)
+
+
+def _called(text: str, folder: Path) -> list[_Kernel]:
+    """Return the kernels, written by polygym, whose headers a text in a folder includes."""
+    result = []
+    for path in dict.fromkeys(_KERNEL_HEADER.findall(text)):
+        header = folder / f"{path}.h"
+        endings = [end for end in (".c", ".o") if (folder / f"{path}{end}").is_file()]
+        if not endings or not header.is_file() or MARK not in (said := read_text(header)):
+            continue
+        result.append(_Kernel(path, endings[0], _OPENMP in said))
+    return result
+
+
+_KERNEL_HEADER = re.compile(r'^#include "([^"\n]+)\.h"', re.MULTILINE)
+_OPENMP = "link with -fopenmp"
+
+
 def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]:
     """Return the lines that build the changed file, by the tool that reads them.
 
-    There are none where the file stays as it is.
+    There are none where the file stays as it is. Kernels that it has called before are among them.
     """
     assert export.embedding is not None
     if export.is_source:
         return {}
-    name, kernel = Path(export.embedding.scop.file).name, export.plan.name
-    stem = Path(name).stem
+    name = Path(export.embedding.scop.file).name
+    own = _Kernel(export.plan.name, ".c" if kind is ApplyKind.C else ".o", export.plan.threads > 1)
+    others = [k for k in _called(changed_text(export, folder), folder) if k.path != own.path]
+    kernels = [own, *others]
+    has_threads = any(kernel.has_threads for kernel in kernels)
     own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)
-    with_threads = export.plan.threads > 1
-    openmp = " -fopenmp" if with_threads else ""
-    target = "app"
-    if kind is ApplyKind.C:
-        flags = f"-O3 -march=native{openmp}"
-        objects, sources = f"{stem}.o {kernel}.o", f"{name} {kernel}.c"
-        cmake = f"set_source_files_properties({kernel}.c PROPERTIES COMPILE_OPTIONS\n"
-        cmake += f'  "{flags.replace(" ", ";")}")\n'
-        arguments = ", ".join(repr(flag) for flag in flags.split())
-        meson = f"{kernel} = static_library('{kernel}', '{kernel}.c', c_args: [{arguments}])\n"
-        meson_extra = f"link_with: {kernel}"
-    else:
-        flags = f"-O3{openmp}"
-        objects, sources, cmake = f"{stem}.o {kernel}.o", f"{name} {kernel}.o", ""
-        meson, meson_extra = "", f"objects: ['{kernel}.o']"
-    shell_sources = " ".join(str(folder / part) for part in sources.split())
-    meson_threads = ", dependency('openmp')" if with_threads else ""
-    libraries = "OpenMP::OpenMP_C m" if with_threads else "m"
-    package = "find_package(OpenMP REQUIRED)\n" if with_threads else ""
-    make = f"{kernel}.o: CFLAGS += {flags}\n" if kind is ApplyKind.C else ""
+    flags = "-O3" + " -march=native" * any(k.is_c for k in kernels) + " -fopenmp" * has_threads
+    files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
     return {
-        "Shell": f"gcc {flags} {own_flags}{shell_sources} -lm",
-        "Make": f"{make}{target}: LDLIBS += -lm{openmp}\n{target}: {objects}",
-        "CMake": f"{package}target_sources({target} PRIVATE {sources})\n{cmake}"
-        f"target_link_libraries({target} PRIVATE {libraries})",
-        "Meson": f"m = meson.get_compiler('c').find_library('m')\n{meson}"
-        f"executable('{target}', '{name}', {meson_extra},\n  dependencies: [m{meson_threads}])",
+        "Shell": f"gcc {flags} {own_flags}{files} -lm",
+        "Make": _make_lines(Path(name).stem, kernels, has_threads),
+        "CMake": _cmake_lines(name, kernels, has_threads),
+        "Meson": _meson_lines(name, kernels, has_threads),
     }
+
+
+def _make_lines(stem: str, kernels: list[_Kernel], has_threads: bool) -> str:
+    flags = "".join(f"{k.path}.o: CFLAGS += {k.flags}\n" for k in kernels if k.is_c)
+    objects = " ".join([f"{stem}.o", *(f"{kernel.path}.o" for kernel in kernels)])
+    openmp = " -fopenmp" if has_threads else ""
+    return f"{flags}{_TARGET}: LDLIBS += -lm{openmp}\n{_TARGET}: {objects}"
+
+
+def _cmake_lines(name: str, kernels: list[_Kernel], has_threads: bool) -> str:
+    package = "find_package(OpenMP REQUIRED)\n" if has_threads else ""
+    sources = " ".join([name, *(kernel.file for kernel in kernels)])
+    flags = "".join(
+        f"set_source_files_properties({kernel.file} PROPERTIES COMPILE_OPTIONS\n"
+        f'  "{kernel.flags.replace(" ", ";")}")\n'
+        for kernel in kernels
+        if kernel.is_c
+    )
+    libraries = "OpenMP::OpenMP_C m" if has_threads else "m"
+    return (
+        f"{package}target_sources({_TARGET} PRIVATE {sources})\n{flags}"
+        f"target_link_libraries({_TARGET} PRIVATE {libraries})"
+    )
+
+
+def _meson_lines(name: str, kernels: list[_Kernel], has_threads: bool) -> str:
+    lines = ["m = meson.get_compiler('c').find_library('m')"]
+    libraries, objects = [], []
+    for kernel in kernels:
+        if not kernel.is_c:
+            objects.append(f"'{kernel.file}'")
+            continue
+        variable = re.sub(r"\W", "_", kernel.path)
+        arguments = ", ".join(repr(flag) for flag in kernel.flags.split())
+        lines.append(
+            f"{variable} = static_library('{variable}', '{kernel.file}', c_args: [{arguments}])"
+        )
+        libraries.append(variable)
+    extra = [f"link_with: {_meson_list(libraries)}"] if libraries else []
+    extra += [f"objects: [{', '.join(objects)}]"] if objects else []
+    threads = ", dependency('openmp')" if has_threads else ""
+    lines.append(
+        f"executable('{_TARGET}', '{name}', {', '.join(extra)},\n  dependencies: [m{threads}])"
+    )
+    return "\n".join(lines)
+
+
+def _meson_list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+
+
+_TARGET = "app"

@@ -27,6 +27,9 @@ from polygym.runtime.worker.worker import Worker
 SLOWER = 1.1
 """Exported code that takes this many times as long as what was measured is worth a warning."""
 
+SLOWER_THAN_SOURCE = 1.03
+"""So many times the source's time is more than times vary."""
+
 _FLAGS = ("-O3", "-march=native", "-w", "-fPIC")
 
 
@@ -43,6 +46,13 @@ class ExportTimes:
         """How many times as long the exported code takes, None where one of them failed."""
         if isinstance(self.own, Ok) and isinstance(self.exported, Ok):
             return self.exported.best / self.own.best
+        return None
+
+    @property
+    def slowdown(self) -> float | None:
+        """How many times as long as the source the exported code takes, None where one failed."""
+        if isinstance(self.source, Ok) and isinstance(self.exported, Ok):
+            return self.exported.best / self.source.best
         return None
 
 

@@ -11,7 +11,13 @@ from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.errors import InputError
-from polygym.export.applying import ApplyKind, apply_export, build_lines, unified_diff
+from polygym.export.applying import (
+    ApplyKind,
+    apply_export,
+    build_lines,
+    lost_kernels,
+    unified_diff,
+)
 from polygym.export.c_compiler import user_compiler
 from polygym.mapping.mapping import Mapping as MachineMapping
 
@@ -30,12 +36,16 @@ does not admit. --diff prints the change and writes nothing; --write changes the
 puts the loops beside it (undo: `patch -R` with the diff, which is printed). The lines for Make,
 CMake and Meson are printed.
 
+A file with several regions is changed region by region: with --write, or with the changed copy as
+PROGRAM and the same --out.
+
 \b
 Examples:
   polygym apply blur.c -p n=2000 --kind c --out fast
   polygym apply found/best.json --diff
   polygym apply found/best.json --file moved/blur.c --write
   polygym apply blur.c -p n=2000 --kind object --write
+  polygym apply fast/blur.c --function sharpen --out fast
 """
 
 
@@ -103,27 +113,43 @@ def command(
             as_json, {"diff": difference}, lambda: click.echo(difference, nl=False)
         )
     folder = source.parent if out is None else out
-    times, note = export_session.measured(
+    result = export_session.measured(
         export, compiler, as_c=form is ApplyKind.C, is_wanted=not no_measure
     )
-    export = export_session.with_timing(export, times)
+    export = export_session.with_timing(export, result.times)
+    lost = () if in_place else lost_kernels(export, folder)
     files = apply_export(export, form, folder)
     lines = build_lines(export, form, folder)
+    replaced = _replaced_text(folder / source.name, lost)
     document = {
         "files": [str(path) for path in files],
         "diff": difference,
         "build": lines,
-        "notes": [text for text in (chosen.note, *export.plan.notes, note) if text],
-        **export_session.times_to_json(times),
+        "notes": [
+            text for text in (chosen.note, replaced, *export.plan.notes, result.note) if text
+        ],
+        **result.to_json(),
     }
 
     def show() -> None:
         if in_place:
             click.echo(difference, nl=False)
         _print(files, lines)
-        export_session.print_times(times, note)
+        if replaced:
+            console.write_wrapped(f"warning: {replaced}", err=True)
+        export_session.print_times(result)
 
-    return console.answer(as_json, document, show, int(export_session.failed(times)))
+    return console.answer(as_json, document, show, int(result.failed))
+
+
+def _replaced_text(copy: Path, lost: Sequence[str]) -> str:
+    """Return the sentence about kernels that a copy does not call any more."""
+    if not lost:
+        return ""
+    return (
+        f"{copy} called {', '.join(lost)}, and does not any more; to have all, change the copy "
+        f"again: polygym apply {copy} --out {copy.parent}"
+    )
 
 
 def _print(files: Sequence[Path], lines: Mapping[str, str]) -> None:

@@ -96,13 +96,13 @@ def command(
     export = export_session.prepare(chosen, name, sizes, cpus, assume_disjoint)
     form = ExportKind(kind)
     clang = user_clang() if form is ExportKind.LLVM else None
-    times, note = export_session.measured(
+    result = export_session.measured(
         export,
         clang or compiler,
         as_c=form is ExportKind.C or clang is not None,
         is_wanted=not no_measure,
     )
-    export = export_session.with_timing(export, times)
+    export = export_session.with_timing(export, result.times)
     with console.spinner("writing code"):
         written = write_export(export, form, out, compiler)
     document = {
@@ -112,9 +112,11 @@ def command(
         "schedule": str(export.schedule),
         "mapping": str(export.mapping),
         "files": [str(path) for path in written.files],
-        "notes": [text for text in (chosen.note, written.note, *export.plan.notes, note) if text],
+        "notes": [
+            text for text in (chosen.note, written.note, *export.plan.notes, result.note) if text
+        ],
         "compiler": None if compiler is None else compiler.version,
-        **export_session.times_to_json(times),
+        **result.to_json(),
     }
 
     def show() -> None:
@@ -128,6 +130,6 @@ def command(
         for path in written.files:
             console.write_text(f"  {path}")
         console.heading("\nTimes")
-        export_session.print_times(times, note)
+        export_session.print_times(result)
 
-    return console.answer(as_json, document, show, int(export_session.failed(times)))
+    return console.answer(as_json, document, show, int(result.failed))

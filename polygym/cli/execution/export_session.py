@@ -17,12 +17,19 @@ from polygym.errors import InputError, PolygymError
 from polygym.export.c_compiler import UserCompiler
 from polygym.export.cpu_levels import NATIVE, cpu_names
 from polygym.export.exporting import Export, ExportOptions, prepare_export, sizes_of
-from polygym.export.measuring import SLOWER, ExportTimes, measure_export, timing_line
+from polygym.export.measuring import (
+    SLOWER,
+    SLOWER_THAN_SOURCE,
+    ExportTimes,
+    measure_export,
+    timing_line,
+)
 from polygym.mapping.mapping import Mapping
 from polygym.mdp.records import episode_record
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, load_program
 from polygym.programs.sizes import parse_sizes
+from polygym.runtime.worker.background_load import BackgroundLoad, LoadMonitor
 from polygym.runtime.worker.outcome import Ok, outcome_to_json
 
 _OF_PROGRAM = {
@@ -174,23 +181,57 @@ def prepare(
         return prepare_export(program, target.schedule, target.mapping, options)
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredExport:
+    """The times of an export, or the sentence about why there are none.
+
+    ``load`` is how busy the machine was with other processes meanwhile.
+    """
+
+    times: ExportTimes | None
+    note: str = ""
+    load: BackgroundLoad | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the exported code ran and did not come to a correct end."""
+        return self.times is not None and not isinstance(self.times.exported, Ok)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what documents say of the times."""
+        if self.times is None:
+            return {"measured": None}
+        times = self.times
+        outcomes = {"source": times.source, "polygym": times.own, "exported": times.exported}
+        return {
+            "measured": {name: outcome_to_json(outcome) for name, outcome in outcomes.items()},
+            "ratio": times.ratio,
+            "background_load": None if self.load is None else self.load.to_json(),
+        }
+
+
 def measured(
     export: Export, compiler: UserCompiler | None, *, as_c: bool, is_wanted: bool
-) -> tuple[ExportTimes | None, str]:
+) -> MeasuredExport:
     """Return the times of an export, or the sentence about why there are none."""
     if export.is_source:
-        return None, "nothing is faster than the source: its loops stay as they are"
+        note = "nothing is faster than the source: its loops stay as they are"
+        return MeasuredExport(None, note)
     if not is_wanted:
-        return None, "not measured: --no-measure"
+        return MeasuredExport(None, "not measured: --no-measure")
     if compiler is None:
-        return None, "not measured as exported: no C compiler was found (CC, cc, gcc, clang)"
+        note = "not measured as exported: no C compiler was found (CC, cc, gcc, clang)"
+        return MeasuredExport(None, note)
     if as_c and export.plan.threads > 1 and compiler.is_clang:
-        return None, "not measured as exported: threads by clang need its own library, libomp"
+        note = "not measured as exported: threads by clang need its own library, libomp"
+        return MeasuredExport(None, note)
+    machine = LoadMonitor()
     try:
         with console.spinner("measuring the exported code"):
-            return measure_export(export, compiler, as_c=as_c), ""
+            times = measure_export(export, compiler, as_c=as_c)
     except PolygymError as error:
-        return None, f"not measured as exported: {error}"
+        return MeasuredExport(None, f"not measured as exported: {error}")
+    return MeasuredExport(times, "", machine.load())
 
 
 def with_timing(export: Export, times: ExportTimes | None) -> Export:
@@ -198,21 +239,11 @@ def with_timing(export: Export, times: ExportTimes | None) -> Export:
     return export if times is None else replace(export, timing=timing_line(times))
 
 
-def times_to_json(times: ExportTimes | None) -> dict[str, Any]:
-    """Return what documents say of the times."""
+def print_times(result: MeasuredExport) -> None:
+    """Print the times; warn where the exported code is slower than it was, or than the source."""
+    times = result.times
     if times is None:
-        return {"measured": None}
-    outcomes = {"source": times.source, "polygym": times.own, "exported": times.exported}
-    return {
-        "measured": {name: outcome_to_json(outcome) for name, outcome in outcomes.items()},
-        "ratio": times.ratio,
-    }
-
-
-def print_times(times: ExportTimes | None, note: str) -> None:
-    """Print the times, and a warning where the exported code is slower than it was."""
-    if times is None:
-        console.write_text(note)
+        console.write_text(result.note)
         return
     for name, outcome in (
         ("source", times.source),
@@ -227,8 +258,10 @@ def print_times(times: ExportTimes | None, note: str) -> None:
             "measured in polygym",
             err=True,
         )
-
-
-def failed(times: ExportTimes | None) -> bool:
-    """Whether the exported code ran and did not come to a correct end."""
-    return times is not None and not isinstance(times.exported, Ok)
+    if times.slowdown is not None and times.slowdown > SLOWER_THAN_SOURCE:
+        console.write_text(
+            f"warning: the exported code takes {times.slowdown:.2f} times as long as the source; "
+            "`polygym optimize` keeps the source where nothing is faster",
+            err=True,
+        )
+    console.report_background_load(result.load)

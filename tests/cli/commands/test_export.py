@@ -12,7 +12,11 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from polygym.cli.execution import export_session
 from polygym.export.c_compiler import user_clang
+from polygym.export.measuring import ExportTimes
+from polygym.runtime.worker.background_load import BackgroundLoad
+from polygym.runtime.worker.outcome import Ok
 from tests.cli.invoke import call, call_json
 
 _BLUR = """#include <stdio.h>
@@ -347,6 +351,79 @@ def test_apply_needs_one_place(project: Path, capsys: pytest.CaptureFixture[str]
         assert (code, "expected one of --out DIR, --write and --diff" in error) == (2, True)
     code, _, error = call(capsys, "apply", "gemm", "-d", "mini", "--diff", "--schedule", "isl")
     assert code == 0, error
+
+
+_TWO = """void twice(int n, double a[n]) {
+  for (int i = 0; i < n; i++)
+    a[i] *= 2;
+}
+void more(int n, double a[n], double b[n]) {
+  for (int i = 0; i < n; i++)
+    b[i] += a[i];
+}
+"""
+_MAIN_OF_TWO = """#include <stdio.h>
+void twice(int n, double a[n]);
+void more(int n, double a[n], double b[n]);
+int main(void) {
+  double a[] = {1, 2, 3}, b[] = {10, 20, 30};
+  twice(3, a);
+  more(3, a, b);
+  printf("%g %g %g\\n", b[0], b[1], b[2]);
+}
+"""
+
+
+@pytest.mark.parametrize("kinds", [("object", "c"), ("c", "c"), ("object", "object")])
+def test_two_functions_of_a_file(
+    kinds: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "two.c").write_text(_TWO)
+    (tmp_path / "main.c").write_text(_MAIN_OF_TWO)
+    out = tmp_path / "fast"
+    options = ["-p", "n=60", "--schedule", "isl", "--no-measure", "--out", str(out)]
+    first = ["apply", str(tmp_path / "two.c"), "--function", "twice", *options]
+    assert call(capsys, *first, "--kind", kinds[0])[0] == 0
+    second = ["apply", str(out / "two.c"), "--function", "more", "--threads", "2", *options]
+    code, document = call_json(capsys, *second, "--kind", kinds[1])
+    assert (code, document["notes"]) == (0, ["not measured: --no-measure"])
+    build = document["build"]
+    files = [
+        f"{name}_kernel.{kind[0]}"
+        for name, kind in zip(("more", "twice"), kinds[::-1], strict=True)
+    ]
+    for tool in ("Shell", "CMake"):
+        assert all(file in build[tool] for file in files), build[tool]
+    assert "more_kernel.o twice_kernel.o" in build["Make"]
+    assert all(f"'{file}'" in build["Meson"] for file in files)
+    command = f"{build['Shell']} {tmp_path / 'main.c'} -o {tmp_path / 'app'}"
+    subprocess.run(command, shell=True, check=True)
+    printed = subprocess.run([tmp_path / "app"], capture_output=True, text=True, check=True).stdout
+    assert printed == "12 24 36\n"
+    code, _, error = call(capsys, *first)
+    assert (code, "called more_kernel, and does not any more" in " ".join(error.split())) == (
+        0,
+        True,
+    )
+
+
+def test_code_that_is_slower_than_the_source_is_said(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = ExportTimes(Ok((1.0,)), Ok((1.9,)), Ok((2.0,)))
+    monkeypatch.setattr(export_session, "measure_export", lambda *_, **__: times)
+    busy = BackgroundLoad(1.0, 1.5, 0.0, 2)
+    monkeypatch.setattr(export_session.LoadMonitor, "load", lambda _: busy)
+    out = str(project / "lib")
+    arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
+    code, _, error = call(capsys, *arguments, "--out", out)
+    said = " ".join(error.split())
+    assert code == 0
+    assert "takes 2.00 times as long as the source" in said
+    assert " ".join(busy.warning.split()) in said
+    assert "measured in polygym" not in said
+    _, document = call_json(capsys, *arguments, "--out", out)
+    assert document["background_load"] == busy.to_json()
 
 
 def test_make_builds_with_the_printed_lines(
