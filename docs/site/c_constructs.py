@@ -12,7 +12,7 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_suffix(".toml")
 FILE_NAME = "example.c"
-"""The name of the example's file in messages."""
+"""The name of the example's file in messages, unless the row has another."""
 
 
 class ConstructStatus(Enum):
@@ -24,7 +24,10 @@ class ConstructStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """A row of the table; ``message`` is the text of the refusal, "" for accepted ones."""
+    """A row of the table; ``message`` is the text of the refusal, "" for accepted ones.
+
+    ``file`` is the name of the example's file.
+    """
 
     group: str
     name: str
@@ -32,6 +35,7 @@ class Construct:
     example: str
     comment: str = ""
     message: str = ""
+    file: str = FILE_NAME
 
 
 def read_constructs(path: Path = TABLE) -> tuple[Construct, ...]:

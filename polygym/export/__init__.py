@@ -6,6 +6,7 @@
 ``object_code``         a kernel as LLVM IR and as an object file
 ``c_kernel``            a kernel as C
 ``header``              C headers of the kernel and of the user's function
+``cpp_header``          the header of the user's function of C++
 ``translation_unit``    the user's file with a call in the place of the region
 ``exporting``           from a program with a schedule to all of these
 ``writing``             the kinds of output, and their files

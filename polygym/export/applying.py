@@ -137,6 +137,8 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
     kernels = [own, *others]
     has_threads = any(kernel.has_threads for kernel in kernels)
     own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)
+    if export.embedding.cpp is not None:
+        return _cpp_build_lines(export, kind, folder, own_flags)
     flags = "-O3" + " -march=native" * any(k.is_c for k in kernels) + " -fopenmp" * has_threads
     files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
     return {

@@ -1,4 +1,4 @@
-"""The user's C compiler and linker: ``$CC``, or ``cc``, ``gcc`` or ``clang`` on the PATH."""
+"""The user's compilers: ``$CC``, or ``cc``, ``gcc`` or ``clang`` on the PATH; ``$CXX`` for C++."""
 
 import os
 import shlex
@@ -12,6 +12,7 @@ from polygym.errors import InputError
 
 _SECONDS = 600.0
 _NAMES = ("cc", "gcc", "clang")
+_CPP_NAMES = ("c++", "g++", "clang++")
 _CLANG_NAMES = ("clang", *(f"clang-{version}" for version in range(30, 13, -1)))
 _SHOWN_LINES = 12
 
@@ -89,6 +90,22 @@ def user_compiler() -> UserCompiler | None:
             raise InputError(f"CC: expected the name of a C compiler, found {given[0]!r}")
         return UserCompiler(tuple(given), flags)
     path = next((name for name in _NAMES if shutil.which(name)), None)
+    return None if path is None else UserCompiler((path,), flags)
+
+
+def user_cpp_compiler() -> UserCompiler | None:
+    """Return the user's C++ compiler with ``$CXXFLAGS``, None where there is none.
+
+    Raises:
+        InputError: ``$CXX`` names one that does not exist.
+    """
+    flags = tuple(shlex.split(os.environ.get("CXXFLAGS", "")))
+    given = shlex.split(os.environ.get("CXX", ""))
+    if given:
+        if shutil.which(given[0]) is None:
+            raise InputError(f"CXX: expected the name of a C++ compiler, found {given[0]!r}")
+        return UserCompiler(tuple(given), flags)
+    path = next((name for name in _CPP_NAMES if shutil.which(name)), None)
     return None if path is None else UserCompiler((path,), flags)
 
 

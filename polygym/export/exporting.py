@@ -11,6 +11,7 @@ from pathlib import Path
 
 from polygym.codegen.contraction import legal_with_storage
 from polygym.errors import InputError
+from polygym.export.cpp_header import cpp_header
 from polygym.export.cpu_levels import NATIVE, CpuLevel, cpu_level
 from polygym.export.header import function_header, kernel_header
 from polygym.export.kernel import KernelPlan, KernelRequest, plan_kernel
@@ -21,6 +22,7 @@ from polygym.export.translation_unit import (
     with_relative_includes,
 )
 from polygym.frontend.c.embedding import RegionEmbedding, embed_file
+from polygym.frontend.c.source.cpp_text import CPP_SUFFIXES
 from polygym.frontend.c.source.generated_text import MARK
 from polygym.ir.scop import StorageClass
 from polygym.ir.types import ScalarType
@@ -76,6 +78,11 @@ class Export:
             and self.mapping == SEQUENTIAL_MAPPING
             and self.schedule == original_schedule(self.program.scop)
         )
+
+    @property
+    def suffix(self) -> str:
+        """The ending of a file with the user's function: C or C++."""
+        return ".c" if self.embedding is None or self.embedding.cpp is None else ".cpp"
 
     def object_code(self) -> bytes:
         """Return the object file of the kernel."""
@@ -137,6 +144,8 @@ class Export:
     def function_header(self) -> str:
         """Return the header of the user's function."""
         assert self.embedding is not None
+        if self.embedding.cpp is not None:
+            return cpp_header(self.embedding.cpp, self.embedding.text, self.comment())
         return function_header(self.embedding, self.function, self.comment())
 
     def unit(self, top: str, folder: Path, *, is_external: bool = False) -> str:
@@ -162,6 +171,8 @@ def prepare_export(
     embedding = _embedding(program)
     own_name = program.scop.name if embedding is None else embedding.function.decl.name
     function = options.name or own_name
+    if embedding is not None and embedding.cpp is not None and options.name:
+        raise InputError(f"--name: expected a C file, found C++ in {program.scop.file}")
     if embedding is not None:
         new = [f"{function}_kernel", *([function] if options.name else [])]
         expect_distinct(embedding, new)
@@ -185,7 +196,7 @@ def prepare_export(
 def _embedding(program: Program) -> RegionEmbedding | None:
     """Return how the region stands in its C file, None for a program that has none."""
     source = Path(program.as_written.file)
-    if source.suffix != ".c" or not source.is_file():
+    if source.suffix not in {".c"} | CPP_SUFFIXES or not source.is_file():
         return None
     return embed_file(source, program.function)
 

@@ -12,9 +12,16 @@ from enum import Enum
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.export.c_compiler import UserCompiler, archive, user_clang, weaken_all_but
+from polygym.export.c_compiler import (
+    UserCompiler,
+    archive,
+    user_clang,
+    user_cpp_compiler,
+    weaken_all_but,
+)
 from polygym.export.c_kernel import kernel_c_text
 from polygym.export.clang_ir import function_ir
+from polygym.export.cpp_header import expect_external, has_own_types
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block
 from polygym.export.python_module import python_module
@@ -93,36 +100,52 @@ def _write_linked(
         if ending != ".o":
             kernel_file.unlink()
         return _no_function(export)
-    if compiler is None:
+    cpp = export.embedding.cpp
+    unit_compiler = compiler if cpp is None else user_cpp_compiler()
+    if cpp is not None:
+        expect_external(cpp)
+    if compiler is None or unit_compiler is None:
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         _write_unit(export, folder, out)
-        return (
-            f"no C compiler was found (CC, cc, gcc, clang): compile {name}.c and link it with "
-            f"{kernel}.o"
-        )
-    unit_file, unit_object = folder / ".unit.c", folder / ".unit.o"
+        looked = "C compiler was found (CC, cc, gcc, clang)"
+        looked = looked if cpp is None else "C++ compiler was found (CXX, c++, g++, clang++)"
+        return f"no {looked}: compile {name}{export.suffix} and link it with {kernel}.o"
+    unit_file, unit_object = folder / f".unit{export.suffix}", folder / ".unit.o"
     unit_file.write_bytes(_encoded(export, _whole_unit(export, export.kernel_header(), folder)))
     source = Path(export.embedding.scop.file).resolve()
     flags = (*_COMMON_FLAGS, "-iquote", str(source.parent), *export.embedding.compile_flags)
-    compiler.compile(unit_file, unit_object, *flags)
+    unit_compiler.compile(unit_file, unit_object, *flags)
     if export.options.name:
         weaken_all_but(name, unit_object)
-    (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
+    note = _write_function_header(export, folder)
     result = folder / f"{name}{ending}"
     if ending == ".o":
         joined = folder / ".joined.o"
         compiler.join([unit_object, kernel_file], joined)
         joined.rename(result)
     else:
-        _link([unit_object, kernel_file], result, export, compiler)
+        _link([unit_object, kernel_file], result, export, unit_compiler)
     kernel_file.unlink()
+    return note
+
+
+def _write_function_header(export: Export, folder: Path) -> str:
+    """Write the header of the user's function; say why there is none."""
+    assert export.embedding is not None
+    cpp = export.embedding.cpp
+    if cpp is not None and has_own_types(cpp):
+        return f"no header is written: {cpp.name} takes types of its file, whose header declares it"
+    ending = "h" if cpp is None else "hpp"
+    path = folder / f"{export.function}.{ending}"
+    path.write_text(export.function_header(), encoding="utf-8")
     return ""
 
 
 def _write_unit(export: Export, folder: Path, out: Path) -> None:
     """Write the user's file with the call, which stands in ``out`` in the end."""
     top = f'{comment_block(export.comment())}\n#include "{export.plan.name}.h"\n'
-    (folder / f"{export.function}.c").write_bytes(_encoded(export, export.unit(top, out)))
+    unit = folder / f"{export.function}{export.suffix}"
+    unit.write_bytes(_encoded(export, export.unit(top, out)))
 
 
 def _link(objects: list[Path], result: Path, export: Export, compiler: UserCompiler | None) -> None:
@@ -165,6 +188,9 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
     if export.embedding is None:
         return _no_function(export)
     clang = user_clang()
+    if export.embedding.cpp is not None:
+        _write_unit(export, folder, out)
+        return f"compile {name}.cpp, which has the function, and link it with {kernel}.ll"
     if clang is None:
         _write_unit(export, folder, out)
         return (
@@ -178,12 +204,15 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
 
 
 def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
-    """Write one C file: the kernel, and the user's file with the call."""
-    if export.embedding is None:
-        kernel = export.plan.name
+    """Write one C file: the kernel, and the user's file with the call; two for a C++ file."""
+    kernel = export.plan.name
+    if export.embedding is None or export.embedding.cpp is not None:
         (folder / f"{kernel}.c").write_text(kernel_c_text(export), encoding="utf-8")
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
-        return _no_function(export)
+        if export.embedding is None:
+            return _no_function(export)
+        _write_unit(export, folder, out)
+        return f"compile {kernel}.c as C, {export.function}.cpp as C++, and link both"
     (folder / f"{export.function}.c").write_bytes(
         _encoded(export, _whole_unit(export, kernel_c_text(export) + "\n", out))
     )

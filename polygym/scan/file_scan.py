@@ -9,16 +9,14 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from polygym.errors import InputError, LimitError, PolygymError, SourceError
+from polygym.errors import LimitError, PolygymError, SourceError
 from polygym.frontend.c import read_text
 from polygym.frontend.c.discovery.found_regions import FileRegions, FoundRegion
 from polygym.frontend.c.discovery.region_search import find_in_text
 from polygym.frontend.c.source.compile_flags import CompileFlags
 from polygym.frontend.c.source.generated_text import is_generated
 from polygym.frontend.c.source.locations import blank_comments
-from polygym.frontend.c.source.parser import CPP_HINT, CPP_SUFFIXES
 from polygym.frontend.c.source.region_selection import RegionSelection
 from polygym.pickling import pickle_by_name
 from polygym.poly.estimates.benefit import estimated_gain
@@ -65,8 +63,6 @@ def _scan(source: ScanSource, options: ScanOptions) -> FileScan:
         return FileScan(source.path, FileStatus.GENERATED)
     if not _LOOP_WORD.search(blank_comments(text)):
         return FileScan(source.path, FileStatus.NO_LOOPS)
-    if Path(source.path).suffix in CPP_SUFFIXES:
-        raise InputError(f"expected C, found C++; {CPP_HINT}")
     flags, found = _found(text, source)
     rows = tuple(_row(source.path, region, flags, options) for region in found.regions)
     return FileScan(source.path, FileStatus.READ, rows, found.refused, found.functions, found.loops)

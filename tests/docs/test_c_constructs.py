@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from docs.site.c_constructs import (
-    FILE_NAME,
     TABLE,
     Construct,
     ConstructStatus,
@@ -25,7 +24,7 @@ BY_STATUS = {
 
 @pytest.mark.parametrize("construct", BY_STATUS[ConstructStatus.ACCEPTED])
 def test_accepted_constructs_have_statements(construct: Construct) -> None:
-    assert parse_text(construct.example, file=FILE_NAME).statements
+    assert parse_text(construct.example, file=construct.file).statements
 
 
 @pytest.mark.parametrize("construct", BY_STATUS[ConstructStatus.REFUSED])
@@ -33,12 +32,12 @@ def test_refused_constructs_have_their_message(
     construct: Construct, request: pytest.FixtureRequest
 ) -> None:
     with pytest.raises(InputError) as caught:
-        parse_text(construct.example, file=FILE_NAME)
+        parse_text(construct.example, file=construct.file)
     if request.config.getoption("--update-golden"):
         TABLE.write_text(with_message(TABLE.read_text(), construct, str(caught.value)))
         return
     assert str(caught.value) == construct.message
-    assert construct.message.startswith(f"{FILE_NAME}:"), "a message has a line and a column"
+    assert construct.message.startswith(f"{construct.file}:"), "a message has a line and a column"
 
 
 def test_names_are_unique_and_each_example_has_a_region() -> None:

@@ -12,7 +12,9 @@ from tests.export.against_source import check_like_source
 
 _TABLE = Path(__file__).parents[2] / "docs" / "site" / "c_constructs.toml"
 _ROWS = [
-    row for row in tomllib.loads(_TABLE.read_text())["construct"] if row["status"] == "accepted"
+    row
+    for row in tomllib.loads(_TABLE.read_text())["construct"]
+    if row["status"] == "accepted" and "file" not in row  # C++ has tests of its own
 ]
 # Where data decide on subscripts, some sizes have data that leave the array.
 _SIZES = {"Element under a condition on data": (24,)}

@@ -45,7 +45,8 @@ def c_constructs_page() -> str:
 
 def _box(construct: Construct) -> str:
     """Return a box that opens to the example and the message."""
-    parts = [fenced(construct.example, "c")]
+    language = "cpp" if construct.file.endswith(".cpp") else "c"
+    parts = [fenced(construct.example, language)]
     if construct.message:
         parts.append(fenced(construct.message))
     inside = textwrap.indent("\n\n".join(part.strip() for part in parts), "    ")

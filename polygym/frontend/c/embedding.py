@@ -14,6 +14,7 @@ A program is *embedded* when every array and parameter of it has such an express
 the rest of the function reads of the region's variables is in its arrays. All else is refused.
 """
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from polygym.frontend.c.region_spans import RegionSpans
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
 from polygym.frontend.c.source import syntax
+from polygym.frontend.c.source.cpp.reading import CppFunction, CppText
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import (
     choose_region,
@@ -46,6 +48,8 @@ from polygym.frontend.c.source.parser import (
 from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
 from polygym.ir.scop import Array, Scop, StorageClass
 
+# A name that is no member.
+_NAME = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")
 _OWN = frozenset({StorageClass.BLOCK})
 
 
@@ -95,7 +99,8 @@ class RegionEmbedding:
     are ``text[first:last]``. ``linkage_spans`` are the words ``static`` and ``inline`` of the
     function. ``requirements`` are C conditions that were given beside the file, ``compile_flags``
     what the compiler needs to read it. ``function`` is the syntax tree of the function, ``tree``
-    that of the file.
+    that of the file. Of a C++ file ``cpp`` is the function as it is there, and all expressions are
+    of C++.
     """
 
     scop: Scop
@@ -111,6 +116,38 @@ class RegionEmbedding:
     compile_flags: tuple[str, ...]
     function: Any
     tree: Any
+    cpp: CppFunction | None = None
+
+
+def in_cpp(embedding: RegionEmbedding, cpp: CppText) -> RegionEmbedding:
+    """Return an embedding with expressions of C++ in the place of those of C."""
+    function = cpp.functions[embedding.function.decl.name]
+
+    def spelled(text: str) -> str:
+        """Return an expression in C++."""
+        return _NAME.sub(lambda match: function.spellings.get(match[0], match[0]), text)
+
+    arrays = tuple(
+        replace(
+            own,
+            address=spelled(own.address),
+            structure=spelled(own.structure),
+            structures=tuple(map(spelled, own.structures)),
+        )
+        for own in embedding.arrays
+    )
+    parameters = tuple(
+        replace(
+            own,
+            value=spelled(own.value),
+            address=None if own.address is None else spelled(own.address),
+        )
+        for own in embedding.parameters
+    )
+    requirements = tuple(map(spelled, embedding.requirements))
+    return replace(
+        embedding, arrays=arrays, parameters=parameters, requirements=requirements, cpp=function
+    )
 
 
 def embed_region(text: str, file: str, function: str | None = None) -> RegionEmbedding:
@@ -158,7 +195,7 @@ class _Embedder:
         spans = RegionSpans(self._text, self._file, self._source)
         begin, first = spans.of_pragma(self._region.begin)
         last, end = spans.of_pragma(self._region.end)
-        return RegionEmbedding(
+        result = RegionEmbedding(
             self._scop,
             self._text,
             begin,
@@ -176,6 +213,7 @@ class _Embedder:
             self._region.function,
             self._tree,
         )
+        return result if self._source.cpp is None else in_cpp(result, self._source.cpp)
 
     def _error(self, message: str, hint: str = "") -> SourceError:
         return self._source.error(self._region.begin, f"cannot be exported: {message}", hint)

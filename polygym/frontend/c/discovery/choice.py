@@ -14,15 +14,12 @@ wherever the choice goes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.completion import completed_source
 from polygym.frontend.c.discovery.found_regions import FileRegions, FoundRegion
 from polygym.frontend.c.discovery.region_search import find_in_text, functions_of_text
 from polygym.frontend.c.source.parser import (
-    CPP_HINT,
-    CPP_SUFFIXES,
     ScopRegion,
     cached_result,
     find_regions,
@@ -65,8 +62,6 @@ def choose(text: str, file: str, given: RegionSelection) -> ChosenRegion:
     """
     if isinstance(given.mark, RegionMark):
         return ChosenRegion(given)
-    if Path(file).suffix in CPP_SUFFIXES and "#pragma scop" not in text:
-        raise InputError(f"{file}: expected C, found C++; {CPP_HINT}")
     source = preprocess_cached(text, file, given.flags)
     key = (choose, str(given))
     return cached_result(source, key, lambda: _choose(text, file, given))

@@ -133,6 +133,8 @@ class Declarations:
         plain = tuple(name for name in names if name not in _REDUNDANT_KEYWORDS)
         if names and (scalar := _TYPES.get(plain)) is not None:
             return scalar
+        if reason := self._source.reason(alias):
+            raise self._source.error(at, f"{subject} is of type {alias}: {reason}")
         if spelled == f"struct {OPAQUE}{alias}":
             raise self._source.error(
                 at,

@@ -45,6 +45,7 @@ from polygym.frontend.c.sema.functions import (
     PrototypeReader,
     argument_count_message,
 )
+from polygym.frontend.c.sema.overloads import overloaded_name
 from polygym.frontend.c.source.literals import builtin_literal, parse_literal
 from polygym.frontend.c.source.syntax import operands_of
 from polygym.ir import expressions as ir
@@ -329,6 +330,7 @@ class ExpressionReader:
             return literal
         name = node.name.name
         operands = [self.value(operand, environment) for operand in operands_of(node)]
+        name = overloaded_name(name, [operand.type for operand in operands], node, self._source)
 
         def check_count(expected: int) -> None:
             if len(operands) != expected:
@@ -352,7 +354,7 @@ class ExpressionReader:
             raise self._source.error(
                 node, f"{name} of floating values is no function of C", f"call f{name}"
             )
-        foreign, scalar = self._prototypes.foreign_function(node)
+        foreign, scalar = self._prototypes.foreign_function(node, name)
         check_count(foreign.arity)
         handed = tuple(map(convert_to_type, operands, foreign.parameter_types))
         return ir.Call(foreign, handed, scalar)

@@ -105,7 +105,7 @@ _FLOAT_AND_DOUBLE_FUNCTIONS = {
     "yn": (None, (_INT, None)),
 }
 # What the C library has: what a function returns, and what it takes.
-_LIBRARY_FUNCTIONS: dict[str, tuple[ScalarType, tuple[ScalarType, ...]]] = {
+LIBRARY_FUNCTIONS: dict[str, tuple[ScalarType, tuple[ScalarType, ...]]] = {
     "toupper": (_INT, (_INT,)),
     "tolower": (_INT, (_INT,)),
 } | {
@@ -122,11 +122,13 @@ class PrototypeReader:
         """Keep what names stand for."""
         self._bindings = bindings
 
-    def foreign_function(self, call: Any) -> tuple[ForeignFunction, ScalarType]:
-        """Return the function that is called, and the type of what it returns."""
-        name, source = call.name.name, self._bindings.source
-        if name in _LIBRARY_FUNCTIONS:
-            result, takes = _LIBRARY_FUNCTIONS[name]
+    def foreign_function(self, call: Any, name: str) -> tuple[ForeignFunction, ScalarType]:
+        """Return the function that a call means by a name, and the type of what it returns."""
+        source = self._bindings.source
+        if reason := source.reason(name):
+            raise source.error(call, reason)
+        if name in LIBRARY_FUNCTIONS:
+            result, takes = LIBRARY_FUNCTIONS[name]
             return ForeignFunction(name, takes), result
         declared = self._bindings.names.prototypes.get(name)
         if declared is None or name not in source.pure:

@@ -5,6 +5,9 @@ from itertools import pairwise
 
 from polygym.frontend.c.source.locations import SourceToken
 
+CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx"})
+"""Endings of the names of C++ files."""
+
 CPP_DECLARATIONS = frozenset({"template", "class", "namespace", "using"})
 """Words that begin a declaration of C++ at file scope."""
 

@@ -17,9 +17,12 @@ from bisect import bisect_right
 from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polygym.errors import SourceError, SourceLocation
+
+if TYPE_CHECKING:
+    from polygym.frontend.c.source.cpp.reading import CppText
 
 _COMMENT_OR_LITERAL = re.compile(
     r"""
@@ -88,7 +91,9 @@ class SourceMap:
         digest of the library that has those without a body, ``is_generic`` says that math.h's
         functions have the type of what they are given (tgmath.h): the caller sets them. So it does
         for ``hidden_words``, the words of assembly and of attributes, which are not in the tokens,
-        and for ``has_unknown_headers``: what the file includes may define any macro.
+        and for ``has_unknown_headers``: what the file includes may define any macro. Of a C++ file
+        ``cpp`` says what it was in C++, and ``problems`` what stands at tokens that are not read, a
+        message and a hint.
         """
         self._switches = contraction_switches
         self.pure: frozenset[str] = frozenset()
@@ -96,6 +101,8 @@ class SourceMap:
         self.is_generic = False
         self.hidden_words: frozenset[str] = frozenset()
         self.has_unknown_headers = False
+        self.cpp: CppText | None = None
+        self.problems: Mapping[int, tuple[str, str]] = {}
         self.known: dict[Hashable, object] = {}  # what was computed from it
         self.tokens = tokens
         self.text = text
@@ -111,7 +118,12 @@ class SourceMap:
         source_map.is_generic = self.is_generic
         source_map.hidden_words = self.hidden_words
         source_map.has_unknown_headers = self.has_unknown_headers
+        source_map.cpp, source_map.problems = self.cpp, self.problems
         return source_map
+
+    def reason(self, name: str) -> str:
+        """Return why nothing is known of a name of C++, "" for others."""
+        return "" if self.cpp is None else self.cpp.reasons.get(name, "")
 
     def with_library(self, library: tuple[str, str] | None) -> SourceMap:
         """Return the same with a library; what is known of it, is known of both."""

@@ -26,7 +26,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pycparser import c_ast
@@ -51,8 +50,7 @@ _MAX_TOKENS = 60_000
 _MAX_RESULTS = 16  # of one text
 
 
-CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx"})
-CPP_HINT = 'C only: put the loop into an extern "C" function, in a C file of its own'
+CPP_HINT = "C++ is read in files that end in .cc, .cpp or .cxx: rename the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +177,21 @@ def parse(source: SourceMap) -> Any:
         return _parse_text(source, text, rows)
 
     try:
+        for index in sorted(source.problems):
+            raise _known_problem(source, index)
         tree = parse_text(source.text, 0)
     except PartRefused as refused:
         tree = tolerant_tree(source, refused, parse_text)
     mark_unwritten_statics(tree, source)
     return tree
+
+
+def _known_problem(source: SourceMap, index: int) -> PartRefused:
+    """Return the refusal of a construct of C++ at a token."""
+    token, (message, hint) = source.tokens[index], source.problems[index]
+    place = source.location_of_origin(token.origin)
+    problem = ParseProblem(message, hint, token.row, token.column)
+    return PartRefused(problem, SourceError(place, message, hint))
 
 
 def _parse_text(source: SourceMap, text: str, rows: int) -> Any:
@@ -260,8 +268,7 @@ def _explanation(source: SourceMap, here: int, detail: str, at_end: bool) -> tup
         word = source.tokens[index].text
         if word in _UNSUPPORTED_TOKENS:
             return f"{word} is not supported", _UNSUPPORTED_TOKENS[word], index
-    place = source.location_of_origin(source.tokens[here].origin)
-    if Path(place.file).suffix in CPP_SUFFIXES or is_cpp(source.tokens[: here + _NEAR]):
+    if source.cpp is None and is_cpp(source.tokens[: here + _NEAR]):
         return "expected C, found C++", CPP_HINT, here
     if detail in _OLD_DECLARATIONS:
         return _OLD_DECLARATIONS[detail], _MISSING_TYPE, here

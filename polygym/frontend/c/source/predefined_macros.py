@@ -134,8 +134,10 @@ def _integers() -> dict[str, str]:
 
 
 @cache
-def predefined_macros(processor: str | None = None) -> tuple[str, ...]:
+def predefined_macros(processor: str | None = None, *, is_cpp: bool = False) -> tuple[str, ...]:
     """Return the macros as ``#define`` has them, for a processor or the one that runs.
+
+    Those of C++ have its version in the place of C's.
 
     >>> "__x86_64__ 1" in predefined_macros("x86_64"), "__LP64__ 1" in predefined_macros("x86_64")
     (True, True)
@@ -144,4 +146,7 @@ def predefined_macros(processor: str | None = None) -> tuple[str, ...]:
     names = _PROCESSORS.get(_ALIASES.get(machine, machine), ())
     table = _LANGUAGE | _SYSTEM | dict.fromkeys(names, "1") | _BYTE_ORDER | _SIZES | _integers()
     table |= _MORE_LIMITS | _FLOATING
+    if is_cpp:
+        del table["__STDC_VERSION__"], table["__GNUC_STDC_INLINE__"]
+        table |= {"__cplusplus": "201703L", "__GNUG__": "4", "_GNU_SOURCE": "1"}
     return tuple(f"{name} {value}".rstrip() for name, value in table.items())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -32,6 +32,10 @@ from polygym.frontend.c.source.annotations import (
 )
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.compiler_output import has_line_markers, read_compiler_output
+from polygym.frontend.c.source.cpp import read_cpp
+from polygym.frontend.c.source.cpp.literals import plain_literals
+from polygym.frontend.c.source.cpp.names import C_HEADERS, CPP_HEADERS
+from polygym.frontend.c.source.cpp_text import CPP_SUFFIXES
 from polygym.frontend.c.source.header_types import header_typedefs
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
 from polygym.frontend.c.source.predefined_macros import predefined_macros
@@ -187,12 +191,14 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         self.opened: list[str] = []
         self.consulted: dict[str, bytes | None] = {}
         self.system_headers: set[str] = set()
+        self.cpp_headers: set[str] = set()  # as a C++ file names them
         self._include_directories = include_directories
         self._names: dict[str, str] = {}
         self.begins_main_file = False  # whether the next file is the main one
+        self.is_cpp = Path(file).suffix in CPP_SUFFIXES
         self._last_column: dict[tuple[str, int], int] = {}
         self.lastdirective: Any = None
-        self.macros.update(_predefined())
+        self.macros.update(_predefined(self.is_cpp))
         for directory in include_directories:
             self.add_path(directory)
 
@@ -217,6 +223,8 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         elif source != _COMMAND_LINE:
             name = self._names.setdefault(source, source)
         self.files.setdefault(name, text.split("\n"))
+        if self.is_cpp:
+            text = plain_literals(text)
         text = _HAS_INCLUDE.sub(self._has_include, blank_comments(text))
         # pcpp takes white space off the line ends before it counts offsets.
         starts = [0]
@@ -294,7 +302,11 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         if not is_system_include:
             where = directory or "the current directory"
             raise SourceError(self.location(), f'included file "{path}" is not in {where}')
-        self.system_headers.add(path)
+        if self.is_cpp:
+            self.cpp_headers.add(path)
+            path = C_HEADERS.get(path, path)
+        if path not in self.cpp_headers & CPP_HEADERS:
+            self.system_headers.add(path)
         for macro in standard_headers.HEADER_MACROS.get(path, ()):
             if re.split(r"[ (]", macro)[0] not in self.macros:
                 self.define(macro)
@@ -361,10 +373,10 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
 
 
 @cache
-def _predefined() -> dict[str, Any]:
-    """Return the macros that stand before every text, as pcpp keeps them."""
+def _predefined(is_cpp: bool) -> dict[str, Any]:
+    """Return the macros that stand before every text, of C or of C++, as pcpp keeps them."""
     engine = Preprocessor()
-    for macro in (*predefined_macros(), *_FEATURE_TESTS):
+    for macro in (*predefined_macros(is_cpp=is_cpp), *_FEATURE_TESTS):
         tokens = engine.tokenize(macro)
         for token in tokens:
             token.position, token.in_macro = ("", 1, token.lexpos + 1), True
@@ -381,12 +393,19 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     """
     headers = engine.system_headers
     more = header_typedefs(headers)
-    rows = [f"{standard_headers.TYPEDEFS} {more}".rstrip() if headers else ""]
+    has_types = headers or engine.is_cpp
+    rows = [f"{standard_headers.TYPEDEFS} {more}".rstrip() if has_types else ""]
     tokens: list[SourceToken] = []
     expected: tuple[str, int, int] | None = None
     before: tuple[str, int, int] | None = None
     switches: list[tuple[int, bool]] = []
-    for text, origin, position in without_annotations(stream):
+    problems: dict[int, tuple[str, str]] = {}
+    plain: Iterable[RawToken] = without_annotations(stream)
+    cpp = read_cpp(list(plain), engine.cpp_headers) if engine.is_cpp else None
+    refused = {} if cpp is None else {p.origin: (p.message, p.hint) for p in reversed(cpp.problems)}
+    for text, origin, position in plain if cpp is None else cpp.tokens:
+        if origin in refused:
+            problems[len(tokens)] = refused[origin]
         if text.startswith("#pragma STDC"):
             switches.append((len(tokens), not text.endswith("OFF")))
             continue
@@ -405,7 +424,8 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
         expected = position and (position[0], position[1], position[2] + len(text))
     source_map = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
     source_map.pure = pure_functions([text for text, _, _ in stream])
-    source_map.is_generic = "tgmath.h" in engine.system_headers
+    source_map.is_generic = "tgmath.h" in engine.system_headers or cpp is not None
+    source_map.cpp, source_map.problems = cpp, problems
     source_map.hidden_words = hidden_words([text for text, _, _ in stream])
     source_map.has_unknown_headers = not engine.system_headers <= standard_headers.STANDARD_HEADERS
     return source_map

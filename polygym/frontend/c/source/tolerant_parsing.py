@@ -70,15 +70,16 @@ def tolerant_tree(source: SourceMap, refusal: PartRefused, parse_text: ParseText
         SourceError: Nothing else is left, or a region is in such a part.
     """
     text = _Text(source)
-    try:
-        return parse_text(text.whole(), 0)
-    except PartRefused:
-        pass
+    if not source.problems:
+        try:
+            return parse_text(text.whole(), 0)
+        except PartRefused:
+            pass
     parts = text.unreadable_parts(parse_text)
     try:
         tree = parse_text(text.whole(parts), 0)
-    except PartRefused:
-        raise refusal.error from None
+    except PartRefused as again:
+        raise (again if source.problems else refusal).error from None
     if not parts or not tree.ext:
         raise refusal.error
     variables = {
@@ -96,6 +97,7 @@ class _Text:
 
     def __init__(self, source: SourceMap) -> None:
         self._tokens: Sequence[SourceToken] = source.tokens
+        self._source = source
         self._words = [token.text for token in source.tokens]
         self._rows = source.text.split("\n")
         header = self._rows[0].replace(";", " ;").replace("*", " * ").split()
@@ -158,12 +160,23 @@ class _Text:
             if begin.column == 1 and self._rows[begin.row - 2].endswith(" int"):
                 known += " int"
             try:
+                self._refuse_known(first, end)
                 parse_text("\n".join([known, *rows, ""]), begin.row - 2)
             except PartRefused as refused:
                 if any(word.startswith("#pragma") for word in words):
                     raise refused.error from None
                 parts.append(_Part(first, end - 1, refused.problem))
         return parts
+
+    def _refuse_known(self, first: int, end: int) -> None:
+        """Refuse a part with a construct of C++ that has no meaning in C."""
+        for index in range(first, end) if self._source.problems else ():
+            if index in self._source.problems:
+                message, hint = self._source.problems[index]
+                token = self._tokens[index]
+                problem = ParseProblem(message, hint, token.row, token.column)
+                place = self._source.location_of_origin(token.origin)
+                raise PartRefused(problem, SourceError(place, message, hint))
 
     def node(self, part: _Part, variables: dict[str, Any]) -> Any:
         """Return the node of a part."""

@@ -67,7 +67,7 @@ def test_a_file_without_a_region_says_why_its_first_loop_is_none() -> None:
 
 
 def test_a_cpp_file_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match='put the loop into an extern "C" function'):
+    with pytest.raises(InputError, match="a for loop over a range is not supported"):
         choose_region_of("void f() { for (auto x : v) g(x); }", "a.cpp", None)
 
 
