@@ -149,6 +149,29 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
     }
 
 
+def _cpp_build_lines(
+    export: Export, kind: ApplyKind, folder: Path, own_flags: str
+) -> dict[str, str]:
+    """Return the lines that build a changed C++ file."""
+    assert export.embedding is not None
+    name, kernel = Path(export.embedding.scop.file).name, export.plan.name
+    openmp = " -fopenmp" if export.plan.threads > 1 else ""
+    flags = f"-O3 -march=native{openmp}"
+    is_c = kind is ApplyKind.C
+    built = f"{folder / kernel}.o"
+    first = f"gcc {flags} -c {folder / kernel}.c -o {built}\n" if is_c else ""
+    sources = f"{name} {kernel}.{'c' if is_c else 'o'}"
+    package = "find_package(OpenMP REQUIRED)\n" if openmp else ""
+    cmake = f"set_source_files_properties({kernel}.c PROPERTIES COMPILE_OPTIONS\n" if is_c else ""
+    cmake += f'  "{flags.replace(" ", ";")}")\n' if is_c else ""
+    libraries = "OpenMP::OpenMP_C m" if openmp else "m"
+    return {
+        "Shell": f"{first}g++ -O3{openmp} {own_flags}{folder / name} {built} -lm",
+        "CMake": f"{package}target_sources(app PRIVATE {sources})\n{cmake}"
+        f"target_link_libraries(app PRIVATE {libraries})",
+    }
+
+
 def _make_lines(stem: str, kernels: list[_Kernel], has_threads: bool) -> str:
     flags = "".join(f"{k.path}.o: CFLAGS += {k.flags}\n" for k in kernels if k.is_c)
     objects = " ".join([f"{stem}.o", *(f"{kernel.path}.o" for kernel in kernels)])

@@ -216,6 +216,8 @@ class Bindings:
         symbol = self.names.symbol_of(node)
         if symbol is None:
             hint = header_hint(node.name)
+            if reason := self.source.reason(node.name):
+                raise self.source.error(node, reason)
             raise self.source.error(node, f"{node.name} is not declared", hint)
         if symbol in environment.iterators:
             return environment.iterators[symbol]
