@@ -3,6 +3,7 @@
 ======================  ======================================================================
 ``kernel``              the plan of a kernel: arguments, conditions, loops for each case
 ``cpu_levels``          processors that code is made for, and how it asks what it runs on
+``cpu_dispatch``        the choice among kernels for several processors, in C
 ``object_code``         a kernel as LLVM IR and as an object file
 ``c_kernel``            a kernel as C
 ``header``              C headers of the kernel and of the user's function

@@ -8,7 +8,8 @@ from enum import Enum
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.export.c_kernel import kernel_c_text
+from polygym.export.c_kernel import expect_one_cpu, kernel_c_text
+from polygym.export.cpu_levels import NATIVE
 from polygym.export.exporting import Export
 from polygym.files import create_folder, path_from_here, write_atomically
 from polygym.frontend.c.driver import read_text
@@ -53,6 +54,8 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
         InputError: the folder cannot be written to.
     """
     assert export.embedding is not None
+    if kind is ApplyKind.C:
+        expect_one_cpu(export)
     name, kernel = Path(export.embedding.scop.file).name, export.plan.name
     texts = {} if export.is_source else {f"{kernel}.h": export.kernel_header().encode()}
     if not export.is_source:
@@ -73,11 +76,15 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """A kernel that the changed file calls: its path without an ending, seen from the file."""
+    """A kernel that the changed file calls: its path without an ending, seen from the file.
+
+    ``processor`` is that of ``-march`` for one in C.
+    """
 
     path: str
     ending: str
     has_threads: bool
+    processor: str
 
     @property
     def file(self) -> str:
@@ -90,7 +97,7 @@ class _Kernel:
     @property
     def flags(self) -> str:
         """The flags of a kernel in C."""
-        return f"-O3 -march=native{' -fopenmp' if self.has_threads else ''}"
+        return f"-O3 -march={self.processor}{' -fopenmp' if self.has_threads else ''}"
 
 
 def lost_kernels(export: Export, folder: Path) -> tuple[str, ...]:
@@ -115,11 +122,14 @@ def _called(text: str, folder: Path) -> list[_Kernel]:
         endings = [end for end in (".c", ".o") if (folder / f"{path}{end}").is_file()]
         if not endings or not header.is_file() or MARK not in (said := read_text(header)):
             continue
-        result.append(_Kernel(path, endings[0], _OPENMP in said))
+        level = _MARCH.search(read_text(folder / f"{path}.c")) if endings[0] == ".c" else None
+        processor = NATIVE if level is None else level[1]
+        result.append(_Kernel(path, endings[0], _OPENMP in said, processor))
     return result
 
 
 _KERNEL_HEADER = re.compile(r'^#include "([^"\n]+)\.h"', re.MULTILINE)
+_MARCH = re.compile(r"compile with -O3 -march=([\w-]+)")
 _OPENMP = "link with -fopenmp"
 
 
@@ -132,14 +142,15 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
     if export.is_source:
         return {}
     name = Path(export.embedding.scop.file).name
-    own = _Kernel(export.plan.name, ".c" if kind is ApplyKind.C else ".o", export.plan.threads > 1)
+    ending, has_threads = ".c" if kind is ApplyKind.C else ".o", export.plan.threads > 1
+    own = _Kernel(export.plan.name, ending, has_threads, export.plans[0][0].name)
     others = [k for k in _called(changed_text(export, folder), folder) if k.path != own.path]
     kernels = [own, *others]
     has_threads = any(kernel.has_threads for kernel in kernels)
     own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)
     if export.embedding.cpp is not None:
         return _cpp_build_lines(export, kind, folder, own_flags)
-    flags = "-O3" + " -march=native" * any(k.is_c for k in kernels) + " -fopenmp" * has_threads
+    flags = "-O3" + f" -march={own.processor}" * own.is_c + " -fopenmp" * has_threads
     files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
     return {
         "Shell": f"gcc {flags} {own_flags}{files} -lm",

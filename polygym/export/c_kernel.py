@@ -7,15 +7,37 @@ those of the machine code.
 from collections.abc import Iterator
 
 from polygym.codegen.c import kernel_prelude, print_index, print_kernel
+from polygym.errors import InputError
+from polygym.export.cpu_levels import CpuLevel
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block, element_type, kernel_prototype, watched_names
 from polygym.export.kernel import KernelPlan, KernelVariant
 
 
-def kernel_c_text(export: Export) -> str:
-    """Return the C text of a kernel, with all that it needs."""
-    plan = export.plan
-    flags = "-O3 -march=native -fopenmp, link with -lm"
+def kernel_c_text(export: Export, level: CpuLevel | None = None) -> str:
+    """Return the C text of a kernel for a CPU level, the first one by default."""
+    level = level or export.plans[0][0]
+    return plan_c_text(export, level, dict(export.plans)[level])
+
+
+def expect_one_cpu(export: Export) -> None:
+    """Refuse several processors for one C file: its flags say which one it is for.
+
+    Raises:
+        InputError: there are several.
+    """
+    if len(export.plans) > 1:
+        names = ", ".join(level.name for level, _ in export.plans)
+        raise InputError(
+            f"--kind c: expected one --cpu, that of the file's -march, found {names}; objects and "
+            "libraries take several"
+        )
+
+
+def plan_c_text(export: Export, level: CpuLevel, plan: KernelPlan) -> str:
+    """Return the C text of a plan for a CPU level, with all that it needs."""
+    threads = " -fopenmp" if plan.threads > 1 else ""
+    flags = f"-O3 -march={level.name}{threads}, link with -lm"
     parts = [comment_block(export.comment(flags))]
     parts.append("#include <stdio.h>\n#include <stdlib.h>")
     parts.append(kernel_prelude([variant.program for variant in plan.variants]))

@@ -102,6 +102,16 @@ class CpuLevel:
         """Whether the system has to save registers of 512 bits."""
         return "avx512f" in self.required
 
+    @property
+    def saved_registers(self) -> int:
+        """The bits of XCR0 of the registers that the system has to save."""
+        return 0x6 * self.uses_avx | 0xE0 * self.uses_avx512
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether this machine has what the level needs."""
+        return set(self.required) <= set(native_level().required)
+
 
 _X86_LEVELS = {
     level.name: level

@@ -12,7 +12,7 @@ from pathlib import Path
 from polygym.codegen.contraction import legal_with_storage
 from polygym.errors import InputError
 from polygym.export.cpp_header import cpp_header
-from polygym.export.cpu_levels import NATIVE, CpuLevel, cpu_level
+from polygym.export.cpu_levels import NATIVE, CpuLevel, best_first, cpu_level
 from polygym.export.header import function_header, kernel_header
 from polygym.export.kernel import KernelPlan, KernelRequest, plan_kernel
 from polygym.export.object_code import kernel_ir, kernel_object
@@ -69,6 +69,13 @@ class Export:
     def plan(self) -> KernelPlan:
         """The plan for the first level; all have the same arguments."""
         return self.plans[0][1]
+
+    @property
+    def local_plan(self) -> KernelPlan | None:
+        """The plan for the best level that this machine has, None where it has none of them."""
+        by_level = dict(self.plans)
+        ordered = best_first(tuple(by_level))
+        return next((by_level[level] for level in ordered if level.runs_here), None)
 
     @property
     def is_source(self) -> bool:

@@ -104,7 +104,8 @@ def _driver_object(export: Export, compiler: UserCompiler, folder: Path, *, as_c
     threads = ("-fopenmp",) if export.plan.threads > 1 else ()
     kernel = folder / "kernel.o"
     if as_c:
-        (folder / "kernel.c").write_text(kernel_c_text(export), encoding="utf-8")
+        level = next((level for level, plan in export.plans if plan is export.local_plan), None)
+        (folder / "kernel.c").write_text(kernel_c_text(export, level), encoding="utf-8")
         compiler.compile(folder / "kernel.c", kernel, *_FLAGS, *threads)
     else:
         kernel.write_bytes(export.object_code())

@@ -283,8 +283,7 @@ class _CpuidReader:
             exists = builder.icmp_unsigned(">=", self._highest[base], i32(place.leaf))
             bit = builder.trunc(builder.lshr(value, i32(place.bit)), ir.IntType(1))
             result = builder.and_(result, builder.and_(exists, bit))
-        saved = 0x6 * level.uses_avx | 0xE0 * level.uses_avx512
-        if saved:
+        if saved := level.saved_registers:
             wanted = builder.and_(self._saved_registers(), i32(saved))
             result = builder.and_(result, builder.icmp_unsigned("==", wanted, i32(saved)))
         return result

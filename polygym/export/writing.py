@@ -7,7 +7,7 @@ run that is stopped leaves nothing half done.
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from polygym.export.c_compiler import (
     user_cpp_compiler,
     weaken_all_but,
 )
-from polygym.export.c_kernel import kernel_c_text
-from polygym.export.clang_ir import function_ir
+from polygym.export.c_kernel import expect_one_cpu, kernel_c_text
+from polygym.export.clang_ir import clang_ir, clang_texts
 from polygym.export.cpp_header import expect_external, has_own_types
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block
@@ -61,6 +61,8 @@ def write_export(
     Raises:
         InputError: the folder cannot be written to, a tool is missing, or refuses.
     """
+    if kind is ExportKind.C:
+        expect_one_cpu(export)
     create_folder(out)
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=out) as name:
@@ -197,10 +199,19 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
             f"no clang was found (CC, clang): compile {name}.c, which has the function, and link "
             f"it with {kernel}.ll"
         )
-    whole = _whole_unit(export, kernel_c_text(export) + "\n", folder)
-    (folder / f"{name}.ll").write_text(function_ir(export, whole, clang, folder), encoding="utf-8")
+    parts = clang_texts(export)
+    for part in parts:
+        if part.is_unit:
+            part = replace(part, text=_whole_unit(export, part.text + "\n", folder))
+        ir = clang_ir(export, part, clang, folder)
+        (folder / f"{part.stem}.ll").write_text(ir, encoding="utf-8")
     (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
-    return f"{name}.ll is by {clang.version}; {kernel}.ll has the loops as measured in polygym"
+    linked = ", ".join(f"{part.stem}.ll" for part in parts[1:])
+    with_others = f", and is linked with {linked}" if linked else ""
+    return (
+        f"{name}.ll is by {clang.version}{with_others}; {kernel}.ll has the loops as measured in "
+        "polygym"
+    )
 
 
 def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:

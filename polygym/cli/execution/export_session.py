@@ -222,6 +222,9 @@ def measured(
     if compiler is None:
         note = "not measured as exported: no C compiler was found (CC, cc, gcc, clang)"
         return MeasuredExport(None, note)
+    if export.local_plan is None:
+        names = ", ".join(level.name for level, _ in export.plans)
+        return MeasuredExport(None, f"not measured: this machine's processor is none of {names}")
     if as_c and export.plan.threads > 1 and compiler.is_clang:
         note = "not measured as exported: threads by clang need its own library, libomp"
         return MeasuredExport(None, note)

@@ -14,6 +14,7 @@ import pytest
 
 from polygym.cli.execution import export_session
 from polygym.export.c_compiler import user_clang
+from polygym.export.cpu_levels import CpuLevel, cpu_level
 from polygym.export.measuring import ExportTimes
 from polygym.runtime.worker.background_load import BackgroundLoad
 from polygym.runtime.worker.outcome import Ok
@@ -176,6 +177,60 @@ def test_llvm_ir_has_the_function(project: Path, capsys: pytest.CaptureFixture[s
     assert "@blur(i32 " in (out / "blur.ll").read_text()
     subprocess.run([*clang.command, "-c", "blur.ll", "-o", "blur.o"], cwd=out, check=True)
     assert _printed(project, "main.c", "lib/blur.o") == expected
+
+
+def test_llvm_ir_of_several_processors(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clang = user_clang()
+    if clang is None:
+        pytest.skip("clang is not installed")
+    expected = _printed(project, "main.c", "blur.c")
+    out = project / "lib"
+    arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
+    levels = ["--cpu", "x86-64-v3", "--cpu", "x86-64-v4", "--cpu", "x86-64-v2", "--no-measure"]
+    code, document = call_json(capsys, *arguments, *levels, "--kind", "llvm", "--out", str(out))
+    assert code == 0
+    parts = [f"blur_x86_64_v{number}.ll" for number in (4, 3, 2)]
+    assert any(f"is linked with {', '.join(parts)}" in note for note in document["notes"])
+    for part, number in zip(parts, (4, 3, 2), strict=True):
+        assert f'"target-cpu"="x86-64-v{number}"' in (out / part).read_text()
+    assert '"target-cpu"="x86-64"' in (out / "blur.ll").read_text()
+    for part in ("blur.ll", *parts):
+        subprocess.run([*clang.command, "-c", part, "-o", f"{part}.o"], cwd=out, check=True)
+    objects = [f"lib/{part}.o" for part in ("blur.ll", *parts)]
+    assert _printed(project, "main.c", *objects) == expected
+    best = next(n for n in (4, 3, 2, 0) if n == 0 or cpu_level(f"x86-64-v{n}").runs_here)
+    name = "blur_kernel_x86_64_v"
+    called = "".join(
+        f'int puts(const char *);\nint {name}{n}(void) {{ puts("v{n}"); return 1; }}\n'
+        for n in (4, 3, 2)
+    )
+    (project / "stubs.c").write_text(called)
+    printed = _printed(project, "main.c", "stubs.c", objects[0])
+    assert printed == f"v{best}\n" * 4 * (best > 0) + expected
+
+
+def test_a_processor_that_this_machine_lacks_is_not_measured(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CpuLevel, "runs_here", property(lambda level: level.name == "x86-64-v2"))
+    arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
+    out = ["--out", str(project / "lib")]
+    code, document = call_json(capsys, *arguments, "--cpu", "x86-64-v4", *out)
+    assert (code, document["measured"]) == (0, None)
+    assert "not measured: this machine's processor is none of x86-64-v4" in document["notes"]
+
+
+def test_a_c_file_is_for_one_processor(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = str(project / "blur.c")
+    out = ["--kind", "c", "-p", "n=60", "--schedule", "isl", "--out", str(project / "lib")]
+    both = ["--cpu", "x86-64-v3", "--cpu", "x86-64-v2"]
+    for command in ("export", "apply"):
+        code, _, error = call(capsys, command, program, *out, *both)
+        assert (code, "expected one --cpu" in error) == (2, True)
+    code, document = call_json(capsys, "apply", program, *out, *both[:2], "--no-measure")
+    assert code == 0
+    assert all("-march=x86-64-v3" in document["build"][tool] for tool in ("Shell", "Make", "CMake"))
+    assert "-march=x86-64-v3" in (project / "lib/blur_kernel.c").read_text()
 
 
 def test_llvm_ir_with_threads_links_with_libomp(
