@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.c.kernel.lifting.builder import OperationBuilder
-from polygym.codegen.c.kernel.lifting.masks import converted_mask, first_count
+from polygym.codegen.c.kernel.lifting.masks import comparison, converted_mask, first_count
 from polygym.codegen.c.kernel.lifting.narrowing import truncated
 from polygym.codegen.c.kernel.values import LONG, TRUTH, Constant, Kind, Operation, Value
 
@@ -58,11 +58,18 @@ def extraction(builder: OperationBuilder, vector: Value, place: Value) -> Value:
 
 
 def cast(builder: OperationBuilder, name: str, kind: Kind, value: Value) -> Value:
-    """Return a conversion; the lanes of a mask become 1 and 0."""
+    """Return a conversion; the lanes of a mask become 1 and 0, low bits become lanes of a mask."""
     if name == "zext" and kind.lanes is not None and value.kind.base == "m":
         mask = converted_mask(builder, value, kind.bits)
         units = Constant(kind, (1,) * kind.lanes)
         return builder.emit("and", kind, builder.emit("bitcast", kind, mask), units, data=False)
-    if name == "trunc" and kind.lanes is not None and value.kind.base == "i" and kind.bits > 1:
-        return truncated(builder, kind, value)
+    if name == "trunc" and kind.lanes is not None and value.kind.base == "i":
+        return truncated(builder, kind, value) if kind.bits > 1 else _low_bits(builder, value)
     return builder.emit(name, kind, value)
+
+
+def _low_bits(builder: OperationBuilder, value: Value) -> Value:
+    """Return the mask of the lanes that are odd."""
+    units, zeros = (Constant(value.kind, (bit,) * (value.kind.lanes or 1)) for bit in (1, 0))
+    low = builder.emit("and", value.kind, value, units, data=False)
+    return comparison(builder, "icmp", "ne", [low, zeros])
