@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from terms_report import BUDGETS, GRADIENTS, LONGER, PAPER, ROUNDS, SEARCHES, report
+from term_study.report import BUDGETS, GRADIENTS, LONGER, PAPER, ROUNDS, SEARCHES, report
 
 from polygym.files import write_atomically
 from polygym.rewrite.term import Term, term

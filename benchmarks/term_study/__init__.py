@@ -1,0 +1,1 @@
+"""Tables of the study of terms (:mod:`term_study.report`)."""
