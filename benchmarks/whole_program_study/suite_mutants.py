@@ -21,6 +21,8 @@ from whole_program_study.checking import CheckedProgram
 
 SUITE = Path(__file__).parents[1] / "suite"
 IN_FUNCTION = 0.85  # share of changes in the function of the nest
+# C leaves open whether a product that is added is rounded before.
+ROUNDED = "#pragma STDC FP_CONTRACT OFF\n"
 _ATTEMPTS = 20
 _TOKEN = re.compile(
     r"/\*.*?\*/|//[^\n]*|^[ \t]*#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
@@ -51,7 +53,7 @@ def suite_mutant(seed: Sequence[int]) -> tuple[str, CheckedProgram]:
     rng = np.random.default_rng(list(seed))
     nest, program = _nests()[int(rng.integers(len(_nests())))]
     path = SUITE / nest.file
-    text = mutated(path.read_text(encoding="utf-8"), nest, rng)
+    text = ROUNDED + mutated(path.read_text(encoding="utf-8"), nest, rng)
     lines = {loop.name: loop.line for loop in marked_loops(text)}
     folders = (str(path.parent), *program.flags.include_directories)
     units = tuple(str(SUITE / unit) for unit in program.units if unit != nest.file)

@@ -6,7 +6,7 @@ those of the machine code.
 
 from collections.abc import Iterator
 
-from polygym.codegen.c import kernel_prelude, print_index, print_kernel
+from polygym.codegen.c import kernel_prelude, macro_definitions, print_index, print_kernel
 from polygym.errors import InputError
 from polygym.export.cpu_levels import CpuLevel
 from polygym.export.exporting import Export
@@ -42,7 +42,8 @@ def plan_c_text(export: Export, level: CpuLevel, plan: KernelPlan) -> str:
     parts.append("#include <stdio.h>\n#include <stdlib.h>")
     parts.append(kernel_prelude([variant.program for variant in plan.variants]))
     parts += [print_kernel(v.program, _name(plan, v)) for v in plan.variants]
-    parts.append("\n".join(_entry(plan)))
+    entry = "\n".join(_entry(plan))
+    parts.append("\n".join([*macro_definitions(entry), entry]))
     return "\n\n".join(parts) + "\n"
 
 

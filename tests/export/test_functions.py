@@ -275,6 +275,18 @@ def test_what_would_be_lost_is_refused(name: str, tmp_path: Path) -> None:
         check_like_source(tmp_path, text, {"n": 10})
 
 
+def test_c_whose_sizes_alone_have_a_quotient(tmp_path: Path) -> None:
+    """The comparison of arrays divides; the loops do not, and nothing else defines the division."""
+    text = """
+void f(int n, int m, float *a, float *b) {
+#pragma scop
+  for (int i = 2; i < n - m % 2; i++) a[(i - 2) / 2] += b[i];
+#pragma endscop
+}"""
+    sizes = ({"n": 40, "m": 7}, {"n": 9, "m": 4})
+    check_like_source(tmp_path, text, *sizes, kind=ExportKind.C, in_order=True)
+
+
 _SUM = """
 void f(int n, double *a, double *b) {
 #pragma scop

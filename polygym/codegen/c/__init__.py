@@ -22,9 +22,9 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.codegen.c.function import print_c
-    from polygym.codegen.c.index_text import print_index
+    from polygym.codegen.c.index_text import macro_definitions, print_index
     from polygym.codegen.c.kernel.kernel_text import kernel_prelude, print_kernel
 else:
     __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["kernel_prelude", "print_c", "print_index", "print_kernel"]
+__all__ = ["kernel_prelude", "macro_definitions", "print_c", "print_index", "print_kernel"]
