@@ -2,8 +2,9 @@
 
 A file becomes a region in plain C, pass by pass, and the region becomes a Scop::
 
-    parse  canonicalize  counted_loops  pointer_arguments  pointer_induction  struct_members
-           desugar  induction  trip_counts  inner_subscripts  delinearize  infer_extents
+    parse  canonicalize  counted_loops  struct_calls  pointer_arguments  pointer_induction
+           struct_members  desugar  induction  trip_counts  inner_subscripts  delinearize
+           infer_extents
                                                                               |  translation
 
 A pass rewrites the region of a :class:`RegionState`, and its function, in C. ``polygym show PROGRAM
@@ -26,6 +27,7 @@ from polygym.errors import InputError, SourceError
 from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
 from polygym.frontend.c.desugar.counted_loops import with_counted_loops
 from polygym.frontend.c.desugar.normal_form import desugar_region
+from polygym.frontend.c.desugar.struct_calls import with_struct_calls
 from polygym.frontend.c.desugar.struct_members import with_member_arrays
 from polygym.frontend.c.loops.induction import with_induction_polynomials
 from polygym.frontend.c.loops.trip_counts import with_trip_counts
@@ -276,6 +278,11 @@ PASSES = (
         "counted_loops",
         "Writes while loops that count as for loops",
         _rewriting(with_counted_loops),
+    ),
+    Pass(
+        "struct_calls",
+        "Puts calls that take structures in place",
+        _rewriting(with_struct_calls),
     ),
     Pass(
         "pointer_arguments",

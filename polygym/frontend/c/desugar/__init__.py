@@ -9,10 +9,11 @@
 ``inlining``               calls of the user's own functions in a region
 ``jumps``                  jumps forward as ``if``
 ``memory_functions``       ``memset`` and ``memcpy`` as loops over the elements of arrays
-``memory_parameters``      integers of memory that a region does not change, as parameters
+``memory_parameters``      integers of memory that a region does not change, as parameters of it
 ``normal_form``            A region in plain form
 ``ordered_conditions``     loops that step by 1 until two values are equal, as loops with an order
 ``side_effects``           side effects taken out of an expression
+``struct_calls``           calls of the file's functions that take structures, put in place before …
 ``struct_copies``          copies of whole structures as copies of their members, before members …
 ``struct_members``         members of structures as arrays of their own
 ``switches``               ``switch`` as ``if``

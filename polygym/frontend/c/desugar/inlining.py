@@ -122,13 +122,16 @@ class CallInliner:
             return call
         function = self._functions[name]
         arguments, operands = self._arguments(call)
-        if all(isinstance(self.resolved(argument.type), c_ast.TypeDecl) for argument in arguments):
+        if all(self._is_scalar(argument) for argument in arguments):
             return call
         values: dict[str, Any] = {}
         arrays: dict[str, ActualArgument] = {}
         for argument, operand in zip(arguments, operands, strict=True):
-            if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
-                values[argument.name] = syntax.cast_node(operand, argument.type, call)
+            kind = self.resolved(argument.type)
+            if isinstance(kind, c_ast.TypeDecl):
+                is_scalar = self._is_scalar(argument)
+                value = syntax.cast_node(operand, argument.type, call) if is_scalar else operand
+                values[argument.name] = value
                 continue
             given, _ = self._actual_argument(operand, call, argument.name, is_kept=True)
             arrays[argument.name] = given
@@ -140,6 +143,12 @@ class CallInliner:
         self._refuse_captures(call, function, dict.fromkeys(values, ""), arrays, declared)
         body = syntax.copy_tree(self._single[name], renaming({}, arrays, values))
         return syntax.cast_node(body, function.decl.type.type, call)
+
+    def _is_scalar(self, argument: Any) -> bool:
+        """Whether an argument is no array, pointer or structure."""
+        kind = self.resolved(argument.type)
+        is_plain = isinstance(kind, c_ast.TypeDecl)
+        return is_plain and not isinstance(kind.type, c_ast.Struct | c_ast.Union)
 
     def _arguments(self, call: Any) -> tuple[list[Any], list[Any]]:
         """Return the arguments that a function declares, and those that a call has."""

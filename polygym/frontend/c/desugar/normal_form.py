@@ -12,6 +12,7 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 ``for (; i < n;) { … i++; }``               ``for (i = i; i < n; i++) …``
 ``switch (k) { case 0: … }``                ``if (k == 0) …`` (:mod:`…desugar.switches`)
 ``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…desugar.inlining`)
+``v = c ? total(x) : 0;``                   ``if (c) v = total(x); else v = 0;``
 ``for (; j < m && j < n[i]; j++) …``        ``if (j < n[i]) …`` inside (:mod:`…desugar.data_bounds`)
 ==========================================  ======================================================
 """
@@ -52,7 +53,7 @@ def desugar_region(
 
     ``array_sizes`` are sizes of arrays that are declared without them.
     """
-    spelled = {token.text for token in source.tokens}
+    spelled = {token.text for token in source.tokens} | syntax.declared_names(region.function)
     calls = CallInliner(tree, source, spelled)
     scope = syntax.declarations_before(region.function, region.begin)
     outside = {decl.name: decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name}
@@ -117,6 +118,8 @@ class _Desugarer:
                 return self.statements(node.decls, scope)
             case c_ast.Decl():
                 return self._declared(node, scope)
+            case c_ast.Assignment() if self._chooses_a_call(node.rvalue):
+                return self._if(_assignment_in_branches(node), scope)
             case c_ast.Assignment() | c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
                 return self._assigned(node, scope)
             case c_ast.FuncCall():
@@ -141,6 +144,14 @@ class _Desugarer:
                 return self._if(c_ast.If(asked, node.right, None, node.coord), scope)
             case _:
                 return [node]
+
+    def _chooses_a_call(self, value: Any) -> bool:
+        """Whether a value is one of two, of which one is called as a block is."""
+        value = syntax.without_casts(value)
+        return isinstance(value, c_ast.TernaryOp) and any(
+            self.calls.is_call(call)
+            for call in syntax.walk([value.iftrue, value.iffalse], c_ast.FuncCall)
+        )
 
     def _labelled(self, node: Any, scope: _Scope) -> list[Any]:
         """Put a label on the last of several statements that change something."""
@@ -274,6 +285,11 @@ class _Desugarer:
             scope[node.name] = node
         if isinstance(node.init, c_ast.InitList):
             return self._listed(node)
+        if self._chooses_a_call(node.init):
+            scope[node.name] = bare = syntax.declaration(node.name, node.type, None, node)
+            target = c_ast.ID(node.name, node.coord)
+            assigned = c_ast.Assignment("=", target, node.init, node.coord)
+            return [bare, *self._statement(assigned, scope)]
         if node.init is None:
             return [node]
         lift = side_effects.SideEffectExtractor(self, scope, node.init)
@@ -330,6 +346,20 @@ class _Desugarer:
         with self.calls.recursion_guard(call):
             block = self.calls.inlined_block(call, result, scope)
             return c_ast.Compound(self.statements(block.block_items, dict(scope)), call.coord)
+
+
+def _assignment_in_branches(node: Any) -> Any:
+    """Return ``if (c) x = (T)a; else x = (T)b;`` for ``x = (T)(c ? a : b);``."""
+    chosen = syntax.without_casts(node.rvalue)
+
+    def assigned(value: Any) -> Any:
+        def replacement(part: Any) -> Any:
+            return value if part is chosen else None
+
+        rvalue = syntax.copy_tree(node.rvalue, replacement)
+        return c_ast.Assignment(node.op, syntax.copy_tree(node.lvalue), rvalue, node.coord)
+
+    return c_ast.If(chosen.cond, assigned(chosen.iftrue), assigned(chosen.iffalse), node.coord)
 
 
 def _is_single_iteration(node: Any) -> bool:

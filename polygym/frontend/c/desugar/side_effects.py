@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.inlining import CallInliner
+from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.syntax import (
     base_and_subscripts,
@@ -170,6 +171,8 @@ class SideEffectExtractor:
                 left = self.read(node.left, is_certain=is_certain)
                 right = self.read(node.right, is_certain=False)
                 return c_ast.BinaryOp(node.op, left, right, node.coord)
+            case c_ast.TernaryOp() if is_certain and self._has_called_branch(node):
+                return self._chosen(node)
             case c_ast.TernaryOp():
                 return c_ast.TernaryOp(
                     self.read(node.cond, is_certain=is_certain),
@@ -191,6 +194,33 @@ class SideEffectExtractor:
                     node,
                     lambda part: None if part is node else self.read(part, is_certain=is_certain),
                 )
+
+    def _has_called_branch(self, node: Any) -> bool:
+        """Whether a function without effects gives a value of ``c ? (T)f(x) : (T)y`` as a block."""
+        branches = (node.iftrue, node.iffalse)
+        if not all(isinstance(branch, c_ast.Cast) for branch in branches):
+            return False
+        if c_text(branches[0].to_type) != c_text(branches[1].to_type):
+            return False
+        calls = self._plain.calls
+        blocks = list(filter(calls.is_call, walk(list(branches), c_ast.FuncCall)))
+        return (
+            bool(blocks)
+            and not any(map(calls.has_side_effects, blocks))
+            and not any(map(is_modification, walk(list(branches))))
+        )
+
+    def _chosen(self, node: Any) -> Any:
+        """Return a variable that has one of two values, which ``if`` gives it before."""
+        name = self._plain.calls.fresh_name("chosen")
+        chosen = declaration(name, node.iftrue.to_type.type, None, node)
+
+        def assigned(value: Any) -> Any:
+            return c_ast.Assignment("=", c_ast.ID(name, node.coord), value, node.coord)
+
+        branch = c_ast.If(node.cond, assigned(node.iftrue), assigned(node.iffalse), node.coord)
+        self.before += self._plain.statements([chosen, branch], self._scope)
+        return c_ast.ID(name, node.coord)
 
     def read_target(self, node: Any) -> Any:
         """Return what is assigned to, its subscripts without effects."""

@@ -7,9 +7,10 @@ The members of an array of structures are as many arrays; a pointer to one is an
     struct grid *g;                g->size[i] = 0;            g_size[0][i] = 0;
 
 No program can tell the difference: only an address shows where a member lies in memory. Around the
-region a structure may be given to a function, which then takes all its members. One that the region
-uses as a whole, beside the copies of :mod:`~polygym.frontend.c.desugar.struct_copies`, is left as
-it is, to be refused. Unions are, too.
+region a structure may be returned, or given to a function, which then takes all its members. A list
+in front of the region gives the members their first values. A structure that the region uses as a
+whole, beside the copies of :mod:`~polygym.frontend.c.desugar.struct_copies`, is left as it is, to
+be refused. Unions are, too.
 """
 
 from collections.abc import Mapping
@@ -94,6 +95,7 @@ class _StructFlattener:
         self._names: dict[tuple[str, tuple[str, ...]], str] = {}
         self._new: dict[str, list[Any]] = {}
         self._own_ranks: dict[str, int] = {}
+        self._listed: dict[int, dict[str, Any]] = {}
 
     def region(self) -> ScopRegion:
         """Return the region with names in the place of members."""
@@ -134,15 +136,29 @@ class _StructFlattener:
         result: dict[str, list[Any]] = {}
         local = [decl for decl in syntax.walk(function, c_ast.Decl) if decl is not function.decl]
         names = [decl.name for decl in local]
+        listed = self._listed = self._lists_before_region(function)
         outside = [node for node in self._tree.ext if isinstance(node, c_ast.Decl)]
         for decl in (*local, *(decl for decl in outside if decl.name not in names)):
-            if decl.name and decl.init is None and self._members(decl.type)[0] is not None:
+            is_plain = decl.init is None or id(decl) in listed
+            if decl.name and is_plain and self._members(decl.type)[0] is not None:
                 result.setdefault(decl.name, []).append(decl)
         return {
             name: declarations[0]
             for name, declarations in result.items()
             if len(declarations) == 1 and names.count(name) <= 1
         }
+
+    def _lists_before_region(self, function: Any) -> dict[int, dict[str, Any]]:
+        """Return the first values of members, of variables that a list in front of it sets."""
+        before = syntax.declarations_before(function, self._region.begin).values()
+        result = {}
+        for decl in before:
+            structure, sizes = self._members(decl.type)
+            if isinstance(decl.init, c_ast.InitList) and structure is not None and not sizes:
+                values = initial_members(structure, decl.init)
+                if values is not None:
+                    result[id(decl)] = values
+        return result
 
     def _members(self, kind: Any) -> tuple[Any, list[Any]]:
         """Return the structure at the bottom of a type (None for any other), and the sizes."""
@@ -180,6 +196,7 @@ class _StructFlattener:
             for call in syntax.walk(region.function.body, c_ast.FuncCall)
             for operand in syntax.operands_of(call)
         }
+        passed |= {id(node.expr) for node in syntax.walk(region.function.body, c_ast.Return)}
         return all(id(node) in passed for node in mentions)
 
     def _with_members_passed(self, body: Any) -> Any:
@@ -199,7 +216,11 @@ class _StructFlattener:
 
         def replacement(node: Any) -> Any:
             if isinstance(node, c_ast.Pragma | c_ast.Decl):
-                return node if isinstance(node, c_ast.Pragma) or node.init is None else None
+                init = getattr(node, "init", None)
+                return node if init is None or isinstance(init, c_ast.InitList) else None
+            if isinstance(node, c_ast.Return) and getattr(node.expr, "name", None) in names:
+                members = c_ast.ExprList(passed(node.expr), node.coord)
+                return c_ast.Return(members, node.coord)
             if not isinstance(node, c_ast.FuncCall):
                 return None
             operands = [new for operand in syntax.operands_of(node) for new in passed(operand)]
@@ -265,9 +286,42 @@ class _StructFlattener:
             else:
                 kind = c_ast.ArrayDecl(kind, syntax.copy_tree(size), [], declaration.coord)
         storage = declaration.storage
-        new = c_ast.Decl(name, [], [], storage, [], kind, None, None, declaration.coord)
+        init = self._listed.get(id(declaration), {}).get(member.path[0])
+        if init is not None and len(member.path) > 1:
+            return None
+        new = c_ast.Decl(name, [], [], storage, [], kind, init, None, declaration.coord)
         self._new.setdefault(member.base.name, []).append(new)
         return name
+
+
+def initial_members(structure: Any, init: Any) -> dict[str, Any] | None:
+    """Return what a list gives the members of a structure, None where it is not plain.
+
+    Of ``{{0}, .n = 3}`` they are ``{0}`` for the first one and 3 for n; the others are 0.
+    """
+    names = [decl.name for decl in structure.decls]
+    values: dict[str, Any] = {}
+    place = 0
+    for expression in init.exprs:
+        value = expression
+        if isinstance(expression, c_ast.NamedInitializer):
+            named = expression.name[0]
+            if len(expression.name) != 1 or getattr(named, "name", None) not in names:
+                return None
+            place, value = names.index(named.name), expression.expr
+        if place >= len(names):
+            return None
+        values[names[place]] = value
+        place += 1
+    for decl in structure.decls:
+        zero = syntax.integer_node(0, init)
+        is_array = isinstance(decl.type, c_ast.ArrayDecl)
+        given = values.setdefault(
+            decl.name, c_ast.InitList([zero], init.coord) if is_array else zero
+        )
+        if is_array != isinstance(given, c_ast.InitList):
+            return None
+    return values
 
 
 def _member(node: Any) -> _Member | None:

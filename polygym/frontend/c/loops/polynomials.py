@@ -183,12 +183,13 @@ def read_polynomial(
     is_exact: Callable[[str], bool],
     stands_for: Callable[[Any], Any] = lambda node: None,
     factors: list[Polynomial] | None = None,
+    is_int: Callable[[str], bool] = lambda name: False,
 ) -> Polynomial | None:
     """Return an expression of integers as a polynomial, None where it is no such thing.
 
     ``is_exact`` says of a name that C computes with it as with an integer, without wrap-around;
     ``stands_for`` returns an expression that an unknown stands for, None for others; ``factors``
-    gets what is multiplied.
+    gets what is multiplied; of a name that ``is_int`` a cast to int changes nothing.
     """
     left_to_read = iter(range(_MAX_NODES))
 
@@ -208,6 +209,8 @@ def read_polynomial(
                 sign = 1 if part.op == "+" else -1
                 return None if inner is None else constant_polynomial(0).plus(inner, sign)
             case c_ast.Cast() if _is_long_type(part.to_type):
+                return read(part.expr)
+            case c_ast.Cast() if _is_int_cast(part) and all(map(is_int, syntax.names_in(part))):
                 return read(part.expr)
             case c_ast.BinaryOp(op="+" | "-" | "*"):
                 left, right = read(part.left), read(part.right)
@@ -259,6 +262,14 @@ def _is_long_type(kind: Any) -> bool:
     """Whether a type is one of 64 bits, which holds what indices of arrays have."""
     words = getattr(getattr(getattr(kind, "type", None), "type", None), "names", None)
     return words is not None and set(words) in _LONG_TYPES
+
+
+def _is_int_cast(node: Any) -> bool:
+    """Whether a node casts to int what is computed with numbers of the type int."""
+    words = getattr(getattr(getattr(node.to_type, "type", None), "type", None), "names", None)
+    numbers = all(constant.value.isdigit() for constant in syntax.walk(node, c_ast.Constant))
+    inner = (cast for cast in syntax.walk(node.expr, c_ast.Cast))
+    return words == ["int"] and numbers and all(map(_is_int_cast, inner))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -266,7 +266,8 @@ class _DelinearizationSearch:
         return _DelinearizedArray(declared, self._region.begin, keys, chosen) if chosen else None
 
     def _read(self, node: Any, factors: list[Polynomial]) -> Polynomial | None:
-        return read_polynomial(node, self._once.is_exact, self._once.definition, factors)
+        once = self._once
+        return read_polynomial(node, once.is_exact, once.definition, factors, once.is_int)
 
     def _size(self, name: str, factors: list[Polynomial]) -> tuple[Polynomial | None, bool]:
         """Return the declared size of an array, None for a pointer; and if it is understood."""
