@@ -133,6 +133,9 @@ class CallInliner:
                 value = syntax.cast_node(operand, argument.type, call) if is_scalar else operand
                 values[argument.name] = value
                 continue
+            if self._is_structure(self.resolved(getattr(kind, "type", None))):
+                values[argument.name] = operand
+                continue
             given, _ = self._actual_argument(operand, call, argument.name, is_kept=True)
             arrays[argument.name] = given
             checks = self._same_shape(argument, operand, given, {}, declared, call)
@@ -147,8 +150,12 @@ class CallInliner:
     def _is_scalar(self, argument: Any) -> bool:
         """Whether an argument is no array, pointer or structure."""
         kind = self.resolved(argument.type)
+        return isinstance(kind, c_ast.TypeDecl) and not self._is_structure(kind)
+
+    def _is_structure(self, kind: Any) -> bool:
+        """Whether a type is that of a structure."""
         is_plain = isinstance(kind, c_ast.TypeDecl)
-        return is_plain and not isinstance(kind.type, c_ast.Struct | c_ast.Union)
+        return is_plain and isinstance(kind.type, c_ast.Struct | c_ast.Union)
 
     def _arguments(self, call: Any) -> tuple[list[Any], list[Any]]:
         """Return the arguments that a function declares, and those that a call has."""

@@ -10,6 +10,11 @@ element, and a variable that has its value already is the parameter::
                                                            for (j = 0; j < n; j++)
                                                              A[i * n + j] = m_1 - i;
 
+A variable that is computed from elements in front of the region is computed from parameters::
+
+    int size = g_nx[0] * g_ny[0];                int g_nx_1 = g_nx[0], g_ny_2 = g_ny[0];
+                                                 int size = g_nx_1 * g_ny_2;
+
 A factor of a subscript is read in front of the region only if it is an element with constant
 subscripts, as a member of a structure is: ``g->n`` is ``g_n[0]``. What a condition of the region
 protects, ``if (i < k) A[w[k] * m]``, stays where it is.
@@ -45,6 +50,7 @@ class MemoryParameters:
 
     def apply(self, items: Sequence[Any], changed: Collection[str]) -> list[Any]:
         """Return the region's statements with parameters; the headers of its loops are changed."""
+        self._compute_from_parameters(syntax.names_in(items) - set(changed), changed)
         for loop in syntax.walk(items, c_ast.For):
             inside = {decl.name for decl in getattr(loop.init, "decls", None) or ()}
             inside |= {counter} if (counter := syntax.counter_of(loop)) else set()
@@ -61,9 +67,16 @@ class MemoryParameters:
         return [syntax.copy_tree(item, replace) for item in items]
 
     def _replacement(
-        self, changed: Collection[str], is_wanted: Callable[[Any], bool]
+        self,
+        changed: Collection[str],
+        is_wanted: Callable[[Any], bool],
+        *,
+        uses_copies: bool = True,
     ) -> Callable[[Any], Any]:
-        """Return how nodes are replaced: by parameters that there are, and wanted new ones."""
+        """Return how nodes are replaced: by parameters that there are, and wanted new ones.
+
+        ``uses_copies`` takes variables that have the values already, wherever they are declared.
+        """
 
         def replacement(node: Any) -> Any:
             if isinstance(node, c_ast.UnaryOp) and node.op == "&":
@@ -78,10 +91,31 @@ class MemoryParameters:
                 kind = _element(self._declared.get(base.name), len(subscripts))
                 if kind is None or not is_wanted(node):
                     return None
-                self._names[key] = self._copy(key) or self._declare(node, base.name, kind)
+                copy = self._copy(key) if uses_copies else None
+                self._names[key] = copy or self._declare(node, base.name, kind)
             return c_ast.ID(self._names[key], node.coord)
 
         return replacement
+
+    def _compute_from_parameters(self, used: Collection[str], changed: Collection[str]) -> None:
+        """Let declarations in front of the region be computed from parameters, in their order."""
+        begin = self._begin
+        for name, decl in self._declared.items():
+            value = self._once.only_value(name)
+            if value is None or value is not decl.init or not syntax.reads_elements(value):
+                continue
+            base, subscripts = syntax.base_and_subscripts(value)
+            if subscripts and isinstance(base, c_ast.ID):
+                key = _element_key(base.name, subscripts)
+                if key in self._names and self._once.has_type_of(name, base.name):
+                    decl.init = c_ast.ID(self._names[key], decl.coord)
+                elif name in used and self._copy(key) == name and is_fixed(value, None, changed):
+                    self._names[key] = name
+            elif name in used and syntax.multiplies(value):
+                self._begin = decl
+                replace = self._replacement(changed, lambda node: True, uses_copies=False)
+                decl.init = syntax.copy_tree(value, replace)
+        self._begin = begin
 
     def _declare(self, node: Any, name: str, kind: Any) -> str:
         """Declare the variable that has a value from memory, in front of the region."""

@@ -168,9 +168,13 @@ class _StructCalls:
 
 
 def _plain_members(node: Any) -> Any:
-    """Return a tree with ``s.x`` for ``(&s)->x``."""
+    """Return a tree with ``s.x`` for ``(&s)->x``, and ``s`` for ``*&s``."""
 
     def replacement(part: Any) -> Any:
+        if isinstance(part, c_ast.UnaryOp) and part.op == "*":
+            place = syntax.without_casts(part.expr)
+            is_address = isinstance(place, c_ast.UnaryOp) and place.op == "&"
+            return _plain_members(place.expr) if is_address else None
         if not isinstance(part, c_ast.StructRef) or part.type != "->":
             return None
         inner = syntax.without_casts(part.name)

@@ -26,6 +26,8 @@ static float value(struct item i) {
   return i.price - curve(-r);
 }
 
+static float product(const struct item *i) { return i->price * (*i).rate; }
+
 static int sum(const ring *r, int k) {
   int s = 0;
   for (int i = 0; i < 8; i++)
@@ -51,7 +53,7 @@ void that_take_structures(int n, int a[n], float out[n], float grid[99]) {
   }
   for (int i = 0; i < n; i++) {
     push(&r, a[i]);
-    out[i] = value(items[i]) + r.total;
+    out[i] = value(items[i]) + r.total + product(&items[n - 1 - i]);
   }
   for (int y = 0; y < 9; y++)
     for (int x = 0; x < 9; x++)
