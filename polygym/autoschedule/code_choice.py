@@ -9,6 +9,9 @@ planned loops. With the larger and the smaller of the cycles of code and of memo
 
     larger + SMALLER_SHARE · smaller + parallel loops started · FORK_CYCLES
 
+Arrays of the program's own beyond :data:`MAX_REUSED_BYTES` come fresh from the operating system in
+each run, which is part of computing: three expanded images of 34 MB cost 30 million cycles.
+
 The choice of the models stands if the source's estimate is :data:`LEAST_GAIN` times its own. Else
 the best of these is taken for which that holds: the choice in one thread, the models' schedule of
 the source's storage, the same in one thread. Else the source: its order, its storage, no mapping.
@@ -32,6 +35,7 @@ from polygym.autoschedule.schedule_choice import (
 from polygym.autoschedule.storage_choice import StartingProgram, starting_program
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.contraction import legal_with_storage
+from polygym.codegen.llvm.core.memory_allocation import MAX_REUSED_BYTES
 from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.llvm.jit import optimization_level, optimize
 from polygym.codegen.pipeline import lower
@@ -44,9 +48,10 @@ from polygym.cost.features.candidates.candidate_vector import (
 from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
 from polygym.cost.machine_code.estimate import CodeEstimate, estimate_code
 from polygym.errors import PolygymError
+from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.machine import this_machine
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
-from polygym.mapping.sizes import scop_sizes
+from polygym.mapping.sizes import Sizes, element_count, scop_sizes
 from polygym.pickling import pickle_by_name
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
@@ -68,6 +73,9 @@ FORK_CYCLES = 2_000.0
 MANY_FORKS = 64.0
 MOVED_TRAFFIC = 3.0
 """If parallel loops are started so often, data move between cores: traffic takes so many times."""
+
+FRESH_CYCLES = 0.3
+"""Cycles for a byte of memory that the operating system gives anew in each run, all zeros."""
 
 # Bytes in a cycle from the cache that cores share, and from memory.
 _SHARED_BYTES, _MEMORY_BYTES = 96.0, 48.0
@@ -234,7 +242,22 @@ def _code(legal: LegalSchedule, candidate: _Candidate, operations: float) -> Cod
     loops = lower(legal, candidate.mapping, dict(candidate.program.parameters))
     text = optimize(emit_llvm(loops), optimization_level(loops.mapping))
     code = estimate_code(text, this_machine())
-    return CodeEstimate().plus(code, min(1.0, operations / max(1.0, code.operations)))
+    scaled = CodeEstimate().plus(code, min(1.0, operations / max(1.0, code.operations)))
+    fresh = fresh_bytes(loops.scop, scop_sizes(loops.scop, dict(candidate.program.parameters)))
+    return replace(scaled, cycles=scaled.cycles + fresh * FRESH_CYCLES)
+
+
+def fresh_bytes(scop: Scop, sizes: Sizes) -> int:
+    """Return how many bytes of a program's own arrays are asked of the operating system.
+
+    The C library keeps up to :data:`MAX_REUSED_BYTES` for the next run.
+    """
+    many = sum(
+        element_count(array, sizes) * array.type.size
+        for array in scop.arrays
+        if array.storage_class is StorageClass.SCRATCH
+    )
+    return many if many > MAX_REUSED_BYTES else 0
 
 
 def _forks(features: CandidateFeatures) -> float:

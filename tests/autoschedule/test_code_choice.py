@@ -5,13 +5,19 @@ from pathlib import Path
 import pytest
 
 from polygym.autoschedule import code_choice
-from polygym.autoschedule.code_choice import LEAST_GAIN, ConfirmedStart, confirmed_start
+from polygym.autoschedule.code_choice import (
+    LEAST_GAIN,
+    ConfirmedStart,
+    confirmed_start,
+    fresh_bytes,
+)
 from polygym.errors import LimitError
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
-from polygym.poly.transform.storage.plan import SOURCE_STORAGE
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.programs import Program, load_program
+from polygym.programs.stored_program import with_storage_plan
 from polygym.runtime.evaluation.compilation import compile_schedule
 from tests.search.test_source_answer import BLUR
 
@@ -87,3 +93,26 @@ def test_without_estimates_the_choice_of_models_stands(
     program = program_of(tmp_path, BLUR, 64)
     result = confirmed(program, DEFAULT_MAPPING)
     assert (result.mapping, result.estimates, result.is_source) == (DEFAULT_MAPPING, (), False)
+
+
+def test_memory_beyond_what_the_c_library_keeps_costs_cycles(tmp_path: Path) -> None:
+    text = """void layers(int n, double a[n][512][512], double b[n][512][512]) {
+  double t[512][512];
+#pragma scop
+  for (int l = 0; l < n; l++) {
+    for (int i = 0; i < 512; i++)
+      for (int j = 0; j < 512; j++)
+        t[i][j] = a[l][i][j] + 1.0;
+    for (int i = 1; i < 512; i++)
+      for (int j = 0; j < 512; j++)
+        b[l][i][j] = t[i][j] * t[i - 1][j];
+  }
+#pragma endscop
+}
+"""
+    small, large = (
+        with_storage_plan(program_of(tmp_path, text, n), parse_storage("t=expand:l"))
+        for n in (8, 64)
+    )
+    assert fresh_bytes(small.scop, {"n": 8}) == 0
+    assert fresh_bytes(large.scop, {"n": 64}) == 64 * 512 * 512 * 8
