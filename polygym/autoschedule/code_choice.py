@@ -14,7 +14,8 @@ each run, which is part of computing: three expanded images of 34 MB cost 30 mil
 
 The choice of the models stands if the source's estimate is :data:`LEAST_GAIN` times its own. Else
 the best of these is taken for which that holds: the choice in one thread, the models' schedule of
-the source's storage, the same in one thread. Else the source: its order, its storage, no mapping.
+the source's storage, the same in one thread, the source's loops in threads
+(:mod:`polygym.autoschedule.threaded_source`). Else the source: its order, its storage, no mapping.
 
 No code computes more than its program, so an estimate with more floating operations is scaled down:
 the middle iteration of a loop over tiles is a full tile, where others are cut off.
@@ -33,6 +34,7 @@ from polygym.autoschedule.schedule_choice import (
     choose_schedule,
 )
 from polygym.autoschedule.storage_choice import StartingProgram, starting_program
+from polygym.autoschedule.threaded_source import threaded_source
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.llvm.core.memory_allocation import MAX_REUSED_BYTES
@@ -150,7 +152,7 @@ def confirmed_start(
         LimitError: isl would take too long for the schedule.
     """
     start = starting_program(program, mapping, limit)
-    work = partial(_confirmed, program, start, mapping, keeps_mapping)
+    work = partial(_confirmed, program, start, mapping, limit, keeps_mapping)
     try:
         return run_forked(
             "estimates of code", work, allowed_seconds(_SECONDS), "the choice of models stands"
@@ -160,7 +162,7 @@ def confirmed_start(
 
 
 def _confirmed(
-    program: Program, start: StartingProgram, mapping: Mapping, keeps_mapping: bool
+    program: Program, start: StartingProgram, mapping: Mapping, limit: int, keeps_mapping: bool
 ) -> ConfirmedStart:
     """Return the choice without a look at the clock."""
     assert start.choice is not None
@@ -175,6 +177,8 @@ def _confirmed(
             sizes = scop_sizes(written.scop, dict(written.parameters))
             usual = choose_schedule(written.scop, sizes, mapping)
             known += _estimated(_Candidate(written, usual, mapping))
+        if not keeps_mapping:
+            known += _threaded(written, start.choice, mapping, limit)
         allowed = [each for each in known[1:] if each.mapping == mapping or not keeps_mapping]
         best = min(allowed, key=lambda each: each.cycles)
         if best.cycles > most and not keeps_mapping:
@@ -182,6 +186,17 @@ def _confirmed(
     taken = replace(start, program=best.candidate.program, choice=best.candidate.choice)
     estimates = tuple((str(each.candidate), each.cycles) for each in known)
     return ConfirmedStart(taken, best.mapping, estimates, best is known[0])
+
+
+def _threaded(
+    written: Program, choice: AutomaticSchedule, mapping: Mapping, limit: int
+) -> list[_Estimate]:
+    """Return the estimate of the source's loops in threads, if some loop is parallel then."""
+    threaded = threaded_source(written, mapping, limit) if mapping.is_parallel else None
+    if threaded is None:
+        return []
+    program, own = threaded
+    return _estimated(_Candidate(program, _in_order(program, choice), own))[:1]
 
 
 def _in_order(program: Program, choice: AutomaticSchedule) -> AutomaticSchedule:

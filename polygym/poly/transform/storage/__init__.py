@@ -8,6 +8,7 @@
 ``inhibitors``       Inhibitors of a program's loops in the order of the source
 ``memory_cost``      Memory cost of a storage plan, known before its arrays exist
 ``plan``             Storage plans as values with a text: the storage of each array
+``private_plan``     The private plan: temporaries in the way of a loop, one copy a thread
 ``variants``         Storage variants
 ``versions``         Versions
 ``webs``             Webs: the values of an array that belong together

@@ -87,7 +87,7 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
         except (InputError, LimitError):  # computed subscripts, or too irregular
             continue
         for web in webs:
-            fields = _description(scop, web, _enclosing_loops(web, loops), memory)
+            fields = _description(scop, web, enclosing_loops(web, loops), memory)
             live, names = fields["inhibited_loops"], fields["enclosing_loops"]
             entries = tuple(_provable(scop, _entries(web, live, names, len(webs) > 1)))
             if entries:
@@ -95,7 +95,7 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
     return tuple(variants)
 
 
-def _enclosing_loops(web: Web, loops: Sequence[SourceLoop]) -> tuple[SourceLoop, ...]:
+def enclosing_loops(web: Web, loops: Sequence[SourceLoop]) -> tuple[SourceLoop, ...]:
     """Return the loops around all reads and writes of a web."""
     touching = web.names | {read.statement for read in web.reads}
     return tuple(loop for loop in loops if touching <= loop.positions.keys())
@@ -157,7 +157,7 @@ def storage_choices(scop: Scop, sizes: Mapping[str, int]) -> tuple[WebChoices, .
             web_choices.append(WebChoices(array, refusal=str(error)))
             continue
         for web in webs:
-            around = _enclosing_loops(web, loops)
+            around = enclosing_loops(web, loops)
             choices = tuple(_choices(scop, web, around, sizes))
             web_choices.append(
                 WebChoices(**_description(scop, web, around, memory), choices=choices)

