@@ -41,7 +41,7 @@ from polygym.codegen.llvm.core.memory_allocation import MAX_REUSED_BYTES
 from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.llvm.jit import optimization_level, optimize
 from polygym.codegen.pipeline import lower
-from polygym.codegen.tree.ir import loop_paths
+from polygym.codegen.tree.ir import Band, subtrees
 from polygym.cost.features.candidates.candidate_vector import (
     FEATURE_NAMES,
     CandidateFeatures,
@@ -276,14 +276,14 @@ def fresh_bytes(scop: Scop, sizes: Sizes) -> int:
 
 
 def _forks(features: CandidateFeatures) -> float:
-    """Return how often parallel loops are started, those that statements share once."""
+    """Return how often parallel loops are started: a loop counts once for all its statements."""
     starts = {
         nest.work.name: float(2.0 ** known[_STARTS]) - 1.0
         for nest, known in zip(features.nests, features.nest_columns, strict=True)
     }
-    loops: dict[int, float] = {}
-    for name, members in loop_paths(features.tree, tuple(starts)):
-        for member in members:
-            if isinstance(member.annotation, ParallelLoop):
-                loops[id(member)] = max(loops.get(id(member), 0.0), starts[name])
-    return sum(loops.values())
+    return sum(
+        max((starts[name] for name in band.statements if name in starts), default=0.0)
+        for band in subtrees(features.tree)
+        if isinstance(band, Band)
+        and any(isinstance(member.annotation, ParallelLoop) for member in band.members)
+    )
