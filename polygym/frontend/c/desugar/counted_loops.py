@@ -291,17 +291,32 @@ def _fresh(name: str, spelled: set[str]) -> str:
 
 
 def _start_from(loop: Any, counter: str, name: str, declared: Any) -> None:
-    """Let a loop count with a variable of its own, from the value of its counter."""
+    """Let a loop count with a variable of its own, from the value of its counter.
+
+    Of ``while (i--) S`` it is one more than i, so that nothing wraps around::
+
+        for (k = i; k > 0; k--) S    with k - 1 in the place of i
+    """
     fields = {id(reference.field) for reference in syntax.walk(loop, c_ast.StructRef)}
+    is_countdown = _decremented(loop.cond) is not None
+
+    def own(node: Any) -> Any:
+        return c_ast.ID(name, node.coord)
 
     def renamed(node: Any) -> Any:
         if isinstance(node, c_ast.ID) and node.name == counter and id(node) not in fields:
-            return c_ast.ID(name, node.coord)
+            if not is_countdown:
+                return own(node)
+            return c_ast.BinaryOp("-", own(node), syntax.integer_node(1, node), node.coord)
         return node if isinstance(node, c_ast.Pragma) else None
 
     first = c_ast.ID(counter, loop.coord) if loop.init is None else loop.init.rvalue
     start = syntax.declaration(name, declared.type, first, loop)
-    loop.cond = syntax.copy_tree(loop.cond, renamed)
-    loop.next = syntax.copy_tree(loop.next, renamed)
     loop.stmt = syntax.copy_tree(loop.stmt, renamed)
     loop.init = c_ast.DeclList([start], loop.coord)
+    if is_countdown:
+        loop.cond = c_ast.BinaryOp(">", own(loop), syntax.integer_node(0, loop), loop.coord)
+        loop.next = c_ast.UnaryOp("p--", own(loop), loop.coord)
+    else:
+        loop.cond = syntax.copy_tree(loop.cond, renamed)
+        loop.next = syntax.copy_tree(loop.next, renamed)

@@ -15,11 +15,17 @@ A variable that is computed from elements in front of the region is computed fro
     int size = g_nx[0] * g_ny[0];                int g_nx_1 = g_nx[0], g_ny_2 = g_ny[0];
                                                  int size = g_nx_1 * g_ny_2;
 
+A product that bounds loops, of elements that the region does not read otherwise, is a parameter::
+
+    for (i = 0; i < g_nx[0] * g_ny[0]; i++)      int count_1 = g_nx[0] * g_ny[0];
+                                                 for (i = 0; i < count_1; i++)
+
 A factor of a subscript is read in front of the region only if it is an element with constant
 subscripts, as a member of a structure is: ``g->n`` is ``g_n[0]``. What a condition of the region
 protects, ``if (i < k) A[w[k] * m]``, stays where it is.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -50,7 +56,11 @@ class MemoryParameters:
 
     def apply(self, items: Sequence[Any], changed: Collection[str]) -> list[Any]:
         """Return the region's statements with parameters; the headers of its loops are changed."""
-        self._compute_from_parameters(syntax.names_in(items) - set(changed), changed)
+        multiplied = syntax.names_in(
+            [product for product in syntax.walk(items, c_ast.BinaryOp) if product.op == "*"]
+        )
+        self._compute_from_parameters(multiplied - set(changed), changed)
+        items = self._with_counts(items, changed)
         for loop in syntax.walk(items, c_ast.For):
             inside = {decl.name for decl in getattr(loop.init, "decls", None) or ()}
             inside |= {counter} if (counter := syntax.counter_of(loop)) else set()
@@ -116,6 +126,46 @@ class MemoryParameters:
                 replace = self._replacement(changed, lambda node: True, uses_copies=False)
                 decl.init = syntax.copy_tree(value, replace)
         self._begin = begin
+
+    def _with_counts(self, items: Sequence[Any], changed: Collection[str]) -> list[Any]:
+        """Return statements with parameters for products of elements that only bound loops."""
+        mentions = Counter(node.name for node in syntax.walk(items, c_ast.ID))
+        conditions = [loop.cond for loop in syntax.walk(items, c_ast.For) if loop.cond is not None]
+        products = [
+            product
+            for product in syntax.walk(conditions, c_ast.BinaryOp)
+            if product.op == "*" and self._is_count(product, changed)
+        ]
+        inside = Counter(node.name for node in syntax.walk(products, c_ast.ID))
+        chosen = {
+            id(product)
+            for product in products
+            if all(mentions[name] == inside[name] for name in syntax.names_in(product))
+        }
+        names: dict[str, str] = {}
+
+        def replacement(node: Any) -> Any:
+            if id(node) not in chosen:
+                return None
+            key = repr(_key(node))
+            if key not in names:
+                names[key] = self._declare(node, "count", syntax.type_node("int", node))
+            return c_ast.ID(names[key], node.coord)
+
+        return [syntax.copy_tree(item, replacement) for item in items] if chosen else list(items)
+
+    def _is_count(self, product: Any, changed: Collection[str]) -> bool:
+        """Whether a product has two factors, elements of the type int that do not change."""
+        for factor in (product.left, product.right):
+            base, subscripts = syntax.base_and_subscripts(factor)
+            if not subscripts or not isinstance(base, c_ast.ID):
+                return False
+            kind = _element(self._declared.get(base.name), len(subscripts))
+            if kind is None or kind.type.names != ["int"] or not is_fixed(factor, None, changed):
+                return False
+            if not all(isinstance(each, c_ast.Constant) for each in subscripts):
+                return False
+        return True
 
     def _declare(self, node: Any, name: str, kind: Any) -> str:
         """Declare the variable that has a value from memory, in front of the region."""

@@ -87,28 +87,27 @@ def is_delinearizable(
                 _RowContainment(access, dimension, rows, translation) for access in element_touches
             ]
             shift = _shift(bounds, under_conditions=under_conditions)
-            if shift is None and not all(bound.is_inside_for_large_sizes() for bound in bounds):
+            if shift is None:
                 if dimension > 1 or not all(bound.is_within_one_row() for bound in bounds):
                     return False
                 elements[key].shift_rows(dimension, 0, strides[0])
                 elements[key].wrap_row(dimension, strides[0])
                 break
-            elements[key].shift_rows(dimension, shift or 0, strides[dimension - 1])
-            rows = shift or 0
+            elements[key].shift_rows(dimension, shift, strides[dimension - 1])
+            rows = shift
         elements[key].write_subscripts()
     return True
 
 
 def _shift(bounds: Sequence[_RowContainment], *, under_conditions: bool) -> int | None:
     """Return how many rows earlier all accesses are in their rows; None where they are not."""
-    for shift in _SHIFTS:
-        if all(bound.is_always_inside(shift) for bound in bounds):
-            return shift
-    if not under_conditions or all(bound.is_inside_for_large_sizes() for bound in bounds):
-        return None
-    for shift in _SHIFTS:
-        if all(bound.is_inside_for_some_sizes(shift) for bound in bounds):
-            return shift
+    tests = [_RowContainment.is_always_inside, _RowContainment.is_inside_for_large_sizes]
+    if under_conditions:
+        tests.append(_RowContainment.is_inside_for_some_sizes)
+    for test in tests:
+        for shift in _SHIFTS:
+            if all(test(bound, shift) for bound in bounds):
+                return shift
     return None
 
 
@@ -151,8 +150,8 @@ class _RowContainment:
         happens = without_iterators(self._touch.domain, self._touch.iterators)
         return not happens.subtract(wrong).is_empty()
 
-    def is_inside_for_large_sizes(self) -> bool:
-        """Whether it is in its row if single sizes are not the smallest."""
+    def is_inside_for_large_sizes(self, rows: int) -> bool:
+        """Whether it is in its row, so many rows earlier, if single sizes are not the smallest."""
         return self._at is not None and excluded_by_lower_bounds(
-            self._outside(0), self._touch.iterators
+            self._outside(rows), self._touch.iterators
         )
