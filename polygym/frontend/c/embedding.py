@@ -348,7 +348,7 @@ class _Embedder:
         if visible is not None and self._is_same(symbol, visible):
             is_shared = symbol.scope is DeclarationScope.FILE
             return EmbeddedParameter(name, symbol.name, f"&{symbol.name}" if is_shared else None)
-        if symbol.name in self._members and symbol.initializer is None:
+        if symbol.name in self._members:
             text = self._member_text(self._members[symbol.name])
             return EmbeddedParameter(name, f"({text})", f"&({text})")
         init = symbol.initializer

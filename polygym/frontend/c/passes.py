@@ -40,6 +40,7 @@ from polygym.frontend.c.memory.pointer_arguments import (
     with_pointer_arguments,
 )
 from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
+from polygym.frontend.c.memory.unsigned_rows import refuse_wide_arrays, with_size_limits
 from polygym.frontend.c.memory.unsized_arrays import (
     declare_new_names,
     parse_expression,
@@ -125,6 +126,7 @@ class RegionState:
     has_induction: bool = False
     has_row_ranges: bool = False
     has_short_rows: bool = False
+    unsigned_rows: frozenset[str] = frozenset()
 
     def run(self, variant: Variant, last: Pass | None = None) -> None:
         """Run the passes of a variant on the file, up to the last one or all of them.
@@ -147,7 +149,9 @@ class RegionState:
     def scop(self, variant: Variant) -> Scop:
         """Return the Scop of a variant."""
         self.run(variant)
-        return self.translation(self.region).run()
+        scop = self.translation(self.region).run()
+        refuse_wide_arrays(scop, self.unsigned_rows, self.region, self.source)
+        return scop
 
     def first_scop(self) -> Scop:
         """Return the Scop of the first variant that is not refused."""
@@ -251,7 +255,7 @@ def _inner_subscripts(state: RegionState) -> None:
 
 
 def _delinearize(state: RegionState) -> None:
-    state.region, state.sizes, state.has_short_rows = with_delinearized_arrays(
+    result = with_delinearized_arrays(
         state.tree,
         state.region,
         state.source,
@@ -259,6 +263,12 @@ def _delinearize(state: RegionState) -> None:
         state.translation,
         under_conditions=state.variant.under_row_conditions,
     )
+    state.region, state.sizes = result.region, result.sizes
+    state.has_short_rows = result.has_short_rows
+    state.unsigned_rows = frozenset(result.unsigned_strides)
+    if state.unsigned_rows:
+        strides = frozenset().union(*result.unsigned_strides.values())
+        state.region = with_size_limits(state.region, strides)
 
 
 def _infer_extents(state: RegionState) -> None:

@@ -34,6 +34,9 @@ from pycparser import c_ast
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.source import syntax
 
+_CALLS_WITHOUT_EFFECTS = frozenset(
+    "assert printf fprintf puts malloc calloc free sqrt fabs exp log pow __builtin_assume".split()
+)
 _NON_INTEGER_TYPES = frozenset({"float", "double", "void"})
 
 
@@ -114,6 +117,8 @@ class MemoryParameters:
             value = self._once.only_value(name)
             if value is None or value is not decl.init or not syntax.reads_elements(value):
                 continue
+            if not self._is_kept(name, value):
+                continue
             base, subscripts = syntax.base_and_subscripts(value)
             if subscripts and isinstance(base, c_ast.ID):
                 key = _element_key(base.name, subscripts)
@@ -184,9 +189,28 @@ class MemoryParameters:
                 base, subscripts = syntax.base_and_subscripts(value)
                 if not subscripts or not isinstance(base, c_ast.ID):
                     continue
-                if self._once.has_type_of(name, base.name) and not declared.storage:
+                is_same_type = self._once.has_type_of(name, base.name) and not declared.storage
+                if is_same_type and self._is_kept(name, value):
                     self._copies.setdefault(_element_key(base.name, subscripts), name)
         return self._copies.get(key)
+
+    def _is_kept(self, name: str, value: Any) -> bool:
+        """Whether memory surely keeps what a variable was computed from, around the region.
+
+        That is so if no call behind it may have effects, and nothing hands the memory on.
+        """
+        item = self._once.assignment(name)
+        if item is None:
+            return False
+        block = syntax.block_with(self._function.body, item)
+        behind = list(_outside(block[block.index(item) + 1 :], self._begin))
+        bases = set(map(id, filter(None, map(_base_of_element, behind))))
+        read = syntax.names_in(value)
+        return not any(
+            (isinstance(node, c_ast.ID) and node.name in read and id(node) not in bases)
+            or (isinstance(node, c_ast.FuncCall) and _name_of(node) not in _CALLS_WITHOUT_EFFECTS)
+            for node in behind
+        )
 
 
 def is_fixed(node: Any, counter: str | None, changes: Collection[str]) -> bool:
@@ -194,6 +218,32 @@ def is_fixed(node: Any, counter: str | None, changes: Collection[str]) -> bool:
     return syntax.names_in(node).isdisjoint({counter, *changes}) and not syntax.contains(
         node, c_ast.FuncCall
     )
+
+
+def _outside(statements: Sequence[Any], begin: Any) -> Iterator[Any]:
+    """Yield the nodes of statements outside of the region, which pragmas mark."""
+    is_inside = False
+    for statement in statements:
+        if isinstance(statement, c_ast.Pragma):
+            is_inside = statement is begin
+        elif not is_inside:
+            if syntax.contains_node(statement, begin):
+                yield statement
+                for _, child in statement.children():
+                    items = child.block_items if isinstance(child, c_ast.Compound) else [child]
+                    yield from _outside(items or [], begin)
+            else:
+                yield from syntax.walk(statement)
+
+
+def _base_of_element(node: Any) -> Any:
+    """Return the node of the name whose element a node is, None for other nodes."""
+    base, subscripts = syntax.base_and_subscripts(node)
+    return base if subscripts and isinstance(base, c_ast.ID) else None
+
+
+def _name_of(call: Any) -> str:
+    return str(getattr(call.name, "name", ""))
 
 
 def _factors_of_subscripts(items: Sequence[Any]) -> Iterator[Any]:

@@ -8,6 +8,7 @@ function of the file that only returns an expression of integers stands for that
 """
 
 from bisect import bisect_left
+from collections.abc import Collection
 from typing import Any
 
 from pycparser import c_ast
@@ -45,7 +46,7 @@ class SingleAssignments:
                 self._declared.setdefault(decl.name, []).append(decl)
         self.own = {decl.name for decl in own if decl.name}
         self._functions = syntax.functions_of(tree)
-        self._types: dict[str, ScalarType | None] = {}
+        self._types: dict[str, frozenset[ScalarType | None]] = {}
         self._values: dict[str, Any] = {}
         self._mentions: dict[str, list[int]] = {}
         self._changes: dict[str, list[int]] = {}
@@ -85,15 +86,19 @@ class SingleAssignments:
 
     def is_exact(self, name: str) -> bool:
         """Whether a name is one an integer (or of some) that does not wrap."""
-        return self._type(name) in _EXACT
+        return self._is_among(name, _EXACT)
 
     def is_signed(self, name: str) -> bool:
         """Whether all that a name means are integers with the values of ``long``."""
-        return self._type(name) in _EXACT - {ScalarType.UNSIGNED_LONG}
+        return self._is_among(name, _EXACT - {ScalarType.UNSIGNED_LONG})
 
     def is_int(self, name: str) -> bool:
         """Whether all that a name means are integers with the values of ``int``."""
-        return self._type(name) in _INT
+        return self._is_among(name, _INT)
+
+    def is_int_or_unsigned(self, name: str) -> bool:
+        """Whether all that a name means are integers with the values of ``int`` or ``unsigned``."""
+        return self._is_among(name, _INT | {ScalarType.UNSIGNED})
 
     def holds_exact_sums(self, name: str) -> bool:
         """Whether a name is one of an integer, which C does not convert after a sum."""
@@ -131,18 +136,31 @@ class SingleAssignments:
                 return self._returned(node, self._functions[name])
         return None
 
+    def assignment(self, name: str) -> Any:
+        """Return the statement that gives a variable its only value, None where there are more."""
+        statements = self._set.get(name, ())
+        return statements[0][0] if len(statements) == 1 else None
+
     def only_value(self, name: str) -> Any:
         """Return what a variable stands for, None if that is not one expression."""
         if name not in self._values:
             self._values[name] = self._value_anew(name)
         return self._values[name]
 
+    def _is_among(self, name: str, types: Collection[ScalarType | None]) -> bool:
+        """Whether all that a name means have one of some types."""
+        return bool(self._types_of(name)) and self._types_of(name) <= set(types)
+
     def _type(self, name: str) -> ScalarType | None:
         """Return the type of a variable or of an array's elements, None where it is not sure."""
+        types = self._types_of(name)
+        return next(iter(types)) if len(types) == 1 else None
+
+    def _types_of(self, name: str) -> frozenset[ScalarType | None]:
+        """Return the types of all that a name means."""
         if name not in self._types:
             kinds = [syntax.array_type(decl.type)[1] for decl in self._declared.get(name, ())]
-            types = set(map(self._scalar, kinds))
-            self._types[name] = types.pop() if len(types) == 1 else None
+            self._types[name] = frozenset(map(self._scalar, kinds))
         return self._types[name]
 
     def _scalar(self, kind: Any) -> ScalarType | None:

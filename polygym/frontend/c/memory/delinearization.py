@@ -128,6 +128,20 @@ class _SubscriptSplit:
     size: Polynomial | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Delinearized:
+    """A region with arrays of rows, and the sizes of others that are still to be given.
+
+    ``has_short_rows`` says that an array may have rows that are not surely long enough;
+    ``unsigned_strides`` are the names in the sizes of rows of arrays with unsigned subscripts.
+    """
+
+    region: ScopRegion
+    sizes: ArraySizes
+    has_short_rows: bool = False
+    unsigned_strides: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
 @dataclass(slots=True, eq=False)
 class _DelinearizedArray:
     """An array: its declaration, the nodes of its elements, and the ways to divide these.
@@ -139,6 +153,7 @@ class _DelinearizedArray:
     region_begin: Any
     keys: list[int]
     splits: list[_SubscriptSplit]
+    is_unsigned: bool = False
     elements: dict[int, RowElement] = field(default_factory=dict)
 
     @property
@@ -177,25 +192,29 @@ def with_delinearized_arrays(
     translate: Callable[[ScopRegion], Translation],
     *,
     under_conditions: bool = False,
-) -> tuple[ScopRegion, ArraySizes, bool]:
-    """Return a region with arrays of rows, the sizes that are still to be given, and what stayed.
+) -> Delinearized:
+    """Return a region with arrays of rows; its function is changed, too.
 
-    That is whether some array may have rows that are not surely long enough. With
-    ``under_conditions`` they are taken to be, if they are so for some sizes. The function of the
-    region is changed, too; ``translate`` reads a region.
+    With ``under_conditions`` rows are taken to be long enough if they are so for some sizes, and
+    unsigned subscripts not to wrap around. ``translate`` reads a region.
     """
     if not syntax.multiplies(region.items):  # most regions do not come any further
-        return region, sizes, False
-    search = _DelinearizationSearch(tree, region, source, sizes, prefer_parameters=under_conditions)
+        return Delinearized(region, sizes)
+    search = _DelinearizationSearch(tree, region, source, sizes, under_conditions=under_conditions)
     arrays = search.delinearizable()
-    has_short_rows = False
+    has_short_rows = search.has_unsigned_rows
     while arrays:
         left = {name: size for name, size in sizes.items() if name not in arrays}
         kinds = {name: flat.declared.type for name, flat in arrays.items()}
         new, outside = _rewritten(region, arrays)
         wrong = _rejected_arrays(new, arrays, left, translate, under_conditions=under_conditions)
         if not wrong:
-            return new, left, has_short_rows
+            unsigned = {
+                name: frozenset(used for stride in flat.strides for used in stride.names)
+                for name, flat in arrays.items()
+                if flat.is_unsigned
+            }
+            return Delinearized(new, left, has_short_rows, unsigned)
         has_short_rows = True
         with_statements(region, region.items)
         for node, name in outside:
@@ -206,7 +225,7 @@ def with_delinearized_arrays(
         for name in wrong:
             del arrays[name].splits[0]
         arrays = {name: flat for name, flat in arrays.items() if flat.splits}
-    return region, sizes, has_short_rows
+    return Delinearized(region, sizes, has_short_rows)
 
 
 class _DelinearizationSearch:
@@ -219,10 +238,11 @@ class _DelinearizationSearch:
         source: SourceMap,
         given: ArraySizes,
         *,
-        prefer_parameters: bool,
+        under_conditions: bool,
     ) -> None:
-        """``prefer_parameters`` tries rows of constant sizes last."""
-        self._prefer_parameters = prefer_parameters
+        """``under_conditions`` tries rows of constant sizes last, and takes unsigned subscripts."""
+        self._under_conditions = under_conditions
+        self.has_unsigned_rows = False
         self._once = SingleAssignments(tree, region, source)
         self._region, self._given = region, given
         self._moving = syntax.modified_names(region.items)
@@ -246,8 +266,10 @@ class _DelinearizationSearch:
         """Return an array with its rows, None if it has none."""
         factors: list[Polynomial] = []
         read: dict[int, Polynomial] = {}
+        is_unsigned = False
         for node in syntax.walk(self._region.items, c_ast.ArrayRef):
             if _array(node) == name:
+                is_unsigned |= self._is_unsigned(node.subscript)
                 subscript = self._read(node.subscript, factors)
                 if subscript is None:
                     return None
@@ -263,11 +285,28 @@ class _DelinearizationSearch:
         ways = _splits([read[key] for key in keys], size, self._strides(factors), tries)
         chosen = [split for split in islice(ways, _MAX_SPLITS) if split.strides]
         declared = self._once.declaration(name)
-        return _DelinearizedArray(declared, self._region.begin, keys, chosen) if chosen else None
+        begin = self._region.begin
+        return _DelinearizedArray(declared, begin, keys, chosen, is_unsigned) if chosen else None
 
     def _read(self, node: Any, factors: list[Polynomial]) -> Polynomial | None:
         once = self._once
-        return read_polynomial(node, once.is_exact, once.definition, factors, once.is_int)
+        is_exact = once.is_exact
+        if self._is_unsigned(node):
+            self.has_unsigned_rows = True
+            if self._under_conditions:
+                is_exact = once.is_int_or_unsigned
+        return read_polynomial(node, is_exact, once.definition, factors, once.is_int)
+
+    def _is_unsigned(self, node: Any) -> bool:
+        """Whether an expression is one of ``int`` and ``unsigned int``, with one of the latter."""
+        names = syntax.names_in(node)
+        plain = all(constant.value.isdigit() for constant in syntax.walk(node, c_ast.Constant))
+        return (
+            plain
+            and not syntax.contains(node, c_ast.Cast)
+            and all(map(self._once.is_int_or_unsigned, names))
+            and not all(map(self._once.is_int, names))
+        )
 
     def _size(self, name: str, factors: list[Polynomial]) -> tuple[Polynomial | None, bool]:
         """Return the declared size of an array, None for a pointer; and if it is understood."""
@@ -295,7 +334,7 @@ class _DelinearizationSearch:
         numbers = [polynomial for polynomial in polynomials if polynomial.constant is not None]
         others = [polynomial for polynomial in polynomials if polynomial.constant is None]
         products = [number.times(factor) for number in numbers for factor in others]
-        if self._prefer_parameters:
+        if self._under_conditions:
             return [*others, *products, *numbers][:_MAX_STRIDES]
         return [*numbers, *others, *products][:_MAX_STRIDES]
 
