@@ -31,6 +31,7 @@ from polygym.frontend.c.desugar.struct_calls import with_struct_calls
 from polygym.frontend.c.desugar.struct_members import with_member_arrays
 from polygym.frontend.c.loops.induction import with_induction_polynomials
 from polygym.frontend.c.loops.trip_counts import with_trip_counts
+from polygym.frontend.c.memory.allocated_sizes import filled_elements
 from polygym.frontend.c.memory.delinearization import (
     with_delinearized_arrays,
     with_delinearized_subscripts,
@@ -272,7 +273,8 @@ def _delinearize(state: RegionState) -> None:
 
 
 def _infer_extents(state: RegionState) -> None:
-    allocated = state.pointer_arguments.sizes
+    filled = filled_elements(state.tree, state.region, state.source)
+    allocated = {**filled, **state.pointer_arguments.sizes}
     translate = partial(state.translation, state.region)
     with_inferred_sizes(state.region, translate, state.sizes, allocated)
 

@@ -1,7 +1,7 @@
 """Memory: pointers as arrays and subscripts, flat arrays as arrays of rows, undeclared sizes.
 
 =======================  ==========================================================================
-``allocated_sizes``      numbers of elements that a call of ``malloc`` or ``calloc`` asks memory for
+``allocated_sizes``      numbers of elements that a call of ``malloc`` or ``calloc`` asks memory …
 ``delinearization``      arrays of several dimensions that C has as one
 ``pointer_arguments``    pointers that a region does not set, as arrays of their own
 ``pointer_expressions``  values of pointer expressions, and what they set
