@@ -35,7 +35,7 @@ REFUSED = [
     ("for (; c < n; c++) x[0] = 0;\nx[1] = c;", 1, 15, "uses the counter c outside its loop"),
     ("for (; n > 1;) x[0] = 0;", 1, 1, "a loop must start with"),
     ("for (float i = 0; i < n; i++) x[0] = 0;", 1, 12, "counter must be an integer"),
-    ("for (int i = 0; i != m; i++) x[0] = 0;", 1, 17, "does not end"),
+    ("for (int i = 0; i != m; i--) x[0] = 0;", 1, 17, "does not end"),
     ("for (int i = n; i < 2 * n; i--) x[0] = 0;", 1, 17, "does not end"),
     ("for (int i = 0; i < n; i++)\n  i = 3;", 2, 3, "changed inside the loop"),
     ("for (int i = 0; i < n; i++)\n  for (i = 0; i < n; i++) x[0] = 0;", 2, 8, "surrounding loop"),

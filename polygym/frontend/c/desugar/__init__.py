@@ -2,6 +2,7 @@
 
 =========================  =========================================================================
 ``actual_arguments``       functions and their arguments where they are inlined
+``bit_functions``          functions of the compiler that count bits, as functions of the file
 ``bounds_from_sizes``      bounds of loops from the sizes of the arrays that every iteration reads …
 ``canonical_expressions``  expressions in other words
 ``counted_loops``          loops that count in another way, as ``for`` loops of the usual form

@@ -3,7 +3,8 @@
 ``sizeof(double)``, ``sizeof a[0]`` and ``sizeof(a) / sizeof(a[0])`` are constants where all sizes
 of the array are; what has no constant size stays, and is refused. ``(i < n) & (j < m)`` is ``i < n
 && j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, ``i[A]`` is ``A[i]``, and
-``*&x`` and ``&*x`` are ``x``.
+``*&x`` and ``&*x`` are ``x``. Counts of bits get bodies
+(:mod:`~polygym.frontend.c.desugar.bit_functions`).
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.errors import SourceError
+from polygym.frontend.c.desugar.bit_functions import with_bit_functions
 from polygym.frontend.c.sema.affine_expressions import COMPARISONS
 from polygym.frontend.c.sema.declarations import Declarations
 from polygym.frontend.c.source import syntax
@@ -25,6 +27,7 @@ _POINTER_BYTES = 8
 
 def with_canonical_expressions(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region with numbers for sizes; the functions in the tree are changed, too."""
+    with_bit_functions(tree)
     types = Declarations(syntax.typedefs_of(tree), source)
     outside = [decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name]
     marks = (region.begin, region.end)

@@ -12,6 +12,7 @@
 ``points_to``            targets of pointer expressions
 ``region_pointers``      pointers that a region uses
 ``row_containment``      whether elements of arrays of rows are in their rows, asked of isl
+``unsigned_rows``        flat arrays whose subscripts are of the type ``unsigned int``, which …
 ``unsized_arrays``       array arguments whose size is not declared: as large as the region uses …
 =======================  ==========================================================================
 """
