@@ -195,6 +195,34 @@ class CallInliner:
             if inner.name.name not in visited
         )
 
+    def changed_names(self, call: Any) -> set[str] | None:
+        """Return the names of what a call may change around it; None where a further call may."""
+        function = self._functions[call.name.name]
+        if any(map(self.is_call, syntax.walk(function.body))):
+            return None
+        arguments, operands = self._arguments(call)
+        given = {
+            argument.name: syntax.names_in(operand)
+            for argument, operand in zip(arguments, operands, strict=True)
+        }
+        own = syntax.declared_names(function.body)
+        changed: set[str] = set()
+        for base in syntax.modified_roots(function.body):
+            if not isinstance(base, c_ast.ID):
+                return None
+            if base.name in given:
+                changed |= given[base.name]
+            elif base.name not in own:
+                changed.add(base.name)
+            elif not isinstance(self._declared_in(function, base.name), c_ast.TypeDecl):
+                return None  # through a pointer of its own
+        return changed
+
+    def _declared_in(self, function: Any, name: str) -> Any:
+        """Return the type of a function's local variable; None where it has several."""
+        kinds = [decl.type for decl in syntax.walk(function.body, c_ast.Decl) if decl.name == name]
+        return self.resolved(kinds[0]) if len(kinds) == 1 else None
+
     def result_type(self, call: Any) -> Any:
         """Return the type of what a function returns, None if it returns nothing."""
         kind = self._functions[call.name.name].decl.type.type
@@ -359,6 +387,8 @@ class CallInliner:
                 "would have two types",
             )
         for one, other in zip(wanted[1:], given_sizes[1:], strict=True):
+            if one is None and other is None:
+                continue  # pointers to rows
             if one is None or other is None:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has a dimension of unknown size"

@@ -287,7 +287,7 @@ class SideEffectExtractor:
         kind = calls.result_type(node)
         if kind is None:
             raise self._plain.source.error(node, f"{node.name.name} returns nothing")
-        if not is_whole and calls.has_side_effects(node):
+        if not is_whole and calls.has_side_effects(node) and not self._is_alone(node):
             raise self._plain.source.error(
                 node,
                 f"the call of {node.name.name} may have side effects: C leaves open when they "
@@ -298,6 +298,20 @@ class SideEffectExtractor:
         self.before.append(declaration(result, kind, None, node))
         self.before.append(self._plain.inlined_block(new, result, self._scope))
         return c_ast.ID(result, node.coord)
+
+    def _is_alone(self, call: Any) -> bool:
+        """Whether nothing else in the whole expression has effects, or sees those of a call."""
+        changed = self._plain.calls.changed_names(call)
+        inside = set(map(id, walk(call)))
+        others = [part for part in walk(self._whole) if id(part) not in inside]
+        acting = [
+            part
+            for part in others
+            if is_modification(part) or isinstance(part, c_ast.FuncCall | c_ast.ExprList)
+        ]
+        read = {part.name for part in others if isinstance(part, c_ast.ID)}
+        is_only = not [part for part in acting if part is not self._whole]
+        return changed is not None and is_only and read.isdisjoint(changed)
 
 
 def has_side_effect(node: Any, calls: CallInliner) -> bool:

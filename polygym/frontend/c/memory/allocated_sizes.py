@@ -59,8 +59,10 @@ def filled_elements(tree: Any, region: ScopRegion, source: SourceMap) -> dict[st
         if not isinstance(item, c_ast.FuncCall) or getattr(item.name, "name", "") != "memset":
             continue
         pointer = syntax.without_casts((syntax.operands_of(item) or [None])[0])
-        kind = getattr(declared.get(getattr(pointer, "name", None)), "type", None)
-        if not isinstance(pointer, c_ast.ID) or not isinstance(kind, c_ast.PtrDecl):
+        if not isinstance(pointer, c_ast.ID) or pointer.name not in declared:
+            continue
+        kind = declared[pointer.name].type
+        if not isinstance(kind, c_ast.PtrDecl):
             continue
         with suppress(SourceError):
             size = declarations.scalar(kind.type, item, pointer.name).size
