@@ -2,7 +2,8 @@
 
 A file becomes a region in plain C, pass by pass, and the region becomes a Scop::
 
-    parse  canonicalize  counted_loops  struct_calls  pointer_arguments  pointer_induction
+    parse  canonicalize  counted_loops  struct_calls  complex_numbers  pointer_arguments
+           pointer_induction
            struct_members  desugar  induction  trip_counts  inner_subscripts  delinearize
            infer_extents
                                                                               |  translation
@@ -25,6 +26,7 @@ from pycparser.c_generator import CGenerator
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
+from polygym.frontend.c.desugar.complex_numbers import with_pairs_of_reals
 from polygym.frontend.c.desugar.counted_loops import with_counted_loops
 from polygym.frontend.c.desugar.normal_form import desugar_region
 from polygym.frontend.c.desugar.struct_calls import with_struct_calls
@@ -295,6 +297,11 @@ PASSES = (
         "struct_calls",
         "Puts calls that take structures in place",
         _rewriting(with_struct_calls),
+    ),
+    Pass(
+        "complex_numbers",
+        "Writes complex numbers as pairs of reals",
+        _rewriting(with_pairs_of_reals),
     ),
     Pass(
         "pointer_arguments",

@@ -5,6 +5,7 @@
 ``bit_functions``          functions of the compiler that count bits, as functions of the file
 ``bounds_from_sizes``      bounds of loops from the sizes of the arrays that every iteration reads …
 ``canonical_expressions``  expressions in other words
+``complex_numbers``        complex numbers as pairs of reals
 ``counted_loops``          loops that count in another way, as ``for`` loops of the usual form
 ``data_bounds``            bounds of loops that are read from memory, where that can be exact
 ``inlining``               calls of the user's own functions in a region

@@ -8,6 +8,7 @@
 ``bindings``            meanings of names inside the region
 ``declarations``        declarations
 ``diagnostics``         statements that no region has: why, and what to write instead
+``expression_types``    types of expressions, from declarations alone
 ``expressions``         C expressions to the intermediate representation: what a statement computes
 ``function_effects``    variables and members that a call may set
 ``functions``           functions that are called
