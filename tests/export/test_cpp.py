@@ -31,6 +31,24 @@ template <typename T> void dump(const T *p, int n) {
 """
 
 PROGRAMS = {
+    "types that are not written": """
+#include <algorithm>
+void f(int n, float *a, const short *k) {
+  for (auto i = 0; i < n; ++i) {
+    const auto x = a[i] * 0.5f;
+    auto y = x + k[i];
+    auto &z = a[i];
+    z = y > 1 ? y : -x;
+    const auto least = std::min(x, y);
+    a[i] += least;
+  }
+}
+int main() {
+  float a[21]; short k[21];
+  for (int i = 0; i < 21; i++) { a[i] = 0.3f * i - 2; k[i] = i % 5; }
+  f(21, a, k);
+  dump(a, 21);
+}""",
     "pointers, casts, references to numbers": """
 namespace sim {
 constexpr int N = 37;

@@ -28,6 +28,7 @@ from polygym.errors import InputError, SourceError
 from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
 from polygym.frontend.c.desugar.complex_numbers import with_pairs_of_reals
 from polygym.frontend.c.desugar.counted_loops import with_counted_loops
+from polygym.frontend.c.desugar.gnu_expressions import resolve_gnu_expressions
 from polygym.frontend.c.desugar.normal_form import desugar_region
 from polygym.frontend.c.desugar.struct_calls import with_struct_calls
 from polygym.frontend.c.desugar.struct_members import with_member_arrays
@@ -200,6 +201,7 @@ class Pass:
 def _parse(state: RegionState) -> None:
     make_tree = state.make_tree
     state.tree = parser.parse_cached(state.source) if make_tree is None else make_tree()
+    resolve_gnu_expressions(state.tree, state.source)
     regions = parser.find_regions(state.tree, state.source)
     region = parser.choose_region(regions, state.selection.region_name, state.file)
     refuse_unreadable(state.tree, region.function, region.items, state.source)

@@ -8,6 +8,7 @@
 ``complex_numbers``        complex numbers as pairs of reals
 ``counted_loops``          loops that count in another way, as ``for`` loops of the usual form
 ``data_bounds``            bounds of loops that are read from memory, where that can be exact
+``gnu_expressions``        ``__typeof__``, ``__auto_type`` and blocks inside expressions
 ``inlining``               calls of the user's own functions in a region
 ``jumps``                  jumps forward as ``if``
 ``memory_functions``       ``memset`` and ``memcpy`` as loops over the elements of arrays

@@ -161,6 +161,9 @@ class SideEffectExtractor:
         if node is None or not has_side_effect(node, self._plain.calls):
             return node
         match node:
+            case c_ast.Compound():
+                message = "a block inside an expression is not supported"
+                raise self._plain.source.error(node, message)
             case c_ast.Assignment():
                 return self._assignment(node, is_certain)
             case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):

@@ -23,6 +23,7 @@ from polygym.frontend.c.source.standard_headers import (
     GNU_ANNOTATIONS,
     GNU_SPELLINGS,
     TYPE_ATTRIBUTES,
+    TYPE_KEYWORDS,
 )
 
 # Pragmas that mean something here: words after "pragma".
@@ -32,6 +33,11 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSEMBLY = frozenset({"asm", "__asm__", "__asm"})
 _ASSEMBLY_WORDS = frozenset({"volatile", "__volatile__", "__volatile", "goto", "inline"})
 _STATEMENT_ENDS = frozenset({";", "{", "}", "else"})
+
+TYPEOF, AUTO_TYPE = "polygym_typeof", "polygym_auto"
+"""Types that stand for GNU's ``__typeof__(…)`` and ``__auto_type`` until expressions are read."""
+
+_TYPEOF_WORDS = frozenset({"typeof", "__typeof__", "__typeof"})
 
 RawToken: TypeAlias = tuple[str, TokenOrigin, tuple[str, int, int] | None]
 """The text of a token, where it stands, and the position of what is there literally."""
@@ -106,6 +112,10 @@ def without_annotations(stream: Sequence[RawToken]) -> Iterator[RawToken]:
             index = end
         elif (end := _end_of_annotation(texts, index)) > index:
             index = end
+        elif text in _TYPEOF_WORDS and texts[index + 1 : index + 2] == ["("]:
+            end = _behind_parentheses(texts, index + 1)
+            yield from _typeof(stream[index:end])
+            index = end
         elif text == "_Pragma" and (words := _pragma_words(texts, index)) is not None:
             index += 4
             if words in PRAGMAS:
@@ -117,6 +127,18 @@ def without_annotations(stream: Sequence[RawToken]) -> Iterator[RawToken]:
                 yield text, origin, position
             else:
                 yield from ((word, origin, None) for word in plain.split())
+
+
+def _typeof(tokens: Sequence[RawToken]) -> Iterator[RawToken]:
+    """Yield a type of the language as it is, and what the parser reads for one of an expression."""
+    inside = tokens[2:-1]
+    if inside and inside[0][0] in TYPE_KEYWORDS - {"const", "volatile"}:
+        yield from without_annotations(inside)
+        return
+    origin = tokens[0][1]
+    yield "_Alignas", origin, None
+    yield from without_annotations(tokens[1:])
+    yield TYPEOF, origin, None
 
 
 def _pragma_words(texts: Sequence[str], index: int) -> list[str] | None:

@@ -24,7 +24,9 @@ from pcpp.preprocessor import Preprocessor
 from polygym.errors import InputError, LimitError, PolygymError, SourceError, SourceLocation
 from polygym.frontend.c.source import standard_headers
 from polygym.frontend.c.source.annotations import (
+    AUTO_TYPE,
     PRAGMAS,
+    TYPEOF,
     RawToken,
     hidden_words,
     pure_functions,
@@ -401,9 +403,12 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     switches: list[tuple[int, bool]] = []
     problems: dict[int, tuple[str, str]] = {}
     plain: Iterable[RawToken] = without_annotations(stream)
-    cpp = read_cpp(list(plain), engine.cpp_headers) if engine.is_cpp else None
+    plain = list(plain)
+    cpp = read_cpp(plain, engine.cpp_headers) if engine.is_cpp else None
+    plain = plain if cpp is None else cpp.tokens
+    rows[0] += _open_types({piece[0] for piece in plain})
     refused = {} if cpp is None else {p.origin: (p.message, p.hint) for p in reversed(cpp.problems)}
-    for text, origin, position in plain if cpp is None else cpp.tokens:
+    for text, origin, position in plain:
         if origin in refused:
             problems[len(tokens)] = refused[origin]
         if text.startswith("#pragma STDC"):
@@ -429,6 +434,12 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     source_map.hidden_words = hidden_words([text for text, _, _ in stream])
     source_map.has_unknown_headers = not engine.system_headers <= standard_headers.STANDARD_HEADERS
     return source_map
+
+
+def _open_types(words: set[str]) -> str:
+    """Return declarations of the types that stand for those of expressions."""
+    used = [name for name in (TYPEOF, AUTO_TYPE) if name in words]
+    return "".join(f" typedef struct {standard_headers.OPAQUE}{n} {n};" for n in used)
 
 
 def _continues_number(row: str, text: str) -> bool:

@@ -215,6 +215,7 @@ GNU_SPELLINGS = (
     | {
         "__forceinline": "inline",
         "__thread": "_Thread_local",
+        "__auto_type": "polygym_auto",
         "__complex__": "_Complex",
         "__alignof__": "_Alignof",
         "__alignof": "_Alignof",

@@ -133,11 +133,11 @@ class ComplexReader:
             case c_ast.BinaryOp(op="==" | "!=", left=left, right=right) if self.is_complex(
                 left
             ) or self.is_complex(right):
-                first, second = self.pair(left), self.pair(right)
+                one_side, other_side = self.pair(left), self.pair(right)
                 joint = "&&" if node.op == "==" else "||"
                 return (
-                    f"({first.real} {node.op} {second.real} {joint} "
-                    f"{first.imaginary} {node.op} {second.imaginary})"
+                    f"({one_side.real} {node.op} {other_side.real} {joint} "
+                    f"{one_side.imaginary} {node.op} {other_side.imaginary})"
                 )
             case c_ast.BinaryOp(op=op, left=left, right=right) if not self.is_complex(node):
                 is_conditional = op in ("&&", "||")
@@ -269,8 +269,8 @@ class ComplexReader:
             self._named(self.converted(pair, kind), part)
             for pair, part in ((first_pair, left), (second_pair, right))
         ]
-        first, second = ((pair.real, pair.imaginary) for pair in operands)
-        return Pair(kind, *product_texts(kind, first, second))
+        texts = [(pair.real, pair.imaginary) for pair in operands]
+        return Pair(kind, *product_texts(kind, *texts))
 
     def _real_operand(self, node: Any) -> str:
         """Return a real operand, evaluated once."""

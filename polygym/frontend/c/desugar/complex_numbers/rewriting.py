@@ -233,7 +233,7 @@ class _Rewriter:
         ]
         names = sum(part.name == base for part in syntax.walk(tokens, c_ast.ID))
         whole = [part for part in reads if part.subscript.value == "1"]
-        return len(whole) == names
+        return bool(len(whole) == names)
 
     def _in_block(self, before: list[Any], items: list[Any]) -> list[Any]:
         like = items[0]

@@ -11,6 +11,7 @@
 import re
 from collections.abc import Sequence
 
+from polygym.frontend.c.source.annotations import AUTO_TYPE
 from polygym.frontend.c.source.cpp import names
 from polygym.frontend.c.source.cpp.code_rewriter import CodeRewriter
 from polygym.frontend.c.source.cpp.tokens import is_word, words_like
@@ -94,7 +95,7 @@ class LocalDeclarations(CodeRewriter):
         self._names.declare(place, self._context)
         name, prefix = self._text(place), " ".join(q for q in qualifiers if q != "static")
         if "&" in marks:
-            self._emit(f"__auto_type {name} = & (", start)
+            self._emit(f"{AUTO_TYPE} {name} = & (", start)
             self._out += self.rewritten(place + 2, end)
             self._emit(")", start)
             self._names.references.add(name)
@@ -103,7 +104,7 @@ class LocalDeclarations(CodeRewriter):
         if kind is None and any(v in ANOTHER_TYPE or v[:1] == "'" for v in value):
             kind = "auto__type"
             self._context.explain(kind, f"the type of {name} is not written")
-        self._emit(f"{prefix} {kind or '__auto_type'} {name} =", start)
+        self._emit(f"{prefix} {kind or AUTO_TYPE} {name} =", start)
         return place + 2
 
     def _end_of_value(self, index: int) -> int:
