@@ -14,6 +14,7 @@
 ``applying``            the user's file, changed, and the lines that build it
 ``python_module``       a kernel as a Python module
 ``compiled_function``   a C function as a callable on NumPy arrays
+``structured_arrays``   NumPy's structured arrays as the memory of C's structures
 ``clang_ir``            the user's file as LLVM IR, by clang
 ``c_compiler``          the user's C compiler
 ``measuring``           measuring an export as it is written

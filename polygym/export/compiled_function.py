@@ -24,6 +24,7 @@ from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.llvm.emit_module import caller_arrays
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError
+from polygym.export.structured_arrays import argument_name, rows_of_structures
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping, parse_mapping
 from polygym.poly.may_accesses import out_of_range_messages
@@ -110,8 +111,10 @@ class CompiledFunction:
         self.__name__ = self._scop.name
         parameters = [p.name for p in self._scop.parameters]
         arrays = [a for a in self._scop.arrays if a.storage_class in _GIVEN]
-        given = [array.name for array in arrays if not array.is_constant]
-        names = dict.fromkeys((*self._scop.signature, *given, *parameters))
+        given = [argument_name(array) for array in arrays if not array.is_constant]
+        own = {array.name: argument_name(array) for array in arrays}
+        signature = [own.get(name, name) for name in self._scop.signature]
+        names = dict.fromkeys((*signature, *given, *parameters))
         self.arguments = tuple(names)
         self._kernels: dict[tuple[int, ...], _SizedKernel] = {}
         self._lock = threading.Lock()
@@ -214,29 +217,34 @@ def _memory(
     dtype = dtype_of(array.type)
     if array.is_constant:
         return np.array(array.initial, dtype).reshape(shape)
-    if array.storage_class not in _GIVEN or array.name not in bound:
+    name = argument_name(array)
+    if array.storage_class not in _GIVEN or name not in bound:
         return np.zeros(shape, dtype)
-    value = bound[array.name]
+    value = bound[name]
     if array.storage_class is StorageClass.VALUE or (not array.rank and not is_written):
         return np.array(value, dtype)
+    if array.structure is not None and isinstance(value, np.ndarray) and value.dtype.names:
+        value = rows_of_structures(array, value, shape[-1])
     if not isinstance(value, np.ndarray) or value.dtype != dtype:
         found = getattr(value, "dtype", type(value).__name__)
-        raise InputError(f"{array.name}: expected an array of {dtype}, found {found}")
+        raise InputError(f"{name}: expected an array of {dtype}, found {found}")
     size = int(np.prod(shape))
-    if value.shape != shape and not (value.ndim == 1 and value.size >= size) and shape != ():
-        raise InputError(f"{array.name}: expected the shape {shape}, found {value.shape}")
+    is_flat = value.ndim == 1 or (array.structure is not None and value.shape[1:] == shape[-1:])
+    if value.shape != shape and not (is_flat and value.size >= size) and shape != ():
+        raise InputError(f"{name}: expected the shape {shape}, found {value.shape}")
     if value.size < size or not value.flags.c_contiguous or not value.flags.aligned:
-        raise InputError(f"{array.name}: expected an array in one piece, in the order of C")
+        raise InputError(f"{name}: expected an array in one piece, in the order of C")
     if is_written and not value.flags.writeable:
-        raise InputError(f"{array.name}: expected an array that can be written to")
+        raise InputError(f"{name}: expected an array that can be written to")
     return value
 
 
 def _expect_disjoint(kernel: _SizedKernel, memory: Sequence[np.ndarray]) -> None:
     """Refuse arrays that overlap where one of them is written: the loops take them as disjoint."""
-    named = [(array.name, own) for (array, _), own in zip(kernel.arrays, memory, strict=True)]
-    for (first, left), (second, right) in combinations(named, 2):
-        if not {first, second} & kernel.written:
+    given = [(array, own) for (array, _), own in zip(kernel.arrays, memory, strict=True)]
+    for (earlier, left), (later, right) in combinations(given, 2):
+        first, second = argument_name(earlier), argument_name(later)
+        if not {earlier.name, later.name} & kernel.written or first == second:
             continue
         if np.may_share_memory(left, right):
             raise InputError(f"{first} and {second}: expected arrays that do not overlap")

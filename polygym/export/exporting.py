@@ -215,13 +215,15 @@ def _objects(program: Program, embedding: RegionEmbedding | None) -> frozenset[s
     return frozenset(values | {own.array.name for own in declared if own.is_object})
 
 
-def _watched(embedding: RegionEmbedding | None) -> tuple[tuple[str, int], ...]:
-    """Return parameters that stand in memory which others may reach, with their sizes."""
+def _watched(embedding: RegionEmbedding | None) -> tuple[tuple[str, int, str | None], ...]:
+    """Return parameters that stand in memory which others may reach; see :class:`KernelPlan`."""
     if embedding is None:
         return ()
     types: Dictionary[str, ScalarType] = {p.name: p.type for p in embedding.scop.parameters}
     return tuple(
-        (own.name, types[own.name].size) for own in embedding.parameters if own.address is not None
+        (own.name, types[own.name].size, own.structure)
+        for own in embedding.parameters
+        if own.address is not None
     )
 
 

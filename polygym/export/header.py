@@ -33,7 +33,7 @@ def kernel_prototype(plan: KernelPlan) -> str:
 
 def watched_names(plan: KernelPlan) -> list[str]:
     """Return the names of the arguments that say where variables are."""
-    return [f"place_of_{name}" for name, _ in plan.watched]
+    return [f"place_of_{name}" for name, *_ in plan.watched]
 
 
 _PLAIN_TYPES = {

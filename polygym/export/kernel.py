@@ -50,8 +50,9 @@ class KernelPlan:
     hold. ``array_bytes`` is the size of each array. ``disjoint`` are pairs of arrays, by their
     places, that must not overlap. ``watched`` are names of objects that no array that is written
     may overlap either: places of variables that the loops take for constant. They are further
-    pointer arguments, with their sizes. ``variants`` come in the order in which they are tried.
-    ``notes`` are sentences for the reader of the header.
+    pointer arguments, with their sizes, and with the names of the structures that they are members
+    of or None; other members of these are other objects. ``variants`` come in the order in which
+    they are tried. ``notes`` are sentences for the reader of the header.
     """
 
     name: str
@@ -61,7 +62,7 @@ class KernelPlan:
     conditions: tuple[ir.Index, ...]
     array_bytes: tuple[ir.Index, ...]
     disjoint: tuple[tuple[int, int], ...]
-    watched: tuple[tuple[str, int], ...]
+    watched: tuple[tuple[str, int, str | None], ...]
     variants: tuple[KernelVariant, ...]
     threads: int
     notes: tuple[str, ...] = ()
@@ -73,7 +74,8 @@ class KernelPlan:
             (place, watched)
             for place, array in enumerate(self.arrays)
             if array.name in self.written
-            for watched in range(len(self.watched))
+            for watched, (_, _, structures) in enumerate(self.watched)
+            if structures is None or structures != _structures(array)
         )
 
 
@@ -90,7 +92,7 @@ class KernelRequest:
     mapping: Mapping
     sizes: tuple[Dictionary[str, int], ...]
     objects: frozenset[str] = frozenset()
-    watched: tuple[tuple[str, int], ...] = ()
+    watched: tuple[tuple[str, int, str | None], ...] = ()
     assumes_disjoint: bool = False
 
 
@@ -199,8 +201,15 @@ def _pairs(
         (first, second)
         for second, later in enumerate(arrays)
         for first, earlier in enumerate(arrays[:second])
-        if written & {earlier.name, later.name} and not {earlier.name, later.name} <= objects
+        if written & {earlier.name, later.name}
+        and not {earlier.name, later.name} <= objects
+        and (later.structure is None or _structures(earlier) != _structures(later))
     )
+
+
+def _structures(array: Array) -> str | None:
+    """Return the name of the structures that an array shows, None if it shows none."""
+    return None if array.structure is None else array.structure.name
 
 
 def _conditions(scop: Scop) -> tuple[ir.Index, ...]:

@@ -125,7 +125,7 @@ def _entry_text(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> str:
         holds = emit_condition(builder, condition, values)
         _return_unless(builder, holds)
     sizes = [emit_index(builder, size, values) for size in plan.array_bytes]
-    sizes += [i64(size) for _, size in plan.watched]
+    sizes += [i64(size) for _, size, _ in plan.watched]
     first = len(plan.arrays)
     watched = [(place, first + other) for place, other in plan.watched_pairs]
     for left, right in (*plan.disjoint, *watched):

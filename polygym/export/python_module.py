@@ -12,6 +12,7 @@ from polygym.codegen.generation.parameters import extent_indices
 from polygym.codegen.loopir.python_text import python_text
 from polygym.errors import InputError
 from polygym.export.exporting import Export
+from polygym.export.structured_arrays import argument_name
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.programs.dtypes import dtype_of
 
@@ -29,15 +30,32 @@ _kernel = ctypes.CDLL(str(Path(__file__).with_name("{kernel}.so"))).{kernel}
 _kernel.restype = ctypes.c_int
 
 
-def _address(name, array, dtype, shape, is_written):
-    """Return the address of an array that has the type and the size that the loops expect."""
+def _address(name, array, dtype, shape, is_written, members=None):
+    """Return the address of an array that has the type and the size that the loops expect.
+
+    An array of structures has ``members``, with their places in bytes, and is seen as rows.
+    """
+    if members is not None and isinstance(array, np.ndarray) and array.dtype.names:
+        size = shape[-1] * np.dtype(dtype).itemsize
+        fields = array.dtype.fields
+        fits = array.dtype.itemsize == size and all(
+            member in fields and fields[member][1] == offset for member, offset in members.items()
+        )
+        if not fits:
+            raise TypeError(f"{{name}}: expected structures of {{size}} bytes with {{members}}")
+        if not array.flags.c_contiguous or not array.flags.aligned:
+            raise ValueError(f"{{name}}: expected an array in one piece, in the order of C")
+        rows = np.ndarray((*array.shape, shape[-1]), dtype, buffer=array.data)
+        rows.flags.writeable = array.flags.writeable
+        array = rows
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         found = getattr(array, "dtype", type(array).__name__)
         raise TypeError(f"{{name}}: expected an array of {{dtype}}, found {{found}}")
     size = 1
     for extent in shape:
         size *= max(extent, 0)
-    fits = array.shape == shape or (array.ndim == 1 and array.size >= size)
+    is_flat = array.ndim == 1 or (members is not None and array.shape[1:] == shape[-1:])
+    fits = array.shape == shape or (is_flat and array.size >= size)
     if not fits:
         raise ValueError(f"{{name}}: expected the shape {{shape}}, found {{array.shape}}")
     if not array.flags.c_contiguous or not array.flags.aligned:
@@ -79,9 +97,11 @@ def python_module(export: Export) -> str:
         InputError: the function takes what has no place in Python.
     """
     scop = export.program.as_written
-    names = list(dict.fromkeys(scop.signature))
+    structured = {a.name: argument_name(a) for a in scop.arrays}
+    names = list(dict.fromkeys(structured.get(name, name) for name in scop.signature))
     unused = dict(scop.unused_arguments)
-    others = [a.name for a in export.plan.arrays if a.name not in names and _is_given(a)]
+    given = [argument_name(array) for array in export.plan.arrays if _is_given(array)]
+    others = [name for name in dict.fromkeys(given) if name not in names]
     others += [p.name for p in export.plan.parameters if p.name not in names]
     python = _names(export)
     signature = ", ".join(python.get(name, name) for name in [*names, *_starred(others)])
@@ -103,7 +123,8 @@ def _starred(names: list[str]) -> list[str]:
 def _names(export: Export) -> dict[str, str]:
     """Return Python's names for those of C: some mean something else there."""
     scop = export.program.as_written
-    used = (*scop.signature, *(a.name for a in scop.arrays), *(p.name for p in scop.parameters))
+    arrays = [name for a in scop.arrays for name in (a.name, argument_name(a))]
+    used = (*scop.signature, *arrays, *(p.name for p in scop.parameters))
     taken = {*keyword.kwlist, *dir(builtins), *_OWN_NAMES}
     return {name: f"{name}_" if name in taken else name for name in used}
 
@@ -143,7 +164,9 @@ def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
             values.append(f"ctypes.c_void_p({name}_.ctypes.data)")
         elif _is_given(array):
             shape = "(1,)" if shape == "()" else shape
-            values.append(f'_address("{name}", {name}, "{dtype}", {shape}, {written})')
+            name = python.get(argument_name(array), argument_name(array))
+            members = f", {_members(array)}" if array.structure is not None else ""
+            values.append(f'_address("{name}", {name}, "{dtype}", {shape}, {written}{members})')
         elif array.is_constant:
             yield f'{name} = np.array({_literal(array.initial)}, "{dtype}").reshape({shape})'
             values.append(f"ctypes.c_void_p({name}.ctypes.data)")
@@ -155,6 +178,17 @@ def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
     yield "code = _kernel("
     yield from (f"    {value}," for value in values)
     yield ")"
+
+
+def _members(array: Array) -> dict[str, int]:
+    """Return the members of structures that a program uses, with their places."""
+    assert array.structure is not None
+    places: dict[str, int] = {}
+    for way, offset in array.structure.members:
+        name, *inner = way.removesuffix("[0]").lstrip(".").split(".")
+        if not inner and "[" not in name:
+            places[name] = offset
+    return places
 
 
 def _extents(array: Array, scop: Scop, python: dict[str, str]) -> Iterator[str]:

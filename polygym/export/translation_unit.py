@@ -57,11 +57,13 @@ def _call(embedding: RegionEmbedding, plan: KernelPlan) -> str:
     statements = embedding.text[embedding.first : embedding.last].strip("\n")
     margin = _INDENT.match(statements)
     indent = margin[0] if margin else ""
-    copies = [_copy_of(own, embedding, plan) for own in embedding.arrays]
+    copies = [_copy_of(own, embedding) for own in embedding.arrays]
     before = [line for copy in copies for line in copy.before]
     conditions = [f"!({condition})" for condition in embedding.requirements]
     pointers = [text for own in embedding.arrays for text in own.structures]
     conditions += [f"!{_in_parentheses(text)}" for text in dict.fromkeys(pointers)]
+    layouts = [text for own in embedding.arrays for text in own.layout_conditions]
+    conditions += [f"!({text})" for text in dict.fromkeys(layouts)]
     conditions += [condition for copy in copies for condition in copy.refusals]
     conditions.append(f"{plan.name}({_arguments(embedding, plan)}) != 0")
     after = [line for copy in copies for line in copy.after]
@@ -94,11 +96,9 @@ def _arguments(embedding: RegionEmbedding, plan: KernelPlan) -> str:
         address = own.address
         if own.is_register:
             address = f"&{_copy_name(own)}"
-        elif own.is_copied:
-            address = _copy_name(own)
         result.append(f"({const}{element_type(array)} *){_in_parentheses(address)}")
     parameters = {parameter.name: parameter for parameter in embedding.parameters}
-    result += [f"(const void *){parameters[name].address}" for name, _ in plan.watched]
+    result += [f"(const void *){parameters[name].address}" for name, *_ in plan.watched]
     result += [f"(long){parameters[parameter.name].value}" for parameter in plan.parameters]
     return ", ".join(result)
 
@@ -124,7 +124,7 @@ class _Copy:
     end: tuple[str, ...] = ()
 
 
-def _copy_of(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -> _Copy:
+def _copy_of(own: EmbeddedArray, embedding: RegionEmbedding) -> _Copy:
     """Return what an array needs around the call: nothing, where it lies in one piece."""
     if own.is_register:
         name, copy = own.address.removeprefix("&"), _copy_name(own)
@@ -132,8 +132,6 @@ def _copy_of(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -
         return _Copy((f"{own.array.type.value} {copy} = {name};",), (), after)
     if own.is_rows:
         return _rows_test(own, embedding)
-    if own.is_copied:
-        return _member_copy(own, embedding, plan)
     return _Copy()
 
 
@@ -142,7 +140,7 @@ def _rows_test(own: EmbeddedArray, embedding: RegionEmbedding) -> _Copy:
 
     With more dimensions the pointers lead to pointers, and all rows are looked at in their order.
     """
-    *outer, columns = (_in_file(extent, embedding) for extent in own.array.c_extents)
+    *outer, columns = (_in_file(extent, embedding) for extent in own.c_extents)
     name = f"polygym_rows_{own.array.name}"
     counters = [f"{name}_{place}" for place in range(len(outer))]
     base = own.address.removesuffix("[0]" * len(outer))
@@ -172,84 +170,6 @@ def _all_pointers(texts: list[str]) -> str:
     """Return the condition that none of some pointers is null, those that lead to others first."""
     first, *others = texts
     return " && ".join(f"{text} != 0" for text in (*others, first))
-
-
-def _member_copy(own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan) -> _Copy:
-    """Return the copy of one member of all structures of an array, and the way back.
-
-    The structures must not overlap an array that is written, nor, if the member is written, any.
-    """
-    name, array = _copy_name(own), own.array
-    outer, row = array.c_extents[: own.outer_rank], _element(own)
-    count = " * ".join(f"(long)({_in_file(extent, embedding)})" for extent in outer)
-    size = f"sizeof {row}"
-    counters = [f"{name}_{place}" for place in range(len(outer))]
-    loops = [
-        f"for ({counter} = 0; {counter} < ({_in_file(extent, embedding)}); {counter}++)"
-        for counter, extent in zip(counters, outer, strict=True)
-    ]
-    position = "0"
-    for counter, extent in zip(counters, outer, strict=True):
-        position = f"({position}) * ({_in_file(extent, embedding)}) + {counter}"
-    place = f"(char *){name} + ({position}) * (long){size}"
-    is_written = array.name in plan.written
-    fill = f"__builtin_memcpy({place}, &{row}, {size});"
-    back = f"__builtin_memcpy(&{row}, {place}, {size});"
-    declared = (
-        f"long {', '.join(counters)};",
-        f"void *{name} = ({count}) > 0 ? __builtin_malloc((unsigned long)({count}) * {size}) : 0;",
-    )
-    before = (*declared, f"if ({name})", *_nested(loops, fill))
-    refusals = (f"!{name}", *_structure_overlaps(own, embedding, plan, count))
-    return _Copy(
-        before,
-        refusals,
-        tuple(_nested(loops, back)) if is_written else (),
-        (f"__builtin_free({name});",),
-    )
-
-
-def _nested(loops: list[str], statement: str) -> list[str]:
-    """Return nested loops around a statement, a line each."""
-    return [f"{'  ' * depth}{line}" for depth, line in enumerate([*loops, statement], 1)]
-
-
-def _element(own: EmbeddedArray) -> str:
-    """Return the member of one structure, by the counters of the loops around."""
-    name = _copy_name(own)
-    subscripts = "".join(f"[{name}_{place}]" for place in range(own.outer_rank))
-    return f"{own.structure}{subscripts}{own.member}"
-
-
-def _structure_overlaps(
-    own: EmbeddedArray, embedding: RegionEmbedding, plan: KernelPlan, count: str
-) -> list[str]:
-    """Return the conditions under which an array of structures overlaps an argument."""
-    zeros = "[0]" * own.outer_rank
-    begin = f"(const char *)&{own.structure}{zeros}"
-    end = f"{begin} + ({count}) * (long)sizeof {own.structure}{zeros}"
-    result = []
-    for other in embedding.arrays:
-        is_same = other is own or (other.is_copied and other.structure == own.structure)
-        written = {own.array.name, other.array.name} & plan.written
-        if is_same or not written or (own.is_object and other.is_object) or other.is_register:
-            continue
-        first, last = _span(other, embedding)
-        result.append(f"({begin} < {last} && {first} < {end})")
-    return result
-
-
-def _span(own: EmbeddedArray, embedding: RegionEmbedding) -> tuple[str, str]:
-    """Return the addresses of the begin and the end of an array, as ``const char *``."""
-    extents = own.array.c_extents
-    if own.is_copied:
-        zeros = "[0]" * own.outer_rank
-        begin, size = f"(const char *)&{own.structure}{zeros}", f"sizeof {own.structure}{zeros}"
-        extents = extents[: own.outer_rank]
-    else:
-        begin, size = f"(const char *)({own.address})", str(own.array.type.size)
-    count = " * ".join(f"(long)({_in_file(extent, embedding)})" for extent in extents) or "1L"
-    return begin, f"{begin} + {count} * (long){size}"
 
 
 def _in_file(extent: str, embedding: RegionEmbedding) -> str:

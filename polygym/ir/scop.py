@@ -59,6 +59,21 @@ class Parameter:
     type: ScalarType = ScalarType.INT
 
 
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class StructureView:
+    """The array of structures, of ``size`` bytes each, that an array shows as rows of one type.
+
+    ``name`` is that of the structures in the program, ``p`` or ``g.cells``. ``members`` are those
+    that the program uses, ``.at.x`` in C, with their places behind the beginning of a structure in
+    bytes; of members that are arrays, the first and the last element.
+    """
+
+    name: str
+    size: int
+    members: tuple[tuple[str, int], ...]
+
+
 # A number for a scalar; for an array all its elements, row by row.
 InitialValue: TypeAlias = int | float | tuple[int | float, ...]
 
@@ -74,6 +89,10 @@ class Array:
     variable before the region, where that is constant, and None otherwise: the value of a scalar,
     or all elements of an array with constant extents, row by row. ``int w[2][2] = {{1}, {2, 3}}``
     has ``(1, 0, 2, 3)``: as in C, zeros stand for what is not listed.
+
+    Structures are rows of numbers, with padding and all else between them: ``p[i].y`` of ``struct {
+    double x, y; }`` is ``p[i][1]``. Then ``structure`` has their layout. If there are members of
+    several types, there are several arrays, which share memory and no element in use.
     """
 
     name: str
@@ -83,6 +102,7 @@ class Array:
     storage_class: StorageClass
     live_out: bool
     initial: InitialValue | None = None
+    structure: StructureView | None = None
 
     @property
     def rank(self) -> int:

@@ -20,7 +20,7 @@ from polygym.export.c_compiler import UserCompiler
 from polygym.export.exporting import Export, ExportOptions, prepare_export
 from polygym.export.writing import ExportKind, write_export
 from polygym.frontend.c.source import syntax
-from polygym.ir.scop import StorageClass
+from polygym.ir.scop import Array, StorageClass
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import Program, load_program
@@ -138,6 +138,19 @@ def _pointed_memory(
         )
 
 
+def _structures(name: str, count: int, views: list[Array]) -> Iterator[str]:
+    """Yield C that declares memory of structures, and fills the members that the program uses."""
+    size = views[0].structure.size
+    yield f"static _Alignas(16) char {name}[{count * size}];"
+    for view in views:
+        offsets = sorted({offset for _, offset in view.structure.members})
+        for offset in offsets:
+            yield (
+                f"for (long k = 0; k < {count}; k++) fill({name} + {size} * k + {offset}, 1, "
+                f"{view.type.size}, {int(view.type.is_floating)});"
+            )
+
+
 def _driver(export: Export, program: Program) -> str:
     """Return C that fills all arguments, calls the function, and writes what it has left."""
     embedding = export.embedding
@@ -156,6 +169,16 @@ def _driver(export: Export, program: Program) -> str:
         row = by_address.get(f"{name}[0]")
         if name in sizes:
             arguments.append(str(sizes[name]))
+        elif row is not None and row.structure is not None:
+            rows, columns, _ = shapes[row.name]
+            lines += _structures(name, rows * columns, [row])
+            lines.append(f"static char *{name}_rows[{rows}];")
+            length = columns * row.structure.size
+            lines.append(
+                f"for (long i = 0; i < {rows}; i++) {name}_rows[i] = {name} + i * {length};"
+            )
+            arguments.append(f"(void *){name}_rows")
+            dumps.append(f"fwrite({name}, sizeof {name}, 1, stdout);")
         elif row is not None:
             count = prod(shapes[row.name])
             lines.append(f"static {row.type.value} {name}[{count}];")
@@ -169,6 +192,12 @@ def _driver(export: Export, program: Program) -> str:
             dumps.append(f"fwrite({name}, sizeof {name}, 1, stdout);")
         elif array is not None and array.storage_class is StorageClass.VALUE:
             arguments.append("3")
+        elif array is not None and array.structure is not None:
+            views = [a for a in scop.arrays if a.structure and a.structure.name == name]
+            count = max(prod(shapes[view.name][:-1]) for view in views) or 1
+            lines += _structures(name, count, views)
+            arguments.append(f"(void *){name}")
+            dumps.append(f"fwrite({name}, sizeof {name}, 1, stdout);")
         elif array is not None:
             count = max(prod(shapes[array.name]), 1)
             lines.append(f"static {array.type.value} {name}[{count}];")

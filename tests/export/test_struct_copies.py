@@ -21,11 +21,11 @@ void f(int n, const vec *p, int *e) {
   for (int i = 0; i < n; i++) { vec q = p[i]; e[i] = q.x * 3 + q.y - 2 * q.x; }
 }""",
     "accumulated and stored": """
-void f(int n, const vec *p, vec *f) {
+void f(int n, const vec *p, vec *r) {
   for (int i = 0; i < n; i++) {
     vec a = {0, .z = 7};
     for (int j = 0; j < n; j++) { const vec q = p[j]; a.x += q.x - p[i].y; a.y += q.z; }
-    f[i] = a;
+    r[i] = a;
   }
 }""",
     "whole elements": """
@@ -93,4 +93,4 @@ def test_members_that_nothing_reads_are_not_copied() -> None:
     head = "void f(int n, const vec *p, int *e) {\n#pragma scop\n"
     region = "for (int i = 0; i < n; i++) { vec q = p[i]; e[i] = q.x; }"
     scop = parse_text(f"{TYPES}{head}{region}\n#pragma endscop\n}}")
-    assert {array.name for array in scop.arrays} == {"q_x", "p_x", "e"}
+    assert {array.name for array in scop.arrays} == {"q_x", "p", "e"}

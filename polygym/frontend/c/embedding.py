@@ -25,16 +25,12 @@ from pycparser.c_generator import CGenerator
 from polygym.errors import SourceError
 from polygym.frontend.c import driver
 from polygym.frontend.c.completion import completed_source
-from polygym.frontend.c.desugar.struct_members import (
-    MemberOrigin,
-    member_origins,
-    uses_structures,
-)
+from polygym.frontend.c.desugar.struct_members import MemberOrigin
 from polygym.frontend.c.lost_values import declarations_used_after, lost_values
-from polygym.frontend.c.memory.pointer_arguments import PointerArguments, PointerOrigin
-from polygym.frontend.c.passes import PASSES, RegionState
+from polygym.frontend.c.memory.pointer_arguments import PointerOrigin
+from polygym.frontend.c.passes import RegionState
 from polygym.frontend.c.region_spans import RegionSpans
-from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.scop.structure_views import StructureRoot, structure_roots
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.cpp.reading import CppFunction, CppText
@@ -61,9 +57,7 @@ class EmbeddedArray:
     array or a scalar that is declared as such, which overlaps no other object. Of an array of
     pointers to rows, ``is_rows`` holds, and ``address`` is that of the first row. Without the
     pointers ``structures`` there is no address. A ``register`` variable has none: ``is_register``.
-    Of a member of an array of structures, ``structure``
-    is the array, of ``outer_rank`` dimensions, and ``member`` the way to the member in each,
-    ``.v``; it is copied.
+    Of an array that shows structures, ``address`` is that of the first one, and ``element`` is it.
     """
 
     array: Array
@@ -71,24 +65,45 @@ class EmbeddedArray:
     is_object: bool
     is_rows: bool = False
     is_register: bool = False
-    structure: str = ""
-    member: str = ""
-    outer_rank: int = 0
+    element: str = ""
     structures: tuple[str, ...] = ()
 
     @property
-    def is_copied(self) -> bool:
-        """Whether its elements do not lie in one piece."""
-        return bool(self.member)
+    def c_extents(self) -> tuple[str, ...]:
+        """The sizes of the array as the file has it: those of an array of structures."""
+        extents = self.array.c_extents
+        return extents if self.array.structure is None else extents[:-1]
+
+    @property
+    def layout_conditions(self) -> tuple[str, ...]:
+        """C conditions under which structures have the layout that the program takes them to have.
+
+        A compiler knows whether they hold.
+        """
+        structure = self.array.structure
+        if structure is None:
+            return ()
+        kind = f"__typeof__({self.element})"
+        return (
+            f"sizeof({self.element}) == {structure.size}",
+            *(
+                f"__builtin_offsetof({kind}, {way[1:]}) == {offset}"
+                for way, offset in structure.members
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedParameter:
-    """A parameter: the C expression of its value, and of its address where others may change it."""
+    """A parameter: the C expression of its value, and of its address where others may change it.
+
+    ``structure`` is the name of the structures of which it is a member.
+    """
 
     name: str
     value: str
     address: str | None = None
+    structure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +146,7 @@ def in_cpp(embedding: RegionEmbedding, cpp: CppText) -> RegionEmbedding:
         replace(
             own,
             address=spelled(own.address),
-            structure=spelled(own.structure),
+            element=spelled(own.element),
             structures=tuple(map(spelled, own.structures)),
         )
         for own in embedding.arrays
@@ -177,8 +192,12 @@ class _Embedder:
         regions = find_regions(self._tree, source)
         self._region = choose_region(regions, selection.region_name, file)
         self._names = resolve_names(self._tree, self._region)
-        self._members = self._member_origins()
-        self._translation, self._scop, self._pointers = self._translated()
+        state = self._state()
+        state.first_scop()
+        self._members, self._pointers = state.members, state.pointer_arguments
+        self._translation = state.translation(state.region)
+        self._scop = state.translated(self._translation)
+        self._roots = structure_roots(self._scop, self._members)
         bindings = self._translation.bindings
         symbols = self._translation.names
         known = {*symbols.uses, *bindings.parameters, *symbols.symbols.values()}
@@ -218,29 +237,15 @@ class _Embedder:
     def _error(self, message: str, hint: str = "") -> SourceError:
         return self._source.error(self._region.begin, f"cannot be exported: {message}", hint)
 
-    def _translated(self) -> tuple[Translation, Scop, PointerArguments]:
-        """Return the translation that was not refused, its Scop, and its pointers."""
-        state = self._state()
-        state.first_scop()
-        translation = state.translation(state.region)
-        return translation, translation.run(), state.pointer_arguments
-
     def _state(self) -> RegionState:
         chosen = self._selection
         return RegionState(
             self._source.with_library(chosen.library), self._file, chosen, dict(chosen.array_sizes)
         )
 
-    def _member_origins(self) -> dict[str, MemberOrigin]:
-        """Return the members of structures that new names stand for."""
-        if not uses_structures(self._tree, self._region):
-            return {}
-        state = self._state()
-        before = next(k for k, row in enumerate(PASSES) if row.name == "struct_members") - 1
-        state.run(state.variant, PASSES[before])
-        return member_origins(state.tree, state.region, state.source)[1]
-
     def _array(self, array: Array) -> EmbeddedArray:
+        if array.structure is not None:
+            return self._structures(array, self._roots[array.structure.name])
         if array.name in self._members:
             return self._member(array, self._members[array.name])
         if array.name in self._pointers.origins:
@@ -253,7 +258,8 @@ class _Embedder:
         is_pointer = bool(sizes) and (sizes[0] == "*" or symbol.scope is DeclarationScope.ARGUMENT)
         if "*" in sizes[1:]:
             sizes = ["*", *sizes[1:]] if is_pointer else sizes
-            return self._rows(array, symbol.name, tuple(sizes))
+            rows = self._rows(array.name, array.rank, symbol.name, tuple(sizes))
+            return EmbeddedArray(array, rows, is_object=False, is_rows=True)
         register = "register" in (symbol.declaration.storage or ()) and not sizes
         address = symbol.name if sizes else f"&{symbol.name}"
         return EmbeddedArray(array, address, not is_pointer, is_register=register)
@@ -269,16 +275,17 @@ class _Embedder:
                 raise self._error(
                     f"the pointer {symbol.name} moves, and the function needs its place"
                 )
-        if "*" in origin.levels[1:]:
-            result = self._rows(array, origin.text, origin.levels)
-            return replace(result, structures=origin.structures)
-        return EmbeddedArray(array, origin.text, is_object=False, structures=origin.structures)
+        own = EmbeddedArray(array, origin.text, is_object=False, structures=origin.structures)
+        if "*" not in origin.levels[1:]:
+            return own
+        rows = self._rows(array.name, array.rank, origin.text, origin.levels)
+        return replace(own, address=rows, is_rows=True)
 
-    def _rows(self, array: Array, text: str, levels: tuple[str, ...]) -> EmbeddedArray:
-        """Return an array of pointers to rows, or to pointers to them."""
-        if set(levels) != {"*"} or array.rank != len(levels):
-            raise self._error(f"{array.name} points to pointers and to arrays")
-        return EmbeddedArray(array, text + "[0]" * (array.rank - 1), is_object=False, is_rows=True)
+    def _rows(self, name: str, rank: int, text: str, levels: tuple[str, ...]) -> str:
+        """Return the first row of an array of pointers to rows, or to pointers to them."""
+        if set(levels) != {"*"} or rank != len(levels):
+            raise self._error(f"{name} points to pointers and to arrays")
+        return text + "[0]" * (rank - 1)
 
     def _refuse_moved(self, symbol: Symbol) -> None:
         """Refuse a pointer that is set around the region: its array begins where it was before.
@@ -292,55 +299,54 @@ class _Embedder:
             raise self._error(f"the pointer {symbol.name} moves, and the function needs its place")
 
     def _member(self, array: Array, origin: MemberOrigin) -> EmbeddedArray:
-        """Return a member of one structure, or of each structure of an array."""
-        outer = array.c_extents[: array.rank - origin.own_rank]
-        if origin.base in self._pointers.origins:
-            return self._pointer_member(array, origin, outer)
-        base = self._names.visible.get(origin.base)
-        if base is None:
-            raise self._error(f"{origin.base} is not visible where the region begins")
-        sizes, _ = _levels(base.declaration.type, self._names.typedefs)
-        if sizes:
-            self._refuse_moved(base)
-        is_argument = base.scope is DeclarationScope.ARGUMENT
-        if any(extent != "1" for extent in outer):
-            if len(outer) != len(sizes) or sizes.count("*") > 1:
-                raise self._error(f"members of {origin.base} do not lie in one piece")
-            is_object = "*" not in sizes and not is_argument
-            return EmbeddedArray(
-                array,
-                "",
-                is_object,
-                structure=origin.base,
-                member=origin.way,
-                outer_rank=len(outer),
-            )
-        return EmbeddedArray(array, f"&{self._member_text(origin)}", not sizes)
+        """Return a member of one structure, whose elements lie in one piece."""
+        if set(array.c_extents[: array.rank - origin.ranks[-1]]) - {"1"}:
+            raise self._error(f"members of {origin.base} do not lie in one piece")
+        is_object = self._is_object(origin.base)
+        return EmbeddedArray(array, f"&{self._member_text(origin.base, origin.path)}", is_object)
 
-    def _pointer_member(
-        self, array: Array, origin: MemberOrigin, outer: tuple[str, ...]
-    ) -> EmbeddedArray:
-        """Return a member of the structures that a pointer leads to, an argument of its own."""
-        pointer = self._pointers.origins[origin.base]
-        if pointer.levels != ("*",):
-            raise self._error(f"members of {pointer.text} do not lie in one piece")
-        return EmbeddedArray(
-            array,
-            "",
-            is_object=False,
-            structure=pointer.text if pointer.text.isidentifier() else f"({pointer.text})",
-            member=origin.way,
-            outer_rank=len(outer),
-            structures=pointer.structures,
-        )
+    def _structures(self, array: Array, root: StructureRoot) -> EmbeddedArray:
+        """Return an array that shows structures: a variable, or a member of a single structure."""
+        is_object = self._is_object(root.base)
+        levels, text, structures = self._base_levels(root.base)
+        if root.path:
+            text = self._member_text(root.base, root.path)
+        element = text + "[0]" * root.rank
+        own = EmbeddedArray(array, text, is_object, element=element, structures=structures)
+        if root.path or "*" not in levels[1:]:
+            return own
+        rows = self._rows(array.name, array.rank - 1, text, levels)
+        return replace(own, address=rows, is_rows=True)
 
-    def _member_text(self, origin: MemberOrigin) -> str:
+    def _base_levels(self, base: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+        """Return the levels of a variable's type, its name in C, and pointers that lead to it."""
+        if base in self._pointers.origins:
+            origin = self._pointers.origins[base]
+            text = origin.text if origin.text.isidentifier() else f"({origin.text})"
+            return origin.levels, text, origin.structures
+        declared = self._names.visible[base].declaration.type
+        return tuple(_levels(declared, self._names.typedefs)[0]), base, ()
+
+    def _is_object(self, base: str) -> bool:
+        """Whether a structure, or an array of them, is declared as such; refuse a moved pointer."""
+        if base in self._pointers.origins:
+            return False
+        symbol = self._names.visible.get(base)
+        if symbol is None:
+            raise self._error(f"{base} is not visible where the region begins")
+        levels, _ = _levels(symbol.declaration.type, self._names.typedefs)
+        if levels:
+            self._refuse_moved(symbol)
+        is_argument = symbol.scope is DeclarationScope.ARGUMENT
+        return "*" not in levels and not (levels and is_argument)
+
+    def _member_text(self, base: str, path: tuple[str, ...]) -> str:
         """Return the member of a structure, or of the one that a pointer leads to, in C."""
-        if origin.base in self._pointers.origins:
-            return f"({self._pointers.origins[origin.base].text})[0]{origin.way}"
-        declared = self._names.visible[origin.base].declaration.type
-        is_pointer = bool(_levels(declared, self._names.typedefs)[0])
-        return f"(*{origin.base}){origin.way}" if is_pointer else f"{origin.base}{origin.way}"
+        levels, text, _ = self._base_levels(base)
+        if len(levels) > 1:
+            raise self._error(f"members of {base} do not lie in one piece")
+        way = "".join(f".{name}" for name in path)
+        return f"(*{text}){way}" if levels else f"{text}{way}"
 
     def _parameter(self, name: str) -> EmbeddedParameter:
         symbol = self._symbols[name]
@@ -349,8 +355,9 @@ class _Embedder:
             is_shared = symbol.scope is DeclarationScope.FILE
             return EmbeddedParameter(name, symbol.name, f"&{symbol.name}" if is_shared else None)
         if symbol.name in self._members:
-            text = self._member_text(self._members[symbol.name])
-            return EmbeddedParameter(name, f"({text})", f"&({text})")
+            origin = self._members[symbol.name]
+            text = self._member_text(origin.base, origin.path)
+            return EmbeddedParameter(name, f"({text})", f"&({text})", origin.base)
         init = symbol.initializer
         if init is None or not self._is_before_region(symbol.declaration):
             raise self._error(f"no name of the file has the value of {name} where it begins")
@@ -380,7 +387,7 @@ class _Embedder:
             origin = self._members[base.name]
             if not all(syntax.is_zero(subscript) for subscript in subscripts):
                 raise self._error(f"it reads a member of {origin.base} before it begins")
-            return self._member_text(origin)
+            return self._member_text(origin.base, origin.path)
         for name in (base.name, *names):
             if name not in self._names.visible:
                 raise self._error(f"it reads {name}, which is not visible where it begins")
@@ -401,7 +408,11 @@ class _Embedder:
     def _refuse_lost_values(self) -> None:
         """Refuse variables whose values after the region are read and in no array."""
         names = self._names
-        stored = {self._symbols[array.name].name for array in self._scop.arrays if array.live_out}
+        stored = {
+            self._symbols[array.name].name
+            for array in self._scop.arrays
+            if array.live_out and array.structure is None
+        }
         stored |= {origin.base for origin in self._members.values()}
         for array in self._scop.arrays:
             if array.storage_class is StorageClass.BLOCK and array.live_out:

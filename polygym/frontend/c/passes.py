@@ -15,7 +15,7 @@ apply to it are tried, each from the beginning; the refusal of the default one i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,7 +31,7 @@ from polygym.frontend.c.desugar.counted_loops import with_counted_loops
 from polygym.frontend.c.desugar.gnu_expressions import resolve_gnu_expressions
 from polygym.frontend.c.desugar.normal_form import desugar_region
 from polygym.frontend.c.desugar.struct_calls import with_struct_calls
-from polygym.frontend.c.desugar.struct_members import with_member_arrays
+from polygym.frontend.c.desugar.struct_members import MemberOrigin, with_member_arrays
 from polygym.frontend.c.loops.induction import with_induction_polynomials
 from polygym.frontend.c.loops.trip_counts import with_trip_counts
 from polygym.frontend.c.memory.allocated_sizes import filled_elements
@@ -51,6 +51,7 @@ from polygym.frontend.c.memory.unsized_arrays import (
     with_inferred_sizes,
 )
 from polygym.frontend.c.scop.assumptions import value_assumptions
+from polygym.frontend.c.scop.structure_views import with_structure_views
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.source import parser
 from polygym.frontend.c.source.locations import SourceMap
@@ -110,9 +111,9 @@ class RegionState:
     """A region on its way through the passes.
 
     ``sizes`` are those given for arrays that are declared without them; ``pointer_indices`` the
-    integers that stand for pointers, ``pointer_arguments`` the arguments that do;
-    ``induction_region`` is the region that the pass ``induction``
-    left. ``make_tree`` makes the syntax tree, where it is not that of the whole text.
+    integers that stand for pointers, ``pointer_arguments`` the arguments that do; ``members`` the
+    members of structures that are arrays; ``induction_region`` is the region that the pass
+    ``induction`` left. ``make_tree`` makes the syntax tree, where it is not that of the whole text.
     """
 
     source: SourceMap
@@ -127,6 +128,7 @@ class RegionState:
     pointer_indices: frozenset[str] = frozenset()
     induction_region: parser.ScopRegion | None = None
     pointer_arguments: PointerArguments = field(default_factory=PointerArguments)
+    members: Mapping[str, MemberOrigin] = field(default_factory=dict)
     has_induction: bool = False
     has_row_ranges: bool = False
     has_short_rows: bool = False
@@ -153,9 +155,13 @@ class RegionState:
     def scop(self, variant: Variant) -> Scop:
         """Return the Scop of a variant."""
         self.run(variant)
-        scop = self.translation(self.region).run()
+        return self.translated(self.translation(self.region))
+
+    def translated(self, translation: Translation) -> Scop:
+        """Return the Scop of a translation, its structures with the layout that the file gives."""
+        scop = translation.run()
         refuse_wide_arrays(scop, self.unsigned_rows, self.region, self.source)
-        return scop
+        return with_structure_views(scop, self.members)
 
     def first_scop(self) -> Scop:
         """Return the Scop of the first variant that is not refused."""
@@ -231,6 +237,10 @@ def _pointer_induction(state: RegionState) -> None:
     state.region, state.pointer_indices = with_pointer_induction(
         state.tree, state.region, state.source
     )
+
+
+def _struct_members(state: RegionState) -> None:
+    state.region, state.members = with_member_arrays(state.tree, state.region, state.source)
 
 
 def _desugar(state: RegionState) -> None:
@@ -318,7 +328,7 @@ PASSES = (
     Pass(
         "struct_members",
         "Replaces members of structures by arrays of their own",
-        _rewriting(with_member_arrays),
+        _struct_members,
     ),
     Pass("desugar", "Takes statements apart, inlines calls, normalizes loop headers", _desugar),
     Pass("induction", "Replaces induction variables by polynomials of loop counters", _induction),

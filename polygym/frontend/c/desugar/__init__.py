@@ -18,6 +18,7 @@
 ``side_effects``           side effects taken out of an expression
 ``struct_calls``           calls of the file's functions that take structures, put in place before …
 ``struct_copies``          copies of whole structures as copies of their members, before members …
+``struct_layout``          layout of structures in memory
 ``struct_members``         members of structures as arrays of their own
 ``switches``               ``switch`` as ``if``
 =========================  =========================================================================

@@ -6,11 +6,12 @@ The members of an array of structures are as many arrays; a pointer to one is an
     struct particle p[n];          p[i].x = p[i].v[k];        p_x[i] = p_v[i][k];
     struct grid *g;                g->size[i] = 0;            g_size[0][i] = 0;
 
-No program can tell the difference: only an address shows where a member lies in memory. Around the
-region a structure may be returned, or given to a function, which then takes all its members. A list
-in front of the region gives the members their first values. A structure that the region uses as a
-whole, beside the copies of :mod:`~polygym.frontend.c.desugar.struct_copies`, is left as it is, to
-be refused. Unions are, too.
+No program can tell the difference: only an address shows where a member lies in memory. When the
+region is a Scop, :mod:`polygym.frontend.c.scop.structure_views` gives the arrays the layout of the
+structures. Around the region a structure may be returned, or given to a function, which then takes
+all its members. A list in front of the region gives the members their first values. A structure
+that the region uses as a whole, beside the copies of
+:mod:`~polygym.frontend.c.desugar.struct_copies`, is left as it is, to be refused. Unions are, too.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.struct_copies import with_member_copies
+from polygym.frontend.c.desugar.struct_layout import MemberPlace, StructLayouts
 from polygym.frontend.c.sema.declarations import array_rank
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
@@ -35,13 +37,6 @@ class _Member:
     subscripts: tuple[Any, ...]
 
 
-def with_member_arrays(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
-    """Return a region without members of structures; its function in the tree is changed, too."""
-    if not uses_structures(tree, region):
-        return region
-    return _StructFlattener(tree, region, source).region()
-
-
 def uses_structures(tree: Any, region: ScopRegion) -> bool:
     """Whether a region uses members of structures, or copies structures as a whole."""
     if syntax.contains(region.items, c_ast.StructRef):
@@ -53,12 +48,15 @@ def uses_structures(tree: Any, region: ScopRegion) -> bool:
 class MemberOrigin:
     """The member of a structure that an array stands for: ``g->rows[i].v`` is ``g``, rows, v.
 
-    ``own_rank`` is the number of the member's own dimensions, which lie one behind the other.
+    ``ranks`` are the numbers of dimensions of the variable and of each member on the way, 1, 1 and
+    0 here. ``places`` says where the member lies in the structure that the variable is of, in that
+    of the first member, and so on: in a grid, in a row; None where that is not known.
     """
 
     base: str
     path: tuple[str, ...]
-    own_rank: int
+    ranks: tuple[int, ...]
+    places: tuple[MemberPlace | None, ...]
 
     @property
     def way(self) -> str:
@@ -66,12 +64,17 @@ class MemberOrigin:
         return "".join(f".{name}" for name in self.path)
 
 
-def member_origins(
+def with_member_arrays(
     tree: Any, region: ScopRegion, source: SourceMap
 ) -> tuple[ScopRegion, dict[str, MemberOrigin]]:
-    """Return what :func:`with_member_arrays` does, and the members of the new arrays."""
+    """Return a region without members of structures, and the members that new names stand for.
+
+    The region's function in the tree is changed, too.
+    """
+    if not uses_structures(tree, region):
+        return region, {}
     flattener = _StructFlattener(tree, region, source)
-    return flattener.region(), flattener.origins()
+    return flattener.region(), flattener.origins
 
 
 def used_structures(tree: Any, region: ScopRegion, source: SourceMap) -> tuple[str, ...]:
@@ -94,8 +97,9 @@ class _StructFlattener:
         self._spelled = {token.text for token in source.tokens}
         self._names: dict[tuple[str, tuple[str, ...]], str] = {}
         self._new: dict[str, list[Any]] = {}
-        self._own_ranks: dict[str, int] = {}
         self._listed: dict[int, dict[str, Any]] = {}
+        self._layouts = StructLayouts(tree, source)
+        self.origins: dict[str, MemberOrigin] = {}
 
     def region(self) -> ScopRegion:
         """Return the region with names in the place of members."""
@@ -123,13 +127,6 @@ class _StructFlattener:
             place = block.index(base)
             block[place : place + 1] = [base, *new] if at_file_scope else new
         return self._region.reread()
-
-    def origins(self) -> dict[str, MemberOrigin]:
-        """Return the members that new names stand for."""
-        return {
-            name: MemberOrigin(base, path, self._own_ranks[name])
-            for (base, path), name in self._names.items()
-        }
 
     def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
@@ -255,6 +252,7 @@ class _StructFlattener:
         if key in self._names:
             return self._names[key]
         structure, sizes = self._members(declaration.type)
+        structures, ranks = [structure], [len(sizes)]
         named: Any = None
         for place, field in enumerate(member.path):
             named = next((decl for decl in structure.decls if decl.name == field), None)
@@ -265,6 +263,8 @@ class _StructFlattener:
                 if structure is None or None in more:
                     return None
                 sizes = sizes + more
+                structures.append(structure)
+                ranks.append(len(more))
         if isinstance(named.type, c_ast.PtrDecl):
             return None
         if named.bitsize is not None:
@@ -278,7 +278,14 @@ class _StructFlattener:
             name += "_"
         self._spelled.add(name)
         self._names[key] = name
-        self._own_ranks[name] = array_rank(named.type, self._typedefs)
+        self.origins[name] = MemberOrigin(
+            *key,
+            (*ranks, array_rank(named.type, self._typedefs)),
+            tuple(
+                self._layouts.place(kind, member.path[level:])
+                for level, kind in enumerate(structures)
+            ),
+        )
         kind = syntax.type_named(named.type, name)
         for size in reversed(sizes):
             if size is None:
