@@ -5,11 +5,13 @@ a multiple of the largest alignment of its members::
 
     struct body { char tag; double x, v[3]; };       tag at 0, x at 8, v at 16; 40 bytes in all
 
-Nothing is said of a structure with bit-fields or with members of unknown types. Attributes and
-pragmas that change a layout are not read, so whoever relies on a layout lets the compiler check it.
+Bit-fields follow each other, as long as none lies across a multiple of its type's size. Nothing is
+said of a structure with members of unknown types. Attributes and pragmas that change a layout are
+not read, so whoever relies on a layout lets the compiler check it.
 """
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +53,12 @@ class StructLayouts:
         """Keep the types that the file names."""
         self._typedefs: Mapping[str, Any] = syntax.typedefs_of(tree)
         self._structures = syntax.structures_of(tree)
+        self._unions = {
+            node.name: node for node in syntax.walk(tree, c_ast.Union) if node.name and node.decls
+        }
         self._declarations = Declarations(self._typedefs, source)
+        self._enumerators: Mapping[str, int] = {}
+        self._enumerators = self._values_of_enumerators(tree)
 
     def place(self, kind: Any, path: tuple[str, ...]) -> MemberPlace | None:
         """Return the place of a member in a structure, None where it cannot be told."""
@@ -71,7 +78,7 @@ class StructLayouts:
             kind = next(member.type for member in structure.decls if member.name == name)
             while isinstance(self._resolved(kind), c_ast.ArrayDecl):
                 array = self._resolved(kind)
-                count, kind = _count(array.dim), array.type
+                count, kind = self._count(array.dim), array.type
                 element = self._size_and_alignment(kind)
                 if count is None or element is None:
                     return None
@@ -100,16 +107,25 @@ class StructLayouts:
     def _offsets(self, structure: Any) -> tuple[dict[str, int], int, int] | None:
         """Return the offsets of a structure's members, its size and its alignment."""
         offsets: dict[str, int] = {}
-        end, widest = 0, 1
+        bits, widest = 0, 1
         for member in structure.decls:
-            own = None if member.bitsize is not None else self._size_and_alignment(member.type)
-            if own is None or member.name is None:
+            own = self._size_and_alignment(member.type)
+            width = None if member.bitsize is None else self._count(member.bitsize)
+            if own is None or (width is None and member.bitsize is not None):
                 return None
             size, alignment = own
-            begin = -(-end // alignment) * alignment
-            offsets[member.name] = begin
-            end, widest = begin + size, max(widest, alignment)
-        return offsets, -(-end // widest) * widest, widest
+            if width is None:
+                bits = _round_up(bits, 8 * alignment)
+                if member.name is not None:
+                    offsets[member.name] = bits // 8
+                bits += 8 * size
+            else:
+                if not width or bits // (8 * size) != (bits + width - 1) // (8 * size):
+                    bits = _round_up(bits, 8 * size)
+                bits += width
+            if width is None or member.name is not None:
+                widest = max(widest, alignment)
+        return offsets, _round_up(bits, 8 * widest) // 8, widest
 
     def _size_and_alignment(self, kind: Any) -> tuple[int, int] | None:
         """Return the bytes of a type and its alignment."""
@@ -118,7 +134,7 @@ class StructLayouts:
             case c_ast.PtrDecl():
                 return _POINTER_BYTES, _POINTER_BYTES
             case c_ast.ArrayDecl():
-                count, element = _count(kind.dim), self._size_and_alignment(kind.type)
+                count, element = self._count(kind.dim), self._size_and_alignment(kind.type)
                 if count is None or element is None:
                     return None
                 return count * element[0], element[1]
@@ -126,13 +142,15 @@ class StructLayouts:
                 structure = self.structure(kind)
                 own = None if structure is None else self._offsets(structure)
                 return None if own is None else own[1:]
-            case c_ast.Union(decls=[*members]) if members:
-                sizes = [self._size_and_alignment(member.type) for member in members]
-                known = [size for size in sizes if size is not None]
-                if len(known) < len(sizes):
-                    return None
-                widest = max(alignment for _, alignment in known)
-                return -(-max(size for size, _ in known) // widest) * widest, widest
+            case c_ast.Union():
+                union = kind if kind.decls else self._unions.get(kind.name)
+                return None if union is None else self._union(union.decls)
+            case c_ast.IdentifierType(names=names) if "_Complex" in names:
+                part = c_ast.IdentifierType([n for n in names if n != "_Complex"], kind.coord)
+                real = self._size_and_alignment(part)
+                return None if real is None else (2 * real[0], real[1])
+            case c_ast.IdentifierType(names=names) if sorted(names) == ["double", "long"]:
+                return 16, 16
             case c_ast.IdentifierType() | c_ast.Enum():
                 try:
                     scalar = self._declarations.scalar(kind, kind, "a member")
@@ -142,14 +160,54 @@ class StructLayouts:
             case _:
                 return None
 
+    def _union(self, members: Sequence[Any]) -> tuple[int, int] | None:
+        """Return the bytes of a union of some members and its alignment."""
+        sizes = [self._size_and_alignment(member.type) for member in members]
+        known = [size for size in sizes if size is not None]
+        if len(known) < len(sizes):
+            return None
+        widest = max(alignment for _, alignment in known)
+        return _round_up(max(size for size, _ in known), widest), widest
 
-def _count(node: Any) -> int | None:
-    """Return the value of a size that consists of numbers, None for any other."""
-    match node:
-        case c_ast.BinaryOp(op="+" | "-" | "*"):
-            left, right = _count(node.left), _count(node.right)
-            if left is None or right is None:
-                return None
-            return {"+": left + right, "-": left - right, "*": left * right}[node.op]
-        case _:
-            return integer_value(node)
+    def _count(self, node: Any) -> int | None:
+        """Return the value of a constant expression of numbers and enumerators."""
+        match node:
+            case c_ast.BinaryOp(op=op) if op in _OPERATORS:
+                left, right = self._count(node.left), self._count(node.right)
+                if left is None or right is None or min(left, right) < 0:
+                    return None
+                return None if op in "/%" and not right else _OPERATORS[op](left, right)
+            case c_ast.ID(name=name):
+                return self._enumerators.get(name)
+            case _:
+                return integer_value(node)
+
+    def _values_of_enumerators(self, tree: Any) -> dict[str, int]:
+        """Return the values of enumerators, those alone that constants give."""
+        values: dict[str, int] = {}
+        for enumeration in syntax.walk(tree, c_ast.EnumeratorList):
+            following: int | None = 0
+            for enumerator in enumeration.enumerators:
+                if enumerator.value is not None:
+                    self._enumerators = values
+                    following = self._count(enumerator.value)
+                if following is not None:
+                    values[enumerator.name] = following
+                    following += 1
+        return values
+
+
+_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "<<": lambda number, places: number << min(places, 64),
+    ">>": operator.rshift,
+}
+
+
+def _round_up(value: int, step: int) -> int:
+    """Return the smallest multiple of a number that is not below a value."""
+    return -(-value // step) * step
