@@ -7,6 +7,7 @@
 ``folding``          simple values of operations
 ``value_numbering``  equal values, computed once
 ``promotion``        scalars out of memory; arguments that nobody uses
+``short_rows``       elements of short rows, by the type of rows
 ``dead_code``        operations that nobody needs
 ``control_flow``     loops and joins
 ``statements/``      blocks → statements: variables, loops, branches, calls

@@ -18,6 +18,7 @@ from polygym.codegen.c.kernel.helpers.table import needed_helpers
 from polygym.codegen.c.kernel.lifting.function import lift
 from polygym.codegen.c.kernel.names import type_name, vector_typedefs
 from polygym.codegen.c.kernel.promotion import promote_scalars, remove_unused_arguments
+from polygym.codegen.c.kernel.short_rows import find_short_rows
 from polygym.codegen.c.kernel.statements.function_printer import FunctionPrinter
 from polygym.codegen.c.kernel.values import Argument, Kind, LiftedFunction, Operation, Value
 from polygym.codegen.c.prelude import library_prototypes, math_definitions
@@ -62,6 +63,7 @@ def print_kernel(program: LoopProgram, name: str, *, static: bool = True) -> str
     remove_unused_arguments(lifted, name)
     for function in lifted.values():
         promote_scalars(function)
+        find_short_rows(function)
         remove_dead(function)
     _mark_written(lifted)
     texts = [
@@ -244,7 +246,7 @@ def _written_pointers(
 
 
 def _root(pointer: Value) -> Value:
-    while isinstance(pointer, Operation) and pointer.name == "address":
+    while isinstance(pointer, Operation) and pointer.name in ("address", "row"):
         pointer = pointer.operands[0]
     return pointer
 

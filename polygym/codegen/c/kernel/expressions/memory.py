@@ -23,6 +23,16 @@ def address(values: ValueTexts, operation: Operation) -> Text:
     return Text(f"&{text}", UNARY)
 
 
+def row_element(values: ValueTexts, operation: Operation) -> Text:
+    """Return the address of an element in a short row."""
+    base, number = operation.operands
+    element, length, column = operation.data
+    own = values.pointee(base)
+    kind = own if matches(own, element) else scalar_name(element)
+    rows = f"(({kind} (*)[{length}]){values.pointer(base, UNARY)})"
+    return Text(f"&{rows}[{values.signed(number)}][{column}]", UNARY)
+
+
 def typed_pointer(values: ValueTexts, base: Value, element: Kind, precedence: int) -> str:
     """Return a pointer as one to elements of a kind, with or without sign."""
     if matches(values.pointee(base), element):

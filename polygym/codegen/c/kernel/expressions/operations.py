@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polygym.codegen.c.kernel.expressions.arithmetic import BINARY, binary_operation, comparison
-from polygym.codegen.c.kernel.expressions.memory import address, load
+from polygym.codegen.c.kernel.expressions.memory import address, load, row_element
 from polygym.codegen.c.kernel.expressions.texts import BIT_AND, CONDITION, OR, POSTFIX, UNARY, Text
 from polygym.codegen.c.kernel.expressions.value_texts import ValueTexts
 from polygym.codegen.c.kernel.names import scalar_name, type_name, word_of
@@ -55,6 +55,8 @@ def operation_text(values: ValueTexts, operation: Operation) -> Text:
             return Text("polygym_threads()")
         case "address":
             return address(values, operation)
+        case "row":
+            return row_element(values, operation)
         case "load" | "masked_load" | "strided_load" | "gather" | "scattered_load":
             return load(values, operation)
         case "ptrtoint":

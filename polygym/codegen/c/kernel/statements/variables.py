@@ -77,6 +77,9 @@ class Variables:
                 return own
             base = self.pointee(value.operands[0])
             return base if matches(base, value.data) else scalar_name(value.data)
+        if value.name == "row":
+            base = self.pointee(value.operands[0])
+            return base if matches(base, value.data[0]) else scalar_name(value.data[0])
         if value.name == "alloca":
             return self.pointees.get(value.hint.split(".")[0], scalar_name(value.data[0]))
         if value.name == "table":
@@ -87,7 +90,7 @@ class Variables:
 
 def _is_read_only(value: Value) -> bool:
     """Whether a pointer is into a table, or into an argument that is not written."""
-    while isinstance(value, Operation) and value.name == "address":
+    while isinstance(value, Operation) and value.name in ("address", "row"):
         value = value.operands[0]
     if isinstance(value, Operation):
         return value.name == "table"
