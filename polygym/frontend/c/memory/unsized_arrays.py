@@ -25,7 +25,10 @@ of ``?:`` picks the largest of them::
     for (i = 0; i < n; i++) x[i] = 0;
     for (i = 0; i < m; i++) x[i] = 1;                          double x[n >= m ? n : m]
 
-A subscript that is computed when the program runs says nothing: the size is a parameter of its own.
+A subscript that is computed from data says nothing, and is checked when the program runs. One of
+parameters and counters alone has values that nobody knows the largest of, so the size is unknown::
+
+    A[i] = A[i * m + j]                                        refused: other rows may be larger
 
 Nor do subscripts without a sign that have wrapped around: no array is so large. The size is that of
 parameters for which nothing does, and whatever else the program needs, the bounds check finds::
@@ -34,7 +37,7 @@ parameters for which nothing does, and whatever else the program needs, the boun
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import islpy as isl
@@ -45,6 +48,7 @@ from polygym.errors import InputError
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.accesses import SourceAccess, without_iterators
 from polygym.frontend.c.sema.integer_arithmetic import LARGE_VALUE, at_most, wrapped_domain
+from polygym.frontend.c.sema.symbols import Symbol
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
 from polygym.frontend.c.source.region_selection import ArraySizes
@@ -68,7 +72,12 @@ def inferred_sizes(
         for name in parameters:
             text = f"[{name}] -> {{ : {name} >= 1 }}"
             positive = positive.intersect(isl.Set.read_from_str(translation.context, text))
-        result = [_size(mine, dimension, positive) for dimension in range(rank)]
+        result = [
+            None
+            if any(_is_product(touch, dimension, bindings.parameters) for touch in mine)
+            else _size(mine, dimension, positive)
+            for dimension in range(rank)
+        ]
     except isl.Error:
         return (None,) * rank  # the translation of the region meets the limit, too
 
@@ -77,6 +86,18 @@ def inferred_sizes(
         return re.sub(r"[A-Za-z_]\w*", lambda name: parameters.get(name[0], name[0]), text)
 
     return tuple(None if size is None else in_c(size) for size in result)
+
+
+def _is_product(touch: SourceAccess, dimension: int, parameters: Iterable[Symbol]) -> bool:
+    """Whether a subscript is computed, of nothing but parameters and counters: as ``i * m``."""
+    if touch.subscripts[dimension] is not None:
+        return False
+    _, subscripts = syntax.base_and_subscripts(touch.node)
+    if dimension >= len(subscripts):
+        return False
+    known = {symbol.name for symbol in (*parameters, *touch.environment.iterators)}
+    subscript = subscripts[dimension]
+    return syntax.multiplies(subscript) and syntax.names_in(subscript) <= known
 
 
 def _size(accesses: Sequence[SourceAccess], dimension: int, positive_parameters: Any) -> str | None:

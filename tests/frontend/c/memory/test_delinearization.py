@@ -174,3 +174,21 @@ def test_a_row_has_what_its_elements_need() -> None:
 }
 """
     assert parse_text(text).conditions == ("m >= 3",)
+
+
+@pytest.mark.parametrize("subscript", ["i * m + j", "(i + 1) * m", "i * i + j"])
+def test_a_product_beside_a_small_subscript_tells_no_size(subscript: str) -> None:
+    """The code of a size from A[i] alone would stop every program that has more rows."""
+    text = f"""void f(int n, int m, long *A) {{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      A[j] += A[{subscript}] % 7;
+#pragma endscop
+}}
+"""
+    with pytest.raises(InputError, match="how large A is cannot be told"):
+        parse_text(text)
+    assert parse_text(text, function="A[size]").array("A").extents[0].endswith("(size)] }")
+    sized = text.replace("long *A", "int k, long A[k]")
+    assert parse_text(sized).array("A").extents[0].endswith("{ [(k)] }")
