@@ -11,7 +11,7 @@ import pytest
 import polygym
 from polygym.errors import InputError
 from polygym.export.applying import ApplyKind, apply_export
-from polygym.export.exporting import ExportOptions, prepare_export
+from polygym.export.exporting import Export, ExportOptions, prepare_export
 from polygym.export.structured_arrays import member_place
 from polygym.export.writing import ExportKind
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
@@ -69,12 +69,6 @@ void f(struct grid *g, double *a) {
     g->cells[i].v[1] += g->cells[n - 1 - i].x;
   }
 }""",
-    "a size in the first structure": """
-struct item { int count; int value; };
-void f(struct item *p) {
-  assert(p->count <= 64);
-  for (int i = 0; i < p->count; i++) p[i].value += 2;
-}""",
     "all members copied": """
 void f(int n, body *b, body *c, int m) {
   for (int i = 0; i < n; i++) b[i] = c[n - 1 - i];
@@ -113,9 +107,22 @@ def test_the_layout_stays(name: str, kind: ExportKind, tmp_path: Path) -> None:
     has_size = "int n," in PROGRAMS[name]
     sizes = [{"n": 33}, {"n": 34}, {"n": 2}] if has_size else [{}]
     export = check_like_source(tmp_path, TYPES + PROGRAMS[name], *sizes, kind=kind)
-    text = (tmp_path / "out" / "f.c").read_text() if kind is ExportKind.C else ""
-    assert "malloc" not in text.partition("f(")[2]
     assert any(array.structure is not None for array in export.plan.arrays)
+    if kind is ExportKind.C:
+        _expect_kernel_to_run(export, tmp_path)
+
+
+def _expect_kernel_to_run(export: Export, folder: Path) -> None:
+    """Call the exported function at the first sizes, the loops of the source made a failure."""
+    embedding, file = export.embedding, folder / "out" / "f.c"
+    assert embedding is not None
+    source = embedding.text[embedding.first : embedding.last].strip("\n")
+    text = file.read_text()
+    assert text.count(source) == 1
+    file.write_text(text.replace(source, "__builtin_abort();"))
+    command = ["gcc", "-O1", "-w", "-fopenmp", "driver0.c", "out/f.c", "-lm", "-o", "fast"]
+    subprocess.run(command, check=True, cwd=folder)
+    subprocess.run([folder / "fast"], check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize("name", ["padding, several types", "structures in structures"])
@@ -163,6 +170,34 @@ def _output(folder: Path, sources: list[Path]) -> str:
     command = ["gcc", "-O1", "-g", "-w", "-ffp-contract=off", *SANITIZERS, "-fopenmp"]
     subprocess.run([*command, *map(str, sources), "-lm", "-o", str(program)], check=True)
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
+
+
+_FIRST = """
+#include <stdio.h>
+struct item { int count, value; };
+void f(struct item *p) {
+  for (int i = 0; i < p->count; i++) p[i].value += 2;
+}
+int main(void) {
+  struct item p[30] = {{30, 4}, {1, 2}};
+  f(p);
+  for (int i = 0; i < 30; i++) printf("%d %d\\n", p[i].count, p[i].value);
+}
+"""
+
+
+def test_a_size_in_the_first_structure(tmp_path: Path) -> None:
+    source = tmp_path / "items.c"
+    source.write_text(_FIRST)
+    program = load_program(str(source), function="f")
+    options = ExportOptions(sizes=(program.parameters,))
+    export = prepare_export(program, isl_schedule(program.scop), DEFAULT_MAPPING, options)
+    apply_export(export, ApplyKind.C, tmp_path / "new")
+    changed = tmp_path / "new" / "items.c"
+    text = changed.read_text().replace("p[i].value += 2;", "abort();")
+    changed.write_text(f"void abort(void);\n{text}")
+    new = _output(tmp_path, [changed, tmp_path / "new" / "f_kernel.c"])
+    assert new == _output(tmp_path, [source])
 
 
 _HEADER = """

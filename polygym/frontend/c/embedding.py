@@ -362,7 +362,10 @@ class _Embedder:
         if init is None or not self._is_before_region(symbol.declaration):
             raise self._error(f"no name of the file has the value of {name} where it begins")
         text = self._expression(init)
-        return EmbeddedParameter(name, f"({text})", f"&({text})")
+        base, _ = syntax.base_and_subscripts(init)
+        member = self._members.get(base.name)
+        structure = None if member is None else member.base
+        return EmbeddedParameter(name, f"({text})", f"&({text})", structure)
 
     def _is_before_region(self, declared: Any) -> bool:
         """Whether a declaration that was put in stands directly before the region."""

@@ -29,6 +29,7 @@ from polygym.ir.expressions import Access
 from polygym.ir.scop import Array, Scop, Statement, StorageClass, StructureView
 from polygym.ir.types import ScalarType
 from polygym.ir.verifier import verify
+from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.isl_values import isl_text
 from polygym.poly.transform.storage.copy_statements import size_c_text
 
@@ -99,7 +100,16 @@ class _Column:
 
 
 def with_structure_views(scop: Scop, members: Mapping[str, MemberOrigin]) -> Scop:
-    """Return a program with views in the place of members of arrays of structures."""
+    """Return a program with views in the place of members of arrays of structures.
+
+    Raises:
+        LimitError: the integer sets are too large.
+    """
+    with bounded_operations("the layout of structures"):
+        return _with_views_of_roots(scop, members)
+
+
+def _with_views_of_roots(scop: Scop, members: Mapping[str, MemberOrigin]) -> Scop:
     roots = _columns_by_root(scop, members)
     if not roots:
         return scop
