@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,11 @@ from polygym.errors import InputError
 from polygym.export.applying import ApplyKind, apply_export
 from polygym.export.exporting import Export, ExportOptions, prepare_export
 from polygym.export.structured_arrays import member_place
-from polygym.export.writing import ExportKind
+from polygym.export.writing import ExportKind, write_export
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import load_program
-from tests.export.against_source import SANITIZERS, check_like_source
+from tests.export.against_source import GCC, SANITIZERS, check_like_source
 
 TYPES = """
 typedef struct { float r, g, b; } pixel;
@@ -271,6 +272,30 @@ def test_structured_arrays(tmp_path: Path) -> None:
     np.testing.assert_array_equal(bodies["at"]["y"], (2 + 3 * a) * a)
     np.testing.assert_array_equal(bodies["id"], np.arange(9) - 8)
     assert not bodies["at"]["x"].any()
+
+
+def test_a_python_module(tmp_path: Path) -> None:
+    source = tmp_path / "move.c"
+    source.write_text(_MOVE)
+    program = load_program(str(source), parameters={"n": 9})
+    schedule, options = original_schedule(program.scop), ExportOptions(name="move_bodies")
+    export = prepare_export(program, schedule, DEFAULT_MAPPING, options)
+    write_export(export, ExportKind.PYTHON, tmp_path / "out", GCC)
+    code = """
+import numpy as np, move_bodies
+bodies = np.zeros(9, np.dtype(FIELDS, align=True))
+bodies["w"], bodies["tag"], a = np.arange(27).reshape(9, 3), np.arange(9), np.arange(9.0)
+move_bodies.move_bodies(9, bodies, a)
+assert (bodies["at"]["y"] == (2 + 3 * a) * a).all()
+assert (bodies["id"] == np.arange(9) - 8).all()
+try:
+    move_bodies.move_bodies(9, np.zeros(9, FIELDS), a)
+except TypeError as error:
+    assert "expected structures of 48 bytes" in str(error)
+else:
+    raise AssertionError("packed structures are taken")
+""".replace("FIELDS", repr(_FIELDS))
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "out", check=True)
 
 
 @pytest.mark.parametrize(
