@@ -53,6 +53,12 @@ def clang_texts(export: Export) -> tuple[ClangText, ...]:
     return (top, *kernels)
 
 
+def source_text(export: Export, text: str) -> ClangText:
+    """Return the text of the user's file where it stays as it is."""
+    names = [level.name for level, _ in export.plans]
+    return ClangText(export.function, text, NATIVE if names == [NATIVE] else _ANY)
+
+
 def clang_ir(export: Export, part: ClangText, clang: UserCompiler, folder: Path) -> str:
     """Return the IR of a C text, made in a folder.
 

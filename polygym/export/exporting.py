@@ -19,8 +19,10 @@ from polygym.export.object_code import kernel_ir, kernel_object
 from polygym.export.translation_unit import (
     expect_distinct,
     rewritten_unit,
+    source_unit,
     with_relative_includes,
 )
+from polygym.frontend.c.driver import read_text
 from polygym.frontend.c.embedding import RegionEmbedding, embed_file
 from polygym.frontend.c.source.cpp_text import CPP_SUFFIXES
 from polygym.frontend.c.source.generated_text import MARK
@@ -91,6 +93,12 @@ class Export:
         """The ending of a file with the user's function: C or C++."""
         return ".c" if self.embedding is None or self.embedding.cpp is None else ".cpp"
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the user's file stays as it is: it is a C file, and nothing was faster."""
+        is_c = self.embedding is not None and self.embedding.cpp is None
+        return is_c and self.is_source
+
     def object_code(self) -> bytes:
         """Return the object file of the kernel."""
         return kernel_object(self.plans)
@@ -104,9 +112,11 @@ class Export:
 
         ``flags`` are those to compile it with.
         """
-        sizes, overlaps, *building = self._properties()
         heading = f"{MARK}: function {self.function} of {self.program.name}"
         how = [f"compile with {flags}"] if flags else []
+        if self.is_unchanged:
+            return [f"{heading}; {_UNCHANGED}", f"schedule {self.schedule}", "; ".join(how)]
+        sizes, overlaps, *building = self._properties()
         return [
             "; ".join([heading, sizes, overlaps]),
             f"schedule {self.schedule}; {self._mapping_text()}",
@@ -115,6 +125,8 @@ class Export:
 
     def details(self) -> list[str]:
         """Return lines about the code for a terminal."""
+        if self.is_unchanged:
+            return [_UNCHANGED]
         return [self._mapping_text(), *self._properties(), *([self.timing] if self.timing else [])]
 
     def _mapping_text(self) -> str:
@@ -156,11 +168,19 @@ class Export:
         return function_header(self.embedding, self.function, self.comment())
 
     def unit(self, top: str, folder: Path, *, is_external: bool = False) -> str:
-        """Return the user's file with the call of the kernel, for a folder."""
+        """Return the user's file for a folder, with the call of the kernel where it has one."""
         assert self.embedding is not None
         source = Path(self.embedding.scop.file)
-        text = rewritten_unit(self.embedding, self.plan, top, is_external=is_external)
+        if not self.is_source:
+            text = rewritten_unit(self.embedding, self.plan, top, is_external=is_external)
+        elif is_external and self.embedding.linkage_spans:
+            text = source_unit(self.embedding, top)
+        else:
+            text = top + read_text(str(source))
         return with_relative_includes(text, source, folder)
+
+
+_UNCHANGED = "the source as it is: nothing is faster"
 
 
 def prepare_export(

@@ -34,10 +34,21 @@ def rewritten_unit(
     edits = [(embedding.begin, embedding.end, _call(embedding, plan))]
     if is_external:
         edits += [(begin, end, "") for begin, end in embedding.linkage_spans]
-    text = embedding.text
+    return top + _edited(embedding.text, edits)
+
+
+def source_unit(embedding: RegionEmbedding, top: str) -> str:
+    """Return the file with its own loops, the pragmas left out; the function is not static."""
+    statements = embedding.text[embedding.first : embedding.last].strip("\n")
+    edits = [(embedding.begin, embedding.end, statements)]
+    edits += [(begin, end, "") for begin, end in embedding.linkage_spans]
+    return top + _edited(embedding.text, edits)
+
+
+def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
     for begin, end, replacement in sorted(edits, reverse=True):
         text = text[:begin] + replacement + text[end:]
-    return top + text
+    return text
 
 
 def with_relative_includes(text: str, source: Path, folder: Path) -> str:

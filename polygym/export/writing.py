@@ -20,7 +20,7 @@ from polygym.export.c_compiler import (
     weaken_all_but,
 )
 from polygym.export.c_kernel import expect_one_cpu, kernel_c_text
-from polygym.export.clang_ir import clang_ir, clang_texts
+from polygym.export.clang_ir import clang_ir, clang_texts, source_text
 from polygym.export.cpp_header import expect_external, has_own_types
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block
@@ -93,6 +93,8 @@ def _write_linked(
     export: Export, folder: Path, out: Path, compiler: UserCompiler | None, ending: str
 ) -> str:
     """Write an object or a library with the user's function, or without a compiler its parts."""
+    if export.is_unchanged:
+        return _write_source(export, folder, out, compiler, ending)
     name, kernel = export.function, export.plan.name
     kernel_file = folder / f"{kernel}.o"
     kernel_file.write_bytes(export.object_code())
@@ -112,13 +114,7 @@ def _write_linked(
         looked = "C compiler was found (CC, cc, gcc, clang)"
         looked = looked if cpp is None else "C++ compiler was found (CXX, c++, g++, clang++)"
         return f"no {looked}: compile {name}{export.suffix} and link it with {kernel}.o"
-    unit_file, unit_object = folder / f".unit{export.suffix}", folder / ".unit.o"
-    unit_file.write_bytes(_encoded(export, _whole_unit(export, export.kernel_header(), folder)))
-    source = Path(export.embedding.scop.file).resolve()
-    flags = (*_COMMON_FLAGS, "-iquote", str(source.parent), *export.embedding.compile_flags)
-    unit_compiler.compile(unit_file, unit_object, *flags)
-    if export.options.name:
-        weaken_all_but(name, unit_object)
+    unit_object = _compiled_unit(export, folder, export.kernel_header(), unit_compiler)
     note = _write_function_header(export, folder)
     result = folder / f"{name}{ending}"
     if ending == ".o":
@@ -141,6 +137,41 @@ def _write_function_header(export: Export, folder: Path) -> str:
     path = folder / f"{export.function}.{ending}"
     path.write_text(export.function_header(), encoding="utf-8")
     return ""
+
+
+def _write_source(
+    export: Export, folder: Path, out: Path, compiler: UserCompiler | None, ending: str
+) -> str:
+    """Write an object or a library of the user's file as it is, without a compiler the file."""
+    name = export.function
+    (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
+    if compiler is None:
+        _write_source_text(export, folder, out)
+        return f"no C compiler was found (CC, cc, gcc, clang): compile {name}.c"
+    unit_object = _compiled_unit(export, folder, "", compiler)
+    if ending == ".o":
+        unit_object.rename(folder / f"{name}.o")
+    else:
+        _link([unit_object], folder / f"{name}{ending}", export, compiler)
+    return ""
+
+
+def _write_source_text(export: Export, folder: Path, out: Path) -> None:
+    text = _whole_unit(export, "", out)
+    (folder / f"{export.function}.c").write_bytes(_encoded(export, text))
+
+
+def _compiled_unit(export: Export, folder: Path, top: str, compiler: UserCompiler) -> Path:
+    """Return the object of the user's file below a text."""
+    assert export.embedding is not None
+    unit_file, unit_object = folder / f".unit{export.suffix}", folder / ".unit.o"
+    unit_file.write_bytes(_encoded(export, _whole_unit(export, top, folder)))
+    source = Path(export.embedding.scop.file).resolve()
+    flags = (*_COMMON_FLAGS, "-iquote", str(source.parent), *export.embedding.compile_flags)
+    compiler.compile(unit_file, unit_object, *flags)
+    if export.options.name:
+        weaken_all_but(export.function, unit_object)
+    return unit_object
 
 
 def _write_unit(export: Export, folder: Path, out: Path) -> None:
@@ -184,6 +215,8 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
     Without clang, the changed C file is written: it has the function.
     """
     name, kernel = export.function, export.plan.name
+    if export.is_unchanged:
+        return _write_source_ir(export, folder, out)
     text = "".join(f"; {line}\n" for line in export.comment()) + export.llvm_ir()
     (folder / f"{kernel}.ll").write_text(text, encoding="utf-8")
     (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
@@ -214,6 +247,19 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
     )
 
 
+def _write_source_ir(export: Export, folder: Path, out: Path) -> str:
+    """Write the user's file as it is as LLVM IR, without clang the file."""
+    name = export.function
+    (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
+    clang = user_clang()
+    if clang is None:
+        _write_source_text(export, folder, out)
+        return f"no clang was found (CC, clang): compile {name}.c"
+    part = source_text(export, _whole_unit(export, "", folder))
+    (folder / f"{name}.ll").write_text(clang_ir(export, part, clang, folder), encoding="utf-8")
+    return f"{name}.ll is by {clang.version}"
+
+
 def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
     """Write one C file: the kernel, and the user's file with the call; two for a C++ file."""
     kernel = export.plan.name
@@ -224,9 +270,11 @@ def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | N
             return _no_function(export)
         _write_unit(export, folder, out)
         return f"compile {kernel}.c as C, {export.function}.cpp as C++, and link both"
-    (folder / f"{export.function}.c").write_bytes(
-        _encoded(export, _whole_unit(export, kernel_c_text(export) + "\n", out))
-    )
+    if export.is_unchanged:
+        _write_source_text(export, folder, out)
+    else:
+        text = _whole_unit(export, kernel_c_text(export) + "\n", out)
+        (folder / f"{export.function}.c").write_bytes(_encoded(export, text))
     (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
     return ""
 

@@ -399,6 +399,52 @@ def test_a_file_without_faster_loops_stays(
     assert (out / "blur.c").read_text() == (project / "blur.c").read_text()
 
 
+@pytest.mark.parametrize("kind", ["object", "static", "shared", "c", "llvm"])
+def test_an_export_of_the_source_is_the_source(
+    kind: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if kind == "llvm" and user_clang() is None:
+        pytest.skip("clang is not installed")
+    program, out = project / "blur.c", project / "same"
+    arguments = ["-p", "n=60", "--schedule", "original", "--mapping", "sequential"]
+    code, document = call_json(
+        capsys, "export", str(program), *arguments, "--kind", kind, "--out", str(out)
+    )
+    assert code == 0
+    endings = {"object": "o", "static": "a", "shared": "so", "c": "c", "llvm": "ll"}
+    made = out / f"blur.{endings[kind]}"
+    assert {path.name for path in out.iterdir()} == {"blur.h", made.name}
+    assert any("nothing is faster than the source" in note for note in document["notes"])
+    assert "nothing is faster" in (out / "blur.h").read_text().splitlines()[0]
+    if kind == "c":
+        assert made.read_text().replace("../sizes.h", "sizes.h") == _BLUR
+    if kind == "llvm":
+        assert "blur_kernel" not in made.read_text()
+        return
+    if kind != "c":
+        symbols = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout
+        assert "T blur\n" in symbols
+        assert "blur_kernel" not in symbols
+    expected = _printed(project, "main.c", "blur.c")
+    inputs = (f"same/{made.name}", "-Wl,-rpath,same")
+    assert _printed(project, "main.c", *inputs) == expected
+
+
+def test_a_static_function_of_the_source_can_be_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "static void f(int n, double a[n]) {\n  for (int i = 0; i < n; i++)\n    a[i] = i;\n}\n"
+    (tmp_path / "f.c").write_text(text)
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include "out/g.h"\n'
+        'int main(void) { double a[3]; g(3, a); printf("%g\\n", a[2]); }\n'
+    )
+    options = ["--schedule", "original", "--mapping", "sequential", "--name", "g", "-p", "n=9"]
+    out = ["--out", str(tmp_path / "out")]
+    assert call(capsys, "export", str(tmp_path / "f.c"), *options, *out)[0] == 0
+    assert _printed(tmp_path, "main.c", "out/g.o") == "2\n"
+
+
 def test_apply_needs_one_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = str(project / "blur.c")
     for arguments in ([], ["--diff", "--write"]):
