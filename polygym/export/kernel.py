@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.generation.parameters import context_condition, extent_indices
 from polygym.codegen.llvm.core.memory_allocation import STACK_STORAGE
 from polygym.codegen.loopir import ir
@@ -163,9 +164,16 @@ def plan_kernel(request: KernelRequest, vector_bits: int | None = None) -> Kerne
         pairs,
         () if request.assumes_disjoint else request.watched,
         tuple(variants),
-        variants[-1].program.threads,
+        max(map(_threads, variants)),
         tuple(notes),
     )
+
+
+def _threads(variant: KernelVariant) -> int:
+    """Return how many threads the loops use: without parallel loops they need no OpenMP."""
+    program = variant.program
+    shared = any(isinstance(loop.annotation, ParallelLoop) for loop in ir.loops_in(program.body))
+    return program.threads if shared else 1
 
 
 def _check_sizes(scop: Scop, sizes: Dictionary[str, int]) -> None:

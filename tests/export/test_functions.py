@@ -478,6 +478,20 @@ void f(int n, double c[n][n], double a[n][n], double b[n][n]) {
     check_like_source(tmp_path, text, {"n": 100}, {"n": 99}, {"n": 3}, mapping=mapping)
 
 
+def test_loops_that_no_threads_share_need_no_openmp(tmp_path: Path) -> None:
+    text = """
+void f(int n, double a[n]) {
+#pragma scop
+  for (int i = 1; i < n; i++) a[i] = a[i] + a[i - 1] * a[i - 1];
+#pragma endscop
+}"""
+    mapping = parse_mapping("threads=2")
+    export = check_like_source(tmp_path, text, {"n": 100}, {"n": 3}, mapping=mapping)
+    assert export.plan.threads == 1
+    assert "omp_" not in export.llvm_ir()
+    assert "fopenmp" not in " ".join(export.comment())
+
+
 _PRODUCT = """
 void f(int n, double c[n][n], double a[n][n], double b[n][n]) {
 #pragma scop
