@@ -225,4 +225,9 @@ def read_text(path: str | Path) -> str:
             raise InputError(f"{path}: not a file")
         return decode(Path(path).read_bytes(), str(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        raise InputError(f"{path}: cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return the words of an error without its number and the path."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
