@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pycparser import c_ast
+from pycparser.c_generator import CGenerator
 
 from polygym.errors import InputError
 from polygym.frontend.c.memory.pointer_values import Value
@@ -35,8 +36,21 @@ class PointerMerging:
             InputError: two pointers may be the same, or a stated alias is none of pointers.
         """
         self._state_aliases(aliases)
+        self._refuse_variables()
         self._merge()
         self._refuse_meetings()
+
+    def _refuse_variables(self) -> None:
+        """Refuse a pointer to a variable that the region names, too, and sets by one of both."""
+        for pointer in self._pointers:
+            mention = self._pointers.mention_of_target(pointer)
+            if mention is not None:
+                text = CGenerator().visit(mention)
+                raise self._source.error(
+                    pointer.like,
+                    f"{pointer.text} may point to {text}, which the region names, too",
+                    f"write {text} in the place of *{pointer.text}",
+                )
 
     def _state_aliases(self, aliases: Sequence[tuple[str, str]]) -> None:
         """Take pointers to be the same of which the user says so."""

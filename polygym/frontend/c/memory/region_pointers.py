@@ -72,6 +72,26 @@ class RegionPointers:
         inside = {id(node) for item in self._region.items for node in syntax.walk(item)}
         return any(id(node) not in inside for node in self._changes_of(symbol))
 
+    def mention_of_target(self, pointer: RegionPointer) -> Any:
+        """Return where the region names a variable that a pointer may point to, None if nowhere.
+
+        ``int *where = &count;`` gives one variable two names. One of both must be set: through the
+        pointer, by its name, or, of a pointer, by an element.
+        """
+        roots = {pointer.value.root, *(base.root for base in pointer.value.bases)}
+        changed = syntax.modified_names(self._region.items)
+        for node in syntax.walk(self._region.items, c_ast.ID, c_ast.StructRef):
+            key = self.flow.key(node)
+            if ("object", key) not in roots and ("member", key) not in roots:
+                continue
+            if isinstance(self.types.of(node), c_ast.ArrayDecl | c_ast.Struct | c_ast.Union):
+                continue  # an array: the pointer becomes a place in it
+            own = self.by_key.get(key)
+            is_set = getattr(node, "name", "") in changed if isinstance(node, c_ast.ID) else True
+            if pointer.is_written or is_set or (own is not None and own.is_written):
+                return node
+        return None
+
     def _expand_types(self) -> None:
         """Spell out the pointers that types of the function's variables hide."""
         arguments = syntax.arguments_of(self._region.function)

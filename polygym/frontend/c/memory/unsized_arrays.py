@@ -37,7 +37,7 @@ parameters for which nothing does, and whatever else the program needs, the boun
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import islpy as isl
@@ -48,7 +48,7 @@ from polygym.errors import InputError
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.accesses import SourceAccess, without_iterators
 from polygym.frontend.c.sema.integer_arithmetic import LARGE_VALUE, at_most, wrapped_domain
-from polygym.frontend.c.sema.symbols import Symbol
+from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
 from polygym.frontend.c.source.region_selection import ArraySizes
@@ -74,7 +74,7 @@ def inferred_sizes(
             positive = positive.intersect(isl.Set.read_from_str(translation.context, text))
         result = [
             None
-            if any(_is_product(touch, dimension, bindings.parameters) for touch in mine)
+            if any(_is_product(touch, dimension, bindings.names) for touch in mine)
             else _size(mine, dimension, positive)
             for dimension in range(rank)
         ]
@@ -88,16 +88,28 @@ def inferred_sizes(
     return tuple(None if size is None else in_c(size) for size in result)
 
 
-def _is_product(touch: SourceAccess, dimension: int, parameters: Iterable[Symbol]) -> bool:
-    """Whether a subscript is computed, of nothing but parameters and counters: as ``i * m``."""
+def _is_product(touch: SourceAccess, dimension: int, names: ResolvedNames) -> bool:
+    """Whether a computed subscript is of counters and values that stay, as ``i * m``."""
     if touch.subscripts[dimension] is not None:
         return False
     _, subscripts = syntax.base_and_subscripts(touch.node)
-    if dimension >= len(subscripts):
+    if dimension >= len(subscripts) or not syntax.multiplies(subscripts[dimension]):
         return False
-    known = {symbol.name for symbol in (*parameters, *touch.environment.iterators)}
-    subscript = subscripts[dimension]
-    return syntax.multiplies(subscript) and syntax.names_in(subscript) <= known
+
+    def stays(node: Any) -> bool:
+        """Whether a name has one value in each iteration, that no array gives."""
+        symbol = names.symbol_of(node)
+        if symbol is None or symbol in touch.environment.iterators:
+            return symbol is not None
+        changes = names.assignments(symbol)
+        is_changed = any(names.begin < use.position < names.end for use in changes)
+        return symbol.scope is not DeclarationScope.REGION and not is_changed
+
+    parts = syntax.walk(subscripts[dimension], c_ast.ID, c_ast.ArrayRef, c_ast.UnaryOp)
+    return all(
+        stays(part) if isinstance(part, c_ast.ID) else getattr(part, "op", "") in ("+", "-")
+        for part in parts
+    )
 
 
 def _size(accesses: Sequence[SourceAccess], dimension: int, positive_parameters: Any) -> str | None:

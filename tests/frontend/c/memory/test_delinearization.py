@@ -176,7 +176,7 @@ def test_a_row_has_what_its_elements_need() -> None:
     assert parse_text(text).conditions == ("m >= 3",)
 
 
-@pytest.mark.parametrize("subscript", ["i * m + j", "(i + 1) * m", "i * i + j"])
+@pytest.mark.parametrize("subscript", ["i * i + j", "i * j", "(i + 1) * (j + 2)"])
 def test_a_product_beside_a_small_subscript_tells_no_size(subscript: str) -> None:
     """The code of a size from A[i] alone would stop every program that has more rows."""
     text = f"""void f(int n, int m, long *A) {{

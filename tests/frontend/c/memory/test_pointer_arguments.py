@@ -11,7 +11,7 @@ _FILE = """
 struct grid { int n; double *u, *v; double **rows; };
 struct outer { struct grid inner; struct grid *far; };
 double *left, *right;
-double buffer[100];
+double buffer[100], total;
 double *choose(struct grid *);
 void watch(struct grid *);
 static void look(struct grid *g) { g->n = g->n + 0; }
@@ -185,6 +185,21 @@ _REFUSED = {
         "p[i] = g->u[i + g->n]",
         "at places that are not known",
     ),
+    "a variable and a pointer to it": (
+        "double s = 0, *at = &s", "{ *at += b[i]; a[i] = s; }", "at may point to s",
+    ),
+    "a variable that is set by its name": (
+        "double s = 0, *at = &s", "{ s += b[i]; a[i] = *at; }", "at may point to s",
+    ),
+    "a variable at file scope, in one of two branches": (
+        "double *at = n > 3 ? &total : b", "{ *at += a[i]; a[i] = total; }", "point to total",
+    ),
+    "a size by its name and its address": (
+        "int *at = &g->n", "{ *at = 5; a[i % g->n] = 1; }", "may point to g->n",
+    ),
+    "a pointer and a pointer to it": (
+        "double *p = a, **at = &p", "p[i] = (*at)[i - 1]", "may point to p",
+    ),
     "a swap half way": (
         "double *p = g->u, *q = g->v; if (n > 3) { p = g->v; }", "p[i] = q[i - 1]", "may point",
     ),
@@ -196,6 +211,11 @@ def test_pointers_that_may_be_the_same_are_refused(name: str) -> None:
     before, statement, message = _REFUSED[name]
     with pytest.raises(SourceError, match=message):
         arrays_of(f"{before};;{statement}")
+
+
+def test_a_pointer_is_the_only_name_of_its_variable() -> None:
+    assert arrays_of("double s = 0, *at = &s;;*at += a[i]") == ["a", "at"]
+    assert arrays_of("double s = 3, *at = &s;;a[i] = *at * s") == ["a", "at", "s"]
 
 
 def test_a_stated_alias_makes_two_pointers_one_array() -> None:
