@@ -18,9 +18,10 @@ test: ## the README's test command, word for word: every test, what takes times 
 	[ -n "$$command" ] || { echo "README.md holds no test command" >&2; exit 1; }; \
 	echo "$$command"; bash -euo pipefail -c "$$command"
 
-nightly: ## all tests: soaks, notebooks, films, nodes of Ray, and all cases of what rotates
+nightly: ## all tests: soaks, notebooks, films, nodes of Ray, all cases of what rotates, whole programs
 	POLYGYM_NIGHTLY=1 python -m pytest -n 2 -m "not timing" --record-durations
 	POLYGYM_NIGHTLY=1 python -m pytest -m timing
+	PYTHONPATH=. python benchmarks/whole_programs.py --seed $$(date +%j) --out build/whole_programs
 
 quick: ## tests of the architecture and of what is pure; a minute
 	python -m pytest -q -n 2 -m "not timing" tests/test_layering.py tests/ir tests/poly tests/mdp

@@ -6,10 +6,10 @@
 
 A random program has pointers that are set before its loops, structures, aliases that are really
 there, rows, bytes, guards, gathers, walking pointers and more; ``main`` prints a digest of all
-memory. A mutant is a program of the suite in which a word or a statement was changed. gcc builds
-each with sanitizers; what they stop is no C, and counted as invalid. The region is then exported
-under schedules and mappings drawn from the seed, as C or as an object, and the program built
-again. It prints the same, or it was refused with a sentence, or there is a defect: a wrong output,
+memory. A mutant is a program of the suite in which a word or a statement was changed. The region is
+exported under schedules and mappings drawn from the seed, as C or as an object, and the program
+built again. It prints what gcc's code prints, or it was refused with a sentence, or has no meaning
+in C by sanitizers and other flags of gcc ("invalid"), or there is a defect: a wrong output,
 a crash, an error of polygym's own, or an answer that takes too long.
 
 ``results.jsonl`` in --out has a line for each; the same command leaves out what is there. The exit

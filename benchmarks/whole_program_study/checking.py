@@ -15,6 +15,7 @@ export      the outcome of one schedule: a :class:`~.results.Verdict`
 """
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -158,6 +159,10 @@ def _exported(
         return Stage("export", Verdict.OK if "kernel runs" in told else Verdict.SOURCE, text)
     if reason := _without_meaning(program, folder.parent, expected):
         return Stage("export", Verdict.INVALID, reason)
+    if re.search(r"stopped: .* an array, in a .*computed", found, re.DOTALL):
+        return Stage("export", Verdict.STOPPED, f"{text}: {found[:300]}")
+    if found.endswith("s longer"):
+        return Stage("export", Verdict.SLOW, f"{text}: {found}")
     verdict = Verdict.CRASH if found.startswith("the program ") else Verdict.WRONG
     return Stage("export", verdict, f"{text}: {found[:300]!r} for {expected[:300]!r}")
 

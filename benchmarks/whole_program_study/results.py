@@ -12,6 +12,7 @@ class Verdict(Enum):
 
     OK = "ok"  # of an export: the fast loops ran, and the output is that of gcc's code
     SOURCE = "source"  # the output is right, and the loops of the source ran each time
+    STOPPED = "stopped"  # by a sentence: a gather leaves the size that other subscripts tell
     EMPTY = "empty"
     REFUSED = "refused"
     INVALID = "invalid"  # no C with a meaning, or another output from each compiler
@@ -28,6 +29,7 @@ _WORST_FIRST = (
     Verdict.CRASH,
     Verdict.INTERNAL,
     Verdict.HANG,
+    Verdict.STOPPED,
     Verdict.INVALID,
     Verdict.OK,
     Verdict.SOURCE,

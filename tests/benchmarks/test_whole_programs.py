@@ -99,6 +99,13 @@ def test_a_wrong_output_and_a_crash_are_noticed(monkeypatch: pytest.MonkeyPatch)
 
 
 @NEEDS_GCC
+def test_a_gather_that_leaves_the_size_of_other_subscripts_is_counted() -> None:
+    text = PROGRAM.replace("q[i] = 3 * p[i] % 17;", "q[i] = p[p[0] + 40] + 1;")
+    verdicts = {stage.verdict for stage in stages_of(text) if stage.name == "export"}
+    assert verdicts == {Verdict.STOPPED}
+
+
+@NEEDS_GCC
 @pytest.mark.parametrize(
     ("before", "after"),
     [
