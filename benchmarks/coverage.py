@@ -14,7 +14,7 @@ found     the scan lists the nest: as a region, or as a loop that is refused, wi
 modelled  a region contains the whole nest: as it is, or with the options in the table
 legal     the automatic schedule is verified to be legal
 faster    time of the source order over the automatic schedule's; with --time alone, at sizes
-          at which the source takes a millisecond
+          at which the source takes a millisecond ("short" where none are that large)
 equal     outputs agree with those of gcc's code: of the function alone (gcc), or of the whole
           program, built with the fast loops, which ran (program). "source": the function does
           more than the region, so only the source order of polygym was compared

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from coverage_study.outcomes import LEAST_SECONDS
 from coverage_study.whole_program import BuildError, ProgramUnits, compare_programs
 from polybench import Dataset
 from polygym.autoschedule.code_choice import confirmed_start
@@ -37,7 +38,6 @@ from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus, ProblemEr
 from polygym.runtime.worker.timing import GENEROUS_LIMIT, MeasureOptions, Repetition
 from polygym.runtime.worker.worker import Session, Worker
 
-LEAST_SECONDS = 1e-3
 _ROUNDS = 4
 _MEASURING = MeasureOptions(Repetition(minimum=1, minimum_seconds=0.0), GENEROUS_LIMIT)
 _SIZES = (Dataset.SMALL, Dataset.MEDIUM, Dataset.LARGE, Dataset.EXTRALARGE)
@@ -178,13 +178,19 @@ def _gcc(session: Session, program: Program) -> str:
 
 
 def _whole(resolved: _Automatic, request: dict[str, Any]) -> str:
-    """Compare the program built with the fast loops; "program" where both print the same."""
+    """Compare the program built with the fast loops; "program" where both print the same.
+
+    Where the automatic code is the source itself, its loops in tiles and threads are compared.
+    """
     if not request["units"]:
         return ""
     options = ExportOptions(sizes=(resolved.program.parameters,))
     units = ProgramUnits(tuple(map(Path, request["units"])), tuple(request["flags"]))
     try:
         export = prepare_export(resolved.program, resolved.schedule, resolved.mapping, options)
+        if export.is_source:
+            mapping = replace(DEFAULT_MAPPING, threads=request["threads"])
+            export = prepare_export(resolved.program, resolved.schedule, mapping, options)
         if export.embedding is None:
             return "program: the region stands in no function"
         comparison = compare_programs(export, units)

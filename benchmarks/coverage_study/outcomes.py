@@ -14,6 +14,10 @@ CRASHED = "crash"
 REFUSED_RIGHTLY = "refuse: "
 
 
+LEAST_SECONDS = 1e-3
+"""Nests that take less time at all sizes have no speedup in the table."""
+
+
 @dataclass(frozen=True, slots=True)
 class CoverageRow:
     """A nest and how far it came.
@@ -75,6 +79,11 @@ class CoverageRow:
     def is_equal(self) -> bool:
         """Whether outputs were compared with another compiler's, and agree."""
         return self.equal in ("gcc", "program", "gcc, program")
+
+    @property
+    def speedup(self) -> float | None:
+        """The ratio of times, of a nest whose source takes a millisecond or more; else None."""
+        return self.ratio if (self.seconds or 0.0) >= LEAST_SECONDS else None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -9,8 +9,8 @@ from typing import Any
 from coverage_study.outcomes import AS_IS, OPTION, CoverageRow
 
 _FASTER, _SLOWER = 1.5, 0.95
-_HEADS = ("folder", "nests", "found", "as is", "option", "legal", "equal", "faster", "slower",
-          "refused rightly", "shortcoming")  # fmt: skip
+_HEADS = ("folder", "nests", "found", "as is", "option", "legal", "equal", "timed", "faster",
+          "slower", "refused rightly", "shortcoming")  # fmt: skip
 
 
 def nest_table(rows: Sequence[CoverageRow]) -> str:
@@ -22,12 +22,19 @@ def nest_table(rows: Sequence[CoverageRow]) -> str:
             "yes" if row.found else "no",
             f"{row.modelled} {row.options}".strip() if row.is_modelled else row.modelled,
             row.legal or "-",
-            "-" if row.ratio is None else f"{row.ratio:.2f}",
+            _speedup_text(row),
             row.equal or "-",
             remark(row),
         )
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)
+
+
+def _speedup_text(row: CoverageRow) -> str:
+    """Return the speedup of a nest, "short" where its source takes less than a millisecond."""
+    if row.speedup is not None:
+        return f"{row.speedup:.2f}"
+    return "-" if row.ratio is None else "short"
 
 
 def remark(row: CoverageRow) -> str:
@@ -66,8 +73,9 @@ def totals(rows: Sequence[CoverageRow]) -> dict[str, int]:
         "option": lambda row: row.modelled == OPTION,
         "legal": lambda row: row.legal == "yes",
         "equal": lambda row: row.is_equal,
-        "faster": lambda row: row.ratio is not None and row.ratio >= _FASTER,
-        "slower": lambda row: row.ratio is not None and row.ratio < _SLOWER,
+        "timed": lambda row: row.speedup is not None,
+        "faster": lambda row: row.speedup is not None and row.speedup >= _FASTER,
+        "slower": lambda row: row.speedup is not None and row.speedup < _SLOWER,
         "refused rightly": lambda row: row.is_refused_rightly,
         "shortcoming": lambda row: row.is_shortcoming,
     }
@@ -133,9 +141,25 @@ def unequal_list(rows: Sequence[CoverageRow]) -> str:
     return "\n".join(lines)
 
 
+def _speedups(rows: Sequence[CoverageRow]) -> list[float]:
+    return [row.speedup for row in rows if row.speedup]
+
+
+def _mean_text(speedups: Sequence[float]) -> str:
+    """Return a sentence on the speedups of nests of a millisecond or more; "" for none."""
+    if not speedups:
+        return ""
+    faster = sum(speedup >= _FASTER for speedup in speedups)
+    slower = sum(speedup < _SLOWER for speedup in speedups)
+    return (
+        f"{len(speedups)} nests of a millisecond or more: geometric mean of the speedups "
+        f"{geometric_mean(speedups):.2f}, {faster} of at least {_FASTER}, {slower} below {_SLOWER}"
+    )
+
+
 def to_json(rows: Sequence[CoverageRow]) -> dict[str, Any]:
     """Return the document of --json."""
-    ratios = [row.ratio for row in rows if row.ratio]
+    ratios = _speedups(rows)
     return {
         "totals": totals(rows),
         "geometric_mean": geometric_mean(ratios) if ratios else None,
@@ -145,8 +169,7 @@ def to_json(rows: Sequence[CoverageRow]) -> dict[str, Any]:
 
 def text_report(rows: Sequence[CoverageRow]) -> str:
     """Return everything for people."""
-    ratios = [row.ratio for row in rows if row.ratio]
-    mean = f"geometric mean of {len(ratios)} ratios: {geometric_mean(ratios):.2f}" if ratios else ""
+    mean = _mean_text(_speedups(rows))
     parts = (
         nest_table(rows), total_table(rows), mean, refusal_list(rows), unequal_list(rows),
         disagreements(rows), defect_list(rows),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
         ("while (x) /* } */\n  f(';', \"}\");", 3),
         ("out: for (;;)\n#pragma omp for\n  in: for (;;)\n    x += a[i];", 5),
         ("for (;;)\n  switch (x) {\n  case 1: y(); }", 4),
+        ("for (;;)\n  in: for (;;) {\n    x++;\n  }", 5),
         ("for (;;) {", 2),
     ],
 )
@@ -161,9 +163,9 @@ def test_tables_by_hand() -> None:
                        0.5, 0.01)  # fmt: skip
     rows = [ROW, refused, short, fast, slow]
     assert total_table(rows).splitlines()[2:] == [
-        "| a | 2 | 2 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |",
-        "| b | 3 | 2 | 1 | 1 | 2 | 1 | 1 | 1 | 0 | 1 |",
-        "| **all** | 5 | 4 | 2 | 1 | 3 | 1 | 1 | 1 | 1 | 1 |",
+        "| a | 2 | 2 | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 1 | 0 |",
+        "| b | 3 | 2 | 1 | 1 | 2 | 1 | 2 | 1 | 1 | 0 | 1 |",
+        "| **all** | 5 | 4 | 2 | 1 | 3 | 1 | 2 | 1 | 1 | 1 | 1 |",
     ]
     assert totals(rows)["shortcoming"] == 1
     assert [row.is_defect for row in rows] == [False, False, False, False, True]
@@ -171,7 +173,12 @@ def test_tables_by_hand() -> None:
     report = text_report(rows)
     assert "| b/y.c:8 t | yes | option -p n=3 | yes | 2.00 | gcc |  |" in report
     assert "DEFECT b/y.c:9 u: wrong: x" in report
-    assert "geometric mean of 2 ratios: 1.00" in report
+    assert "2 nests of a millisecond or more: geometric mean of the speedups 1.00" in report
+    assert "1 of at least 1.5, 1 below 0.95" in report
+    little = replace(fast, seconds=1e-4)
+    assert little.speedup is None
+    assert "| yes | short | gcc |" in text_report([little])
+    assert "geometric mean" not in text_report([little])
     both = CoverageRow("a", "f", "n", 1, "refuse: recursion", modelled="as is")
     assert "modelled, though the list says refused: a n" in text_report([both])
 
