@@ -8,6 +8,7 @@ most::
     as written      expanded, where memory alone is in the way of loops
                     the same, private to threads
                     else cut, where isl's schedule leaves no loop parallel
+                    the same, or as written, with copies of what is read and then overwritten
 
 each with the schedule that it gets without a search, under the mapping, with the smaller arrays
 that are left of its new ones under that schedule. Two models
@@ -69,6 +70,8 @@ from polygym.poly.scheduling.properties import static_score
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING
 from polygym.poly.transform.splitting.selection import select_splitting_quickly
 from polygym.poly.transform.storage.memory_cost import array_bytes
+from polygym.poly.transform.storage.plan import plan_of
+from polygym.poly.transform.storage.read_copies import default_read_copies
 from polygym.programs import Program
 from polygym.programs.stored_program import (
     apply_splitting_to,
@@ -239,7 +242,7 @@ def _all_variants(program: Program, mapping: Mapping, limit: int) -> tuple[Progr
 
 
 def variant_candidates(program: Program, mapping: Mapping, limit: int) -> Iterator[Program]:
-    """Yield the program as it is, and expanded or cut, where something may be gained by it."""
+    """Yield the program as it is, and expanded, cut or with copies, where that may gain something."""
     yield program
     try:
         expanded = with_default_storage(program, limit)
@@ -248,10 +251,11 @@ def variant_candidates(program: Program, mapping: Mapping, limit: int) -> Iterat
     if not expanded.storage.is_source:
         yield expanded
         yield from _with_privatization(expanded, limit)
-    elif (
-        program.splitting == NO_SPLITTING and (cut := _split_program(program, mapping)) is not None
-    ):
+        return
+    if program.splitting == NO_SPLITTING and (cut := _split_program(program, mapping)) is not None:
         yield cut
+        program = cut
+    yield from _with_read_copies(program, limit)
 
 
 def _with_privatization(expanded: Program, limit: int) -> Iterator[Program]:
@@ -260,6 +264,14 @@ def _with_privatization(expanded: Program, limit: int) -> Iterator[Program]:
     entries = tuple(replace(entry, is_privatized=True) for entry in plan.entries)
     with suppress(InputError, LimitError):
         yield with_storage_plan(expanded, replace(plan, entries=entries), limit)
+
+
+def _with_read_copies(program: Program, limit: int) -> Iterator[Program]:
+    """Yield a program that reads what it overwrites from copies, if that may be."""
+    with suppress(InputError, LimitError):
+        copies = default_read_copies(program.scop)
+        if copies:
+            yield with_storage_plan(program, plan_of((), copies=copies), limit)
 
 
 def _fresh_memory_slowdown(legal: LegalSchedule, sizes: Sizes, vector: Floats | None) -> float:

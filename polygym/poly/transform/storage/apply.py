@@ -33,6 +33,7 @@ from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.isl_values import isl_text
 from polygym.poly.transform.storage import copy_statements
 from polygym.poly.transform.storage.plan import StorageEntry, StoragePlan
+from polygym.poly.transform.storage.read_copies import with_read_copies
 from polygym.poly.transform.storage.versions import (
     ArrayVersions,
     simplify_function,
@@ -57,7 +58,11 @@ def apply_plan(scop: Scop, plan: StoragePlan) -> Scop:
         InputError: the plan does not fit the program, or would change what it computes.
         LimitError: it would take too long to find out.
     """
-    return scop if plan.is_source else _apply_entries(scop, plan.entries, plan.dead)
+    if plan.is_source:
+        return scop
+    if plan.copies:
+        scop = with_read_copies(scop, plan.copies)
+    return _apply_entries(scop, plan.entries, plan.dead) if plan.entries or plan.dead else scop
 
 
 @lru_cache(maxsize=64)

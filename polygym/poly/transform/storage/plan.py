@@ -13,6 +13,8 @@ some arrays other storage; the text lists what differs from the source's::
     S3:w=expand:i,j           the same for the group of w's values that statement S3 writes, alone
     w=expand contract         and what the schedule leaves unused is given up again
     p=dead                    p is not read after the region
+    w=copy                    elements of w that are read and then overwritten are read from a copy
+    S3:w=copy                 the same for what statement S3 reads, alone
 
 ``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
 that are never alive at the same time share memory, as far as no loop loses anything by it.
@@ -25,6 +27,10 @@ that it runs, wherever no other iteration needs what is in it; otherwise the arr
 ``dead`` is said of arguments and globals whose last values are of no use: they are compared with
 nothing, and live in an array of the program's own, which may be contracted, unless another word
 says more of them.
+
+``copy`` changes no write of the array: what several iterations of a loop read, and what is
+overwritten before the loops around it go on, is copied before it is read
+(:mod:`polygym.poly.transform.storage.read_copies`).
 
 Words stand apart by spaces; of two for one array (and statement) the later one counts. Every plan
 keeps the results bit for bit, or is refused: :mod:`polygym.poly.transform.storage.copy_statements`
@@ -84,23 +90,43 @@ class StorageEntry:
 
 
 @pickle_by_name
+@dataclass(frozen=True, slots=True, order=True)
+class ReadCopy:
+    """An array whose overwritten elements are read from copies, by one statement or by all."""
+
+    array: str
+    statement: str = ""
+
+    def __str__(self) -> str:
+        """Return the word of a plan."""
+        return f"{self.statement}:{self.array}=copy" if self.statement else f"{self.array}=copy"
+
+
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class StoragePlan:
     """What becomes of a program's arrays; those that no entry names are as the source has them.
 
-    ``dead`` names arrays, in order, whose last values are not read.
+    ``dead`` names arrays, in order, whose last values are not read. ``copies`` names those that
+    are read from copies, in order.
     (:class:`polygym.ir.scop.StorageClass` says where one array comes from.)
     """
 
     entries: tuple[StorageEntry, ...] = ()
     has_contraction: bool = False
     dead: tuple[str, ...] = ()
+    copies: tuple[ReadCopy, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse entries that have no meaning, or do not stand in their order."""
         if list(self.dead) != sorted(set(self.dead)):
             raise InputError(
                 f"storage: expected dead arrays in order, once each, found {', '.join(self.dead)}"
+            )
+        if list(self.copies) != sorted(set(self.copies)):
+            raise InputError(
+                "storage: expected copies in the order of arrays and statements, one each, found "
+                f"{' '.join(map(str, self.copies))}"
             )
         keys = [(entry.array, entry.statement) for entry in self.entries]
         if keys != sorted(set(keys)):
@@ -125,7 +151,7 @@ class StoragePlan:
     @property
     def is_source(self) -> bool:
         """Whether nothing is changed."""
-        return not self.entries and not self.dead
+        return not self.entries and not self.dead and not self.copies
 
     @property
     def has_privatization(self) -> bool:
@@ -146,7 +172,8 @@ class StoragePlan:
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_storage` reads it back to an equal value."""
-        words = [*map(str, self.entries), *(f"{array}=dead" for array in self.dead)]
+        words = [*map(str, self.entries), *map(str, self.copies)]
+        words += [f"{array}=dead" for array in self.dead]
         words += ["contract"] if self.has_contraction else []
         return " ".join(words) or "keep"
 
@@ -156,7 +183,11 @@ SOURCE_STORAGE = StoragePlan()
 
 
 def plan_of(
-    entries: Iterable[StorageEntry], *, has_contraction: bool = False, dead: Iterable[str] = ()
+    entries: Iterable[StorageEntry],
+    *,
+    has_contraction: bool = False,
+    dead: Iterable[str] = (),
+    copies: Iterable[ReadCopy] = (),
 ) -> StoragePlan:
     """Return a plan with these entries, of which the last one for an array counts."""
     storage_entries = {(entry.array, entry.statement): entry for entry in entries}
@@ -164,6 +195,7 @@ def plan_of(
         tuple(storage_entries[key] for key in sorted(storage_entries)),
         has_contraction,
         tuple(sorted(dead)),
+        tuple(sorted(copies)),
     )
 
 
@@ -179,36 +211,54 @@ def parse_storage(text: str) -> StoragePlan:
     if len(text) > _LONGEST_TEXT:
         raise InputError(f"storage: expected at most {_LONGEST_TEXT:,} characters")
     entries: list[StorageEntry] = []
-    contracts, dead = False, set[str]()
+    contracts, dead, copies = False, set[str](), set[ReadCopy]()
     for word in text.split():
         if word == "keep":
             entries.clear()
             dead.clear()
+            copies.clear()
         elif word == "contract":
             contracts = True
         elif word.endswith("=dead") and word.removesuffix("=dead").isidentifier():
             dead.add(word.removesuffix("=dead"))
+        elif word.endswith("=copy"):
+            copies.add(_parse_copy(word))
         else:
             entries.append(_parse_entry(word))
-    is_any = bool(entries or dead)
-    return plan_of(tuple(entries), has_contraction=contracts and is_any, dead=dead)
+    is_any = bool(entries or dead or copies)
+    return plan_of(
+        tuple(entries), has_contraction=contracts and is_any, dead=dead, copies=copies
+    )
 
 
-def _parse_entry(word: str) -> StorageEntry:
-    where, equals, choice = word.partition("=")
+def _parse_copy(word: str) -> ReadCopy:
+    statement, array = _parse_place(word)
+    return ReadCopy(array, statement)
+
+
+def _parse_place(word: str) -> tuple[str, str]:
+    """Return the statement, "" for all, and the array that a word speaks of."""
+    where, equals, _ = word.partition("=")
     statement, _, array = where.rpartition(":")
     is_named = array.isidentifier() and (":" not in where or statement.isidentifier())
     if not equals or not is_named:
         raise InputError(
             "storage: expected keep, contract, or words such as w=rename, w=expand, w=expand:i,j, "
-            f"y=expand:t%2, S3:w=expand, w=private:i, p=dead, found {word[:100]!r}"
+            "y=expand:t%2, S3:w=expand, w=private:i, w=copy, p=dead, found "
+            f"{word[:100]!r}"
         )
+    return statement, array
+
+
+def _parse_entry(word: str) -> StorageEntry:
+    statement, array = _parse_place(word)
+    where, _, choice = word.partition("=")
     if choice == "rename":
         return StorageEntry(array, (), statement)
     kind, colon, loops = choice.partition(":")
     if kind not in ("expand", "private"):
         raise InputError(
-            "storage: expected one of rename, expand, expand:i,j, private, private:i,j"
+            "storage: expected one of rename, expand, expand:i,j, private, private:i,j, copy"
             f"{'' if statement else ', dead'} for {where}, found {choice[:100]!r}"
         )
     alongs = tuple(_parse_loop(part, where) for part in loops.split(",")) if colon else None
