@@ -49,13 +49,15 @@ FINGERPRINTED_FOLDERS = (
 class StorageVariant:
     """Cuts and a plan, what is promised of them beside the program as it was written, and a score.
 
-    The score is the static one of the schedule; both are None where isl would take too long.
+    The score is the static one of the schedule, and ``band_width`` is how many of its loops may be
+    in tiles together; all are None where isl would take too long.
     """
 
     splitting: Splitting
     storage: StoragePlan
     predicted_gain: float | None = None
     score: float | None = None
+    band_width: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; :func:`variant_from_json` reads it."""
@@ -64,6 +66,7 @@ class StorageVariant:
             "storage": str(self.storage),
             "promise": self.predicted_gain,
             "score": self.score,
+            "band_width": self.band_width,
         }
 
 
@@ -77,10 +80,12 @@ def variant_from_json(data: dict[str, Any]) -> StorageVariant:
     Raises:
         InputError, KeyError, TypeError, ValueError: it did not.
     """
-    numbers = (data["promise"], data["score"])
-    promise, score = (None if number is None else float(number) for number in numbers)
+    promise, score, width = (
+        None if data[name] is None else float(data[name])
+        for name in ("promise", "score", "band_width")
+    )
     return StorageVariant(
-        parse_splitting(data["splitting"]), parse_storage(data["storage"]), promise, score
+        parse_splitting(data["splitting"]), parse_storage(data["storage"]), promise, score, width
     )
 
 

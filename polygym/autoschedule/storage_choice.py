@@ -15,7 +15,9 @@ that are left of its new ones under that schedule. Two models
 (:mod:`polygym.autoschedule.schedule_choice`) look at their planned loops, and another one is taken
 if what it promises beside the program as it was written is more than :data:`LEAST_VARIANT_GAIN`.
 The static score (:mod:`polygym.poly.scheduling.properties`), which sees parallel loops and strides
-and knows no sizes, has to be of the same opinion. And memory which comes fresh in each run takes
+and knows no sizes, has to be of the same opinion. It sees no tiles: so of copies it may be asked
+instead whether more loops may be in tiles together (:mod:`polygym.codegen.tree.analysis.band_width`).
+And memory which comes fresh in each run takes
 its time, whatever is done with it (:data:`FRESH_MEMORY_COST`): new arrays of 72 MB take 9 ms to be
 there, and if the loops are expected to run 5 ms, 2^1.5 is taken off what is promised.
 
@@ -53,6 +55,7 @@ from polygym.autoschedule.schedule_choice import (
 from polygym.autoschedule.storage_cache import StorageVariant, VariantRanking
 from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.llvm.core.memory_allocation import MAX_REUSED_BYTES
+from polygym.codegen.tree.analysis.band_width import band_width
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.candidates.private_arrays import (
     has_private_arrays,
@@ -146,9 +149,16 @@ def starting_program(program: Program, mapping: Mapping, limit: int) -> Starting
 
 def is_better_variant(variant: StorageVariant, first: StorageVariant) -> bool:
     """Whether a storage variant is to be taken before the program as it is."""
-    if variant.predicted_gain is None or variant.score is None or first.score is None:
+    if variant.predicted_gain is None or variant.predicted_gain <= LEAST_VARIANT_GAIN:
         return False
-    return variant.predicted_gain > LEAST_VARIANT_GAIN and variant.score > first.score
+    if variant.storage.copies and is_greater(variant.band_width, first.band_width):
+        return True
+    return is_greater(variant.score, first.score)
+
+
+def is_greater(number: float | None, other: float | None) -> bool:
+    """Whether both numbers are known, and the first is greater."""
+    return number is not None and other is not None and number > other
 
 
 def _cached_or_computed(program: Program, mapping: Mapping, limit: int) -> StartingProgram:
@@ -184,7 +194,7 @@ def judge_variants(program: Program, mapping: Mapping, limit: int) -> StartingPr
     """Return what the models take, without a look at the clock."""
     seen: list[tuple[Program, AutomaticSchedule]] = []
     vectors: list[Floats | None] = []
-    scores: list[float | None] = []
+    scores: list[tuple[float, float]] = []
     waits: list[float] = []
     for candidate in variant_candidates(program, mapping, limit):
         sizes = scop_sizes(candidate.scop, dict(candidate.parameters))
@@ -192,6 +202,7 @@ def judge_variants(program: Program, mapping: Mapping, limit: int) -> StartingPr
             choice = choose_schedule(candidate.scop, sizes, mapping)
             legal = legal_with_storage(candidate.storage, candidate.scop, choice.schedule)
             score = static_score(candidate.scop, choice.schedule)
+            width = float(band_width(legal))
         except PolygymError:
             if not seen:
                 raise
@@ -199,12 +210,15 @@ def judge_variants(program: Program, mapping: Mapping, limit: int) -> StartingPr
         if seen and candidate.storage.has_privatization and not has_private_arrays(legal):
             continue  # as expanded
         seen.append((candidate, choice))
-        scores.append(score)
+        scores.append((score, width))
         vectors.append(features_of(legal, PlanningTarget(sizes, mapping, this_machine())))
         waits.append(_fresh_memory_slowdown(legal, sizes, vectors[-1]))
     ranking = tuple(
         StorageVariant(
-            option.splitting, option.storage, promise if promise is None else promise - wait, score
+            option.splitting,
+            option.storage,
+            promise if promise is None else promise - wait,
+            *score,
         )
         for (option, _), promise, wait, score in zip(
             seen, predicted_gains(vectors), waits, scores, strict=True

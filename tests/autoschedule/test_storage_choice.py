@@ -62,7 +62,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "durbin",
             [("", "S4:sum=expand:k contract"), ("", "S4:sum=private:k contract")],
         ),
-        ("floyd-warshall", [(CUT, "keep")]),
+        ("floyd-warshall", [(CUT, "keep"), (CUT, "path=copy")]),
     ],
 )
 def test_what_there_is_to_choose_from(name: str, others: list[tuple[str, str]]) -> None:
@@ -84,7 +84,7 @@ def test_a_program_in_pieces_stays_so() -> None:
     [
         ("symm", "", EXPANDED),
         ("doitgen", "", "S0:sum=expand:r,q contract"),
-        ("floyd-warshall", CUT, "keep"),
+        ("floyd-warshall", CUT, "path=copy"),
         ("durbin", "", "keep"),
     ],
 )

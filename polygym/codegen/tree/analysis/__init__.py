@@ -9,6 +9,7 @@
 ``scalar_replacement``  elements that registers may hold, decided exactly
 ``default_sizes``       register blocks and tiles from registers and caches
 ``vector_choice``       the vector loop around a reduction with the fewest cycles
+``band_width``          how many loops of the largest statements may be in tiles together
 ``tile_coordinates``    tile numbers as isl sets, and conditions that tell tiles apart
 ======================  ==============================================================
 """

@@ -141,7 +141,7 @@ def _numbers(bands: Sequence[list[list[bool]]]) -> tuple[int, int, int]:
 
 def _largest(pieces: Sequence[Statement]) -> list[Statement]:
     """Return the pieces with as many loops as any of them has."""
-    dimensions = [_dimension(statement) for statement in pieces]
+    dimensions = [loop_dimension(statement) for statement in pieces]
     return [
         piece
         for piece, dimension in zip(pieces, dimensions, strict=True)
@@ -214,7 +214,7 @@ def _loops(band: isl.ScheduleNode) -> dict[str, list[bool]]:
     return result
 
 
-def _dimension(piece: Statement) -> int:
+def loop_dimension(piece: Statement) -> int:
     """Return how many loops there are around a piece that take more than one value."""
     hull = isl.Set(piece.domain).affine_hull()
     equations = [constraint for constraint in hull.get_constraints() if constraint.is_equality()]

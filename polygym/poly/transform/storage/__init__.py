@@ -9,7 +9,7 @@
 ``memory_cost``      Memory cost of a storage plan, known before its arrays exist
 ``plan``             Storage plans as values with a text: the storage of each array
 ``private_plan``     The private plan: temporaries in the way of a loop, one copy a thread
-``read_copies``      Copies of elements that are read by many iterations and then overwritten
+``read_copies``      Copies of elements that many iterations read before they are overwritten
 ``variants``         Storage variants
 ``versions``         Versions
 ``webs``             Webs: the values of an array that belong together

@@ -246,8 +246,11 @@ def expect_same_values(before: Scop, after: Scop, source_arrays: Mapping[str, st
 def _is_written_alike(before: Scop, after: Scop, array: str) -> bool:
     """Whether the same instances write the same elements of an array: they leave the same."""
     first, second = (
-        [(statement.name, statement.write) for statement in scop.statements
-         if statement.write.array == array]
+        [
+            (statement.name, statement.write)
+            for statement in scop.statements
+            if statement.write.array == array
+        ]
         for scop in (before, after)
     )
     return first == second

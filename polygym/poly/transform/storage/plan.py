@@ -226,9 +226,7 @@ def parse_storage(text: str) -> StoragePlan:
         else:
             entries.append(_parse_entry(word))
     is_any = bool(entries or dead or copies)
-    return plan_of(
-        tuple(entries), has_contraction=contracts and is_any, dead=dead, copies=copies
-    )
+    return plan_of(tuple(entries), has_contraction=contracts and is_any, dead=dead, copies=copies)
 
 
 def _parse_copy(word: str) -> ReadCopy:

@@ -32,7 +32,7 @@ from functools import lru_cache
 
 import islpy as isl
 
-from polygym.errors import InputError
+from polygym.errors import InputError, LimitError
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.expressions import Access, Load
 from polygym.ir.printer import c_expression
@@ -48,7 +48,6 @@ from polygym.poly.transform.storage.copy_statements import (
     size_c_text,
 )
 from polygym.poly.transform.storage.plan import ReadCopy
-
 
 _MOST_OPERATIONS = 1_000_000
 """To look for reads that are overwritten; paths between all pairs in nine pieces need a tenth."""
@@ -188,7 +187,8 @@ def _is_overwritten(
 def _times_by_statement(scop: Scop) -> dict[str, isl.Map]:
     """Return the order of the source, by statement."""
     return {
-        times.get_tuple_name(isl.dim_type.in_): times for times in maps_of(isl.UnionMap(scop.schedule))
+        times.get_tuple_name(isl.dim_type.in_): times
+        for times in maps_of(isl.UnionMap(scop.schedule))
     }
 
 
@@ -275,11 +275,16 @@ class _CopyWriter:
         schedule = isl.UnionMap("{ }")
         every = [
             *((statement.name, times, 0) for statement, times in self._copies),
-            *((statement.name, self._order[statement.name], 1) for statement in self._scop.statements),
+            *(
+                (statement.name, self._order[statement.name], 1)
+                for statement in self._scop.statements
+            ),
         ]
         for name, times, last in every:
             length = times.dim(isl.dim_type.out)
-            times = times.add_dims(isl.dim_type.out, 1).fix_val(isl.dim_type.out, length, isl.Val(last))
+            times = times.add_dims(isl.dim_type.out, 1).fix_val(
+                isl.dim_type.out, length, isl.Val(last)
+            )
             times = times.set_tuple_name(isl.dim_type.in_, name)
             schedule = schedule.union(isl.UnionMap.from_map(times))
         statements = tuple(map(self._rewrite, self._scop.statements))
@@ -378,7 +383,9 @@ def _size(group: _Group, place: int, context: isl.Set) -> isl.PwAff:
             f"storage: {group.key[0]}=copy: expected counters that are nowhere negative"
         )
     least = isl.PwAff.from_aff(
-        isl.Aff.zero_on_domain(isl.LocalSpace.from_space(context.get_space())).set_constant_val(isl.Val(1))
+        isl.Aff.zero_on_domain(isl.LocalSpace.from_space(context.get_space())).set_constant_val(
+            isl.Val(1)
+        )
     )
     size = points.dim_max(place).add_constant_val(isl.Val(1)).union_max(least)
     size = size.gist_params(context).coalesce()
