@@ -15,11 +15,11 @@ that are left of its new ones under that schedule. Two models
 (:mod:`polygym.autoschedule.schedule_choice`) look at their planned loops, and another one is taken
 if what it promises beside the program as it was written is more than :data:`LEAST_VARIANT_GAIN`.
 The static score (:mod:`polygym.poly.scheduling.properties`), which sees parallel loops and strides
-and knows no sizes, has to be of the same opinion. It sees no tiles: so of copies it may be asked
-instead whether more loops may be in tiles together (:mod:`polygym.codegen.tree.analysis.band_width`).
-And memory which comes fresh in each run takes
-its time, whatever is done with it (:data:`FRESH_MEMORY_COST`): new arrays of 72 MB take 9 ms to be
-there, and if the loops are expected to run 5 ms, 2^1.5 is taken off what is promised.
+and knows no sizes, has to be of the same opinion. It sees no tiles: so for copies it is enough that
+more loops may be in tiles together (:mod:`polygym.codegen.tree.analysis.band_width`). And memory
+which comes fresh in each run takes its time, whatever is done with it (:data:`FRESH_MEMORY_COST`):
+new arrays of 72 MB take 9 ms to be there, and if the loops are expected to run 5 ms, 2^1.5 is taken
+off what is promised.
 
 On 101 random programs that the models had not learned from, each measured in all of its storage
 variants, what is taken is 2.68 times as fast as the program as it was written with its automatic
@@ -256,7 +256,7 @@ def _all_variants(program: Program, mapping: Mapping, limit: int) -> tuple[Progr
 
 
 def variant_candidates(program: Program, mapping: Mapping, limit: int) -> Iterator[Program]:
-    """Yield the program as it is, and expanded, cut or with copies, where that may gain something."""
+    """Yield the program as it is, and expanded, cut or with copies, where that may be a gain."""
     yield program
     try:
         expanded = with_default_storage(program, limit)
