@@ -251,11 +251,16 @@ class _CopyWriter:
         """Let a read take its values from copies."""
         projection = read.projection()
         running = isl.Set(read.statement.domain).intersect_params(isl.Set(self._scop.context))
+        condition = isl.Map(read.access.relation).domain()
+        is_conditional = not running.is_subset(condition)
+        running = running.intersect(condition)
         points = running.apply(projection).coalesce()
         element = projection.reverse().apply_range(isl.Map(read.access.relation))
+        _expect_inside(self._scop, read.access.array, element.intersect_domain(points).range())
         key = (read.access.array, isl_text(element))
         array = self._array_for(key, read, points)
-        access = access_from_map(projection, array)
+        own = projection.intersect_domain(condition) if is_conditional else projection
+        access = access_from_map(own, array)
         self._replacements.setdefault(read.statement.name, {})[read.access] = access
         times = self._order[read.statement.name].intersect_domain(running)
         first = projection.reverse().apply_range(times).lexmin()
@@ -368,6 +373,27 @@ class _CopyWriter:
         while f"{array}_{number}" in self._names:
             number += 1
         return self._unused(f"{array}_{number}")
+
+
+def _expect_inside(scop: Scop, array: str, elements: isl.Set) -> None:
+    """Refuse to read elements that an array does not have: a branch may never read them.
+
+    Raises:
+        InputError: there is such an element.
+    """
+    context = isl.Set(scop.context)
+    for place, extent in enumerate(scop.array(array).extents):
+        others = elements.dim(isl.dim_type.set) - place - 1
+        line = elements.project_out(isl.dim_type.set, place + 1, others)
+        line = line.project_out(isl.dim_type.set, 0, place)
+        outside = isl.Set.from_pw_aff(isl.PwAff(extent)).lex_le_set(line.reset_tuple_id())
+        below = line.subtract(line.lower_bound_val(isl.dim_type.set, 0, isl.Val(0)))
+        is_outside = not outside.domain().intersect_params(context).is_empty()
+        if is_outside or not below.intersect_params(context).is_empty():
+            raise InputError(
+                f"storage: {array}=copy: expected elements of {array}, found others in a branch "
+                "that may not run"
+            )
 
 
 def _size(group: _Group, place: int, context: isl.Set) -> isl.PwAff:

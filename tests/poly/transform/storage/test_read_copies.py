@@ -171,3 +171,42 @@ def test_every_schedule_leaves_the_bits_of_the_source(name: str) -> None:
             run_loops(lower(legal, parse_mapping(mapping), parameters), parameters, arrays)
             for array in source.arrays:
                 assert arrays[array.name].tobytes() == expected[array.name].tobytes()
+
+
+BRANCH = """
+void f(int n, double a[n], double x[n]) {
+#pragma scop
+  for (int k = 0; k < n; k++) {
+    for (int j = 0; j < n; j++)
+      x[j] = x[j] > 0.5 ? a[k + 1] : x[j] + 1.0;
+    if (k + 1 < n)
+      a[k + 1] = x[k];
+  }
+#pragma endscop
+}
+"""
+GUARDED = """
+void f(int n, double a[n], double x[n]) {
+#pragma scop
+  for (int k = 0; k < n; k++) {
+    for (int j = 0; j < n; j++)
+      x[j] = k > 0 ? x[j] + a[k - 1] : x[j] + 1.0;
+    if (k > 0)
+      a[k - 1] = x[k];
+  }
+#pragma endscop
+}
+"""
+
+
+def test_a_read_that_may_not_happen_is_not_made_by_a_copy() -> None:
+    """Elements outside of the array are not read; those under a condition only where it holds."""
+    try:
+        outside = parse_text(BRANCH)
+    except InputError:
+        outside = None  # the front end refuses it itself
+    if outside is not None:
+        assert default_read_copies(outside) == ()
+    scop = apply_plan(parse_text(GUARDED), parse_storage("a=copy"))
+    (copy,) = [statement for statement in scop.statements if statement.name == "a_1_copy"]
+    assert copy.domain == "[n] -> { a_1_copy[k] : 0 < k < n }"
