@@ -109,12 +109,23 @@ def lowest_value(points: isl.Set, dimension: int) -> int:
     >>> lowest_value(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
     4
     """
-    return to_int(points.dim_min_val(dimension))
+    return to_int(_without_empty_parts(points).dim_min_val(dimension))
 
 
 def highest_value(points: isl.Set, dimension: int) -> int:
     """Return the largest value of a dimension of a set that has points and a largest value."""
-    return to_int(points.dim_max_val(dimension))
+    return to_int(_without_empty_parts(points).dim_max_val(dimension))
+
+
+def _without_empty_parts(points: isl.Set) -> isl.Set:
+    """Return a set without parts that are empty: isl takes values of these, too.
+
+    >>> parts = isl.Set("{ [k, i, j] : k <= j < 9 and (0 <= i < k or (k >= 0 and k < i < 9)) }")
+    >>> at_zero = parts.fix_val(isl.dim_type.set, 2, isl.Val(0))
+    >>> (at_zero.dim_min_val(1), lowest_value(at_zero, 1))
+    (Val("0"), 1)
+    """
+    return points.coalesce() if points.n_basic_set() > 1 else points
 
 
 def range_length(points: isl.Set, dimension: int) -> int:

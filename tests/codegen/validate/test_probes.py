@@ -34,3 +34,11 @@ def test_corners_are_among_them_and_nothing_else(
             fixed = fixed.fix_val(isl.dim_type.set, place, isl.Val(value))
         assert not fixed.is_empty()
     assert len(values) == len(set(values))
+
+
+def test_corners_of_a_union_are_points_of_it() -> None:
+    """At j = 0 the first part is empty, of which isl takes the least i all the same."""
+    domain = "[n] -> { S[k, i, j] : k <= j < n and (0 <= i < k or (k >= 0 and k < i < n)) }"
+    points = probe_instances(domain, (("n", 9),))
+    assert (0, 1, 0) in points
+    assert all(0 <= k <= j < 9 and 0 <= i < 9 and i != k for k, i, j in points)
