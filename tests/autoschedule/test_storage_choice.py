@@ -16,6 +16,7 @@ from polygym.autoschedule.storage_cache import StorageVariant, variant_cache_key
 from polygym.autoschedule.storage_choice import (
     LEAST_VARIANT_GAIN,
     best_variant,
+    is_better_variant,
     judge_variants,
     starting_program,
     variant_candidates,
@@ -380,3 +381,15 @@ def test_whatever_is_taken_leaves_the_same_bits(
         assert taken == with_storage_plan(
             apply_splitting_to(program, taken.splitting), taken.storage, LIMIT
         )
+
+
+def test_wider_bands_are_enough_for_copies() -> None:
+    """The static score sees parallel loops, and no tiles."""
+    first = StorageVariant(NO_SPLITTING, SOURCE_STORAGE, 0.0, 0.5, 2.0)
+    copies = StorageVariant(parse_splitting(CUT), parse_storage("path=copy"), 1.0, 0.4, 3.0)
+    assert is_better_variant(copies, first)
+    assert is_better_variant(replace(copies, score=0.6, band_width=2.0), first)
+    assert not is_better_variant(replace(copies, band_width=2.0), first)
+    assert not is_better_variant(replace(copies, band_width=None), first)
+    assert not is_better_variant(replace(copies, predicted_gain=0.2), first)
+    assert not is_better_variant(replace(copies, storage=parse_storage(EXPANDED)), first)
