@@ -60,5 +60,7 @@ def read_constructs(path: Path = TABLE) -> tuple[Construct, ...]:
 def with_message(table: str, construct: Construct, message: str) -> str:
     """Return the text of a table in which a refused construct has another message."""
     name = re.escape(construct.name)
-    row = re.compile(rf"(name = ['\"]{name}['\"]\n(?:(?!\[\[).*\n)*?message = ''')(?s:.*?)(''')")
+    row = re.compile(
+        rf"(name = ['\"]{name}['\"]\n(?:(?!\[\[).*\n)*?message = ''')(?s:.*?)('''(?!'))"
+    )
     return row.sub(lambda match: f"{match[1]}\n{message}{match[2]}", table, count=1)
