@@ -17,18 +17,16 @@ Example, a filter of five by five in two threads: 5.2 ms of the source, 3.7 ms o
 
 from dataclasses import replace
 
-import islpy as isl
-
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.ir import Band, subtrees
 from polygym.cost.features.candidates.private_arrays import with_private_arrays
 from polygym.errors import InputError, LimitError
-from polygym.ir.scop import Scop
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping, WorkSharing
 from polygym.mapping.sizes import scop_sizes
 from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.properties import has_box_domains
 from polygym.poly.transform.storage.private_plan import private_plan
 from polygym.programs import Program
 from polygym.programs.stored_program import with_storage_plan
@@ -60,11 +58,5 @@ def threaded_source(
     )
     if not is_parallel or with_private_arrays(program.scop, tree) != program.scop:
         return None
-    own = replace(SEQUENTIAL_MAPPING, threads=mapping.threads, parallel=_sharing(program.scop))
-    return program, own
-
-
-def _sharing(scop: Scop) -> WorkSharing:
-    """Return how iterations are shared out: evenly if all of them have the same work."""
-    domains = (isl.Set(statement.domain) for statement in scop.statements)
-    return WorkSharing.STATIC if all(map(isl.Set.is_box, domains)) else WorkSharing.DYNAMIC
+    sharing = WorkSharing.STATIC if has_box_domains(program.scop) else WorkSharing.DYNAMIC
+    return program, replace(SEQUENTIAL_MAPPING, threads=mapping.threads, parallel=sharing)

@@ -76,6 +76,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+import islpy as isl
+
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.distance import DependencePairs, all_pairs
 from polygym.poly.innermost import (
@@ -386,3 +388,11 @@ def _simplicity(properties: ScheduleProperties) -> float:
         statement_properties.coefficient_bits for statement_properties in properties.statements
     ) / len(properties.statements)
     return 1 - _LARGEST_PENALTY * bits / (bits + _HALF_PENALTY_BITS)
+
+
+def has_box_domains(scop: Scop) -> bool:
+    """Whether every loop has the same bounds in all iterations of the loops around it.
+
+    A domain such as 0 <= i < n, 0 <= j < m is a box; a triangle, 0 <= j <= i, is none.
+    """
+    return all(isl.Set(statement.domain).is_box() for statement in scop.statements)
