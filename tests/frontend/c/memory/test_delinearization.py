@@ -176,6 +176,21 @@ def test_a_row_has_what_its_elements_need() -> None:
     assert parse_text(text).conditions == ("m >= 3",)
 
 
+@pytest.mark.parametrize("subscript", ["i * m + j", "(i + 1) * m"])
+def test_a_product_beside_a_small_subscript_are_rows_that_are_long_enough(subscript: str) -> None:
+    text = f"""void f(int n, int m, long *A) {{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      A[j] += A[{subscript}] % 7;
+#pragma endscop
+}}
+"""
+    scop = parse_text(text)
+    assert scop.conditions == ("m >= n",)
+    assert scop.array("A").c_extents[1] == "m"
+
+
 @pytest.mark.parametrize("subscript", ["i * i + j", "i * j", "(i + 1) * (j + 2)"])
 def test_a_product_beside_a_small_subscript_tells_no_size(subscript: str) -> None:
     """The code of a size from A[i] alone would stop every program that has more rows."""
