@@ -199,8 +199,6 @@ def with_inferred_sizes(
     accesses = translation.accesses()
     for name, rank in ranks.items():
         sizes = inferred_sizes(accesses, name, rank, translation)
-        if _has_computed_rows(name, accesses, region):
-            sizes = (None,) * rank  # what the other elements need says too little
         if sizes == (None,) and name in allocated:
             _declare(arguments[name], [allocated[name]])
             continue
@@ -215,21 +213,6 @@ def with_inferred_sizes(
             )
         sized = [parse_expression(str(size), region.begin) for size in sizes]
         _declare(arguments[name], sized)
-
-
-def _has_computed_rows(name: str, accesses: Sequence[SourceAccess], region: ScopRegion) -> bool:
-    """Whether a flat array has a subscript that multiplies sizes, and is no affine function."""
-    computed = {
-        id(touch.node)
-        for touch in accesses
-        if touch.symbol.name == name and len(touch.subscripts) == 1 and touch.subscripts[0] is None
-    }
-    return any(
-        id(node) in computed
-        and syntax.multiplies(node.subscript)
-        and not syntax.reads_elements(node.subscript)
-        for node in syntax.walk(region.items, c_ast.ArrayRef)
-    )
 
 
 def _delinearization_hint(name: str, region: ScopRegion) -> str:
