@@ -85,9 +85,11 @@ _AFTER = """#if defined(__GNUC__) && !defined(__clang__)
 #endif"""
 _HEAD = """#if defined(__clang__)
 #define POLYGYM_UNFUSED _Pragma("clang fp contract(off)")
+#define POLYGYM_APART __attribute__((noinline))
 #pragma clang diagnostic ignored "-Wpsabi"
 #else
 #define POLYGYM_UNFUSED
+#define POLYGYM_APART __attribute__((noipa))
 #pragma GCC diagnostic ignored "-Wpsabi"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -162,7 +164,7 @@ def _function_text(
     body = printer.lines()
     declared = [_parameter(argument) for argument in function.arguments]
     result = "int" if function.returns else "void"
-    head = f"static __attribute__((noinline)) {result}" if static or not is_kernel else result
+    head = f"static POLYGYM_APART {result}" if static or not is_kernel else result
     text = "\n".join(body)
     unused = [
         f"  (void){argument.name};"

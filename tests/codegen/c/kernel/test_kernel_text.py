@@ -246,7 +246,7 @@ def test_the_signature_has_the_arrays_of_the_caller_and_the_parameters() -> None
     head, _, rest = text.partition("int product(")
     parameters = rest.partition(")")[0].split(", ")
     pointers = [own for own in parameters if "*restrict" in own]
-    assert head.endswith("static __attribute__((noinline)) ")
+    assert head.endswith("static POLYGYM_APART ")
     assert pointers == [
         "double *restrict C",
         "const double *restrict beta",
