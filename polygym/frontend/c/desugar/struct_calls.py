@@ -13,7 +13,7 @@ What a member means is known then where members become arrays
 refused there. All other calls are put in place later (:mod:`~polygym.frontend.c.desugar.inlining`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -44,8 +44,23 @@ def with_struct_calls(tree: Any, region: ScopRegion, source: SourceMap) -> ScopR
 
 
 def _functions_that_take_structures(tree: Any) -> set[str]:
-    """Return the names of functions with an argument that is a structure, or a pointer to one."""
+    """Return the names of functions with an argument that is a structure, or a pointer to one.
+
+    One that moves an array or a pointer that it is given, ``w++``, or takes its address, is left
+    out: the caller's own does not move.
+    """
     typedefs = syntax.typedefs_of(tree)
+
+    def keeps_pointers(function: Any) -> bool:
+        moved = set(map(syntax.modified_name, syntax.walk(function.body))) | {
+            part.expr.name
+            for part in syntax.walk(function.body, c_ast.UnaryOp)
+            if part.op == "&" and isinstance(part.expr, c_ast.ID)
+        }
+        return not any(
+            argument.name in moved and not _is_number(argument.type, typedefs)
+            for argument in syntax.arguments_of(function)
+        )
 
     def is_structure(kind: Any) -> bool:
         while True:
@@ -61,7 +76,20 @@ def _functions_that_take_structures(tree: Any) -> set[str]:
         name
         for name, function in syntax.functions_of(tree).items()
         if any(is_structure(argument.type) for argument in syntax.arguments_of(function))
+        and keeps_pointers(function)
     }
+
+
+def _is_number(kind: Any, typedefs: Mapping[str, Any]) -> bool:
+    """Whether an argument is a number, of which the function has a copy."""
+    while isinstance(kind, c_ast.TypeDecl):
+        kind = kind.type
+        if isinstance(kind, c_ast.IdentifierType):
+            inner = typedefs.get(kind.names[0]) if len(kind.names) == 1 else None
+            if inner is None:
+                return True
+            kind = inner
+    return False
 
 
 class _StructCalls:
