@@ -31,6 +31,59 @@ template <typename T> void dump(const T *p, int n) {
 """
 
 PROGRAMS = {
+    "names of the library without a scope": """
+#include <vector>
+#include <cmath>
+#include <algorithm>
+using namespace std;
+using real = float;
+static const real W[3] = {0.25f, 0.5f, 0.25f};
+void f(const vector<real>& x, vector<real> &y, int reps = 1) {
+  const size_t n = x.size();
+  for (size_t i{1}; i < n - 1; ++i) {
+    real s = 0;
+    for (int k = -1; k <= 1; k++) s += W[k + 1] * x[i + k];
+    y[i] = min(max(s, real(0.1)), 8.f) + sqrt(abs(x[i])) + pow(x[i], 2);
+  }
+}
+int main() {
+  vector<real> x(40), y(40, 0.f);
+  for (int i = 0; i < 40; i++) x[i] = (i * 7 % 11) - 3.5f;
+  f(x, y);
+  dump(y.data(), 40);
+}
+""",
+    "vectors that are swapped around the region": """
+#include <vector>
+#include <utility>
+void f(int n, int steps, std::vector<double> &u) {
+  std::vector<double> v(u);
+  for (int t = 0; t < steps; t++) {
+    for (int i = 1; i < n - 1; i++) v[i] = 0.5 * (u[i - 1] + u[i + 1]);
+    std::swap(u, v);
+  }
+}
+int main() {
+  std::vector<double> u(30); for(int i=0;i<30;i++)u[i]=i*i%13; f(30,4,u); dump(u.data(),30);} 
+""",
+    "truth values and characters": """
+#include <cstdint>
+void f(int n, const char *s, int *counts, bool *flags, std::uint8_t limit) {
+  for (int i = 0; i < n; i++) {
+    bool upper = s[i] >= 'A' && s[i] <= 'Z';
+    flags[i] = upper or s[i] == '_';
+    counts[i] += upper ? 2 : (limit > 200) + true;
+  }
+}
+int main() {
+  const char *s = "aB_cDe f-GH";
+  int c[11] = {};
+  bool fl[11] = {};
+  f(11, s, c, fl, 210);
+  dump(c, 11);
+  dump(fl, 11);
+}
+""",
     "types that are not written": """
 #include <algorithm>
 void f(int n, float *a, const short *k) {

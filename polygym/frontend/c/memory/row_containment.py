@@ -5,6 +5,9 @@ for 0 <= j < m. One row earlier, at row i and element m - 1 - j, it is one, and 
 is now in its row and now in the next, as ``A[i * m + j + 1]`` may be, has quotients as subscripts,
 ``A[i + (j + 1) / m][(j + 1) % m]``.
 
+A column that is read when the program runs, ``A[c[j] + m * i]``, is taken to be one of row i. The
+code checks that, as it checks every computed subscript, and stops otherwise.
+
 Where sizes decide it, ``A[i * lda + j]`` with j < n is element j of row i if n <= lda. Asked to,
 that is taken to be so, and the bounds check makes it a condition of the program.
 """
@@ -101,6 +104,8 @@ def is_delinearizable(
 
 def _shift(bounds: Sequence[_RowContainment], *, under_conditions: bool) -> int | None:
     """Return how many rows earlier all accesses are in their rows; None where they are not."""
+    if all(bound.is_computed for bound in bounds):
+        return 0
     tests = [_RowContainment.is_always_inside, _RowContainment.is_inside_for_large_sizes]
     if under_conditions:
         tests.append(_RowContainment.is_inside_for_some_sizes)
@@ -137,6 +142,11 @@ class _RowContainment:
     def is_within_one_row(self) -> bool:
         """Whether it is in its row, in the one before or in the one behind."""
         return self._at is not None and bool(self._outside(1, 3).is_empty())
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the subscript is read when the program runs."""
+        return self._at is None
 
     def is_always_inside(self, rows: int) -> bool:
         """Whether it is in its row, so many rows earlier, for all sizes."""
