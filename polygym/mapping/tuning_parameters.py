@@ -72,6 +72,8 @@ class TuningParameters:
     """Cycles to copy an element to a transposed tile."""
     many_registers: int = 32
     """Registers from which on blocks are not tight."""
+    min_aligned_vectors: int = 16
+    """Fewest vectors of a loop whose stores are aligned."""
     spare_registers: int = 3
     """Registers left free in tight blocks."""
     level_2_cycles: float = 1.5

@@ -9,6 +9,7 @@
 ``full_tile_separation``  full tiles separated from partial ones
 ``unroll_and_jam``        unroll-and-jam, with a remainder loop
 ``vectorization``         vectorization, with a masked remainder
+``store_alignment``       where a vector loop begins so that its stores are aligned
 ``array_packing``         transposed copies of whole arrays
 ``accumulators``          several accumulators per reduction
 ``privatization``         a copy of an array for each thread

@@ -12,6 +12,9 @@ bit for bit. With ``count`` above 1, so many vectors run together, as
 :mod:`polygym.codegen.transforms.unroll_and_jam` has it, which also explains what happens to inner
 loops whose bounds depend on the lane.
 
+Long loops over nothing but statements begin with a masked vector, after which stores are aligned
+(:mod:`polygym.codegen.transforms.store_alignment`).
+
 A statement that cannot be computed in lanes (a division of integers traps, a call has no vector
 form, a read needs its guard, a gather is made under a condition, a store may not happen) leaves its
 loop as it is.
@@ -22,9 +25,16 @@ from dataclasses import replace
 from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, VectorLoop
 from polygym.codegen.common.math_support import has_vector_form
 from polygym.codegen.loopir import ir
-from polygym.codegen.loopir.index_arithmetic import add_constant
+from polygym.codegen.loopir.index_arithmetic import add_constant, minimum
 from polygym.codegen.loopir.linear_sums import constant_difference
+from polygym.codegen.loopir.nests import only_instances
 from polygym.codegen.loopir.pass_types import loop_pass
+from polygym.codegen.transforms.store_alignment import (
+    NO_ROWS,
+    RowSizes,
+    aligned_start,
+    known_row_sizes,
+)
 from polygym.codegen.transforms.unroll_and_jam import (
     UnrolledCopies,
     interleave,
@@ -44,10 +54,13 @@ _SCALAR_OPERATORS = frozenset(
 )
 
 
-def vectorize(node: ir.Node, scop: Scop, guarded: frozenset[str]) -> ir.Node:
+def vectorize(
+    node: ir.Node, scop: Scop, guarded: frozenset[str], rows: RowSizes = NO_ROWS
+) -> ir.Node:
     """Carry out every :class:`~polygym.codegen.common.loop_annotation.VectorLoop` annotation.
 
-    ``guarded`` are statements with a read that is only made under a condition.
+    ``guarded`` are statements with a read that is only made under a condition. Stores to arrays of
+    which ``rows`` has the inner sizes are aligned.
     """
     match node:
         case ir.Loop(step=step, body=body, annotation=VectorLoop(bits, count)):
@@ -57,10 +70,28 @@ def vectorize(node: ir.Node, scop: Scop, guarded: frozenset[str]) -> ir.Node:
                 width = bits // (8 * max(element_size(scop, name) for name in names))
                 if width > 1:
                     maskable = not any(has_narrowing(scop.statement(name)) for name in names)
+                    instances = only_instances(body)
+                    start = None
+                    if maskable and instances is not None:
+                        start = aligned_start(node, instances, scop, rows, width)
+                    if start is not None:
+                        return _vectorize_from(start, node, width, count)
                     return _vectorize_loop(node, width, count, is_maskable=maskable)
-            return replace(node, body=vectorize(body, scop, guarded), annotation=SEQUENTIAL_LOOP)
+            body = vectorize(body, scop, guarded, rows)
+            return replace(node, body=body, annotation=SEQUENTIAL_LOOP)
         case _:
-            return ir.map_children(node, lambda part: vectorize(part, scop, guarded))
+            return ir.map_children(node, lambda part: vectorize(part, scop, guarded, rows))
+
+
+def _vectorize_from(start: ir.Index, loop: ir.Loop, width: int, count: int) -> ir.Node:
+    """Return the iterations before ``start``, fewer than lanes, under a mask; then the others."""
+    counter = ir.IndexVariable(loop.variable)
+    last = minimum(add_constant(start, -1), loop.upper)
+    left = add_constant(ir.IndexOperator.SUBTRACT(last, counter), 1)
+    masked = UnrolledCopies(loop.variable, counter, (0,), f"{loop.variable}_", width, left)
+    first = ir.Loop(loop.variable, loop.lower, last, width, interleave(loop.body, masked))
+    others = _vectorize_loop(replace(loop, lower=start), width, count, is_maskable=True)
+    return ir.Block((first, others))
 
 
 def _vectorize_loop(loop: ir.Loop, width: int, count: int, *, is_maskable: bool) -> ir.Node:
@@ -166,7 +197,8 @@ def _has_vector_form(node: expressions.Expression) -> bool:
 
 def vectorize_program(program: ir.LoopProgram) -> ir.LoopProgram:
     """Vectorize the loops of a program."""
-    return program.with_body(vectorize(program.body, program.scop, program.guarded_statements))
+    scop, rows = program.scop, known_row_sizes(program)
+    return program.with_body(vectorize(program.body, scop, program.guarded_statements, rows))
 
 
 PASS = loop_pass("vectorize", "vectorization, with a masked remainder", vectorize_program)
