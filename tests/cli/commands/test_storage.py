@@ -105,7 +105,8 @@ def test_legality_is_that_of_the_plan(capsys: pytest.CaptureFixture[str]) -> Non
     [
         (
             "temp2=grow",
-            "one of rename, expand, expand:i,j, private, private:i,j, dead for temp2, found 'grow'",
+            "one of rename, expand, expand:i,j, private, private:i,j, copy, dead for temp2, "
+            "found 'grow'",
         ),
         ("A=expand", "expected an array that kernel_symm writes, temp2, C, found A"),
         ("C=expand", "found 25.6 GB (C_1 25.6 GB) for m = 200, n = 20"),
