@@ -16,8 +16,8 @@ The choice of the models stands if the source's estimate is :data:`LEAST_GAIN` t
 the best of these is taken for which that holds: the choice in one thread, the models' schedule of
 the source's storage, the same in one thread, the source's loops in threads
 (:mod:`polygym.autoschedule.threaded_source`). Else the source: its order, its storage, no mapping.
-The source's loops in threads also replace a choice that stands if they seem as much faster again.
-They are not considered where the choice gains more than the number of threads.
+The source's loops in threads have to seem :data:`THREADS_GAIN` times as fast. They also replace a
+choice that stands if that takes new memory, gains less than the number of threads and seems slower.
 
 No code computes more than its program, so an estimate with more floating operations is scaled down:
 the middle iteration of a loop over tiles is a full tile, where others are cut off.
@@ -67,6 +67,9 @@ from polygym.runtime.evaluation.time_limits import allowed_seconds
 
 LEAST_GAIN = 1.2
 """How many times the candidate's estimate the source's has to be: estimates err."""
+
+THREADS_GAIN = 1.35
+"""The same for the source's loops in threads: waiting for each other is not estimated."""
 
 SMALLER_SHARE = 0.3
 """How much of the shorter of computing and memory traffic is not hidden behind the longer."""
@@ -183,11 +186,12 @@ def _confirmed(
         sizes = scop_sizes(written.scop, dict(written.parameters))
         usual = choose_schedule(written.scop, sizes, mapping)
         known += _estimated(_Candidate(written, usual, mapping))
-    if not keeps_mapping and known[1].cycles * mapping.threads > known[0].cycles:
-        known += _threaded(written, start.choice, mapping, limit)
-    best = _best(
-        known, [each for each in known[1:] if each.mapping == mapping or not keeps_mapping]
-    )
+    is_kept = stands and not _has_new_memory(start.program)
+    if not (keeps_mapping or is_kept) and known[1].cycles * mapping.threads > known[0].cycles:
+        threaded = _threaded(written, start.choice, mapping, limit)
+        known += [each for each in threaded if each.cycles <= known[0].cycles / THREADS_GAIN]
+    allowed = [each for each in known[1:] if each.mapping == mapping or not keeps_mapping]
+    best = known[1] if is_kept else min(allowed, key=lambda each: each.cycles)
     if best.cycles > known[0].cycles / LEAST_GAIN and not keeps_mapping:
         best = known[0]
     taken = replace(start, program=best.candidate.program, choice=best.candidate.choice)
@@ -195,26 +199,26 @@ def _confirmed(
     return ConfirmedStart(taken, best.mapping, estimates, best is known[0])
 
 
-def _best(known: list[_Estimate], allowed: list[_Estimate]) -> _Estimate:
-    """Return the fastest that is allowed; the models' choice if it stands and none is much faster.
-
-    The source's estimate comes first, that of the models' choice second.
-    """
-    source, usual = known[:2]
-    best = min(allowed, key=lambda each: each.cycles)
-    stands = usual.cycles * LEAST_GAIN <= source.cycles
-    return usual if stands and best.cycles * LEAST_GAIN > usual.cycles else best
+def _has_new_memory(program: Program) -> bool:
+    """Whether a program has arrays that its source does not have, other than private ones."""
+    return any(not entry.is_privatized for entry in program.storage.entries)
 
 
 def _threaded(
     written: Program, choice: AutomaticSchedule, mapping: Mapping, limit: int
 ) -> list[_Estimate]:
     """Return the estimate of the source's loops in threads, if some loop is parallel then."""
-    threaded = threaded_source(written, mapping, limit) if mapping.is_parallel else None
-    if threaded is None:
+    if not mapping.is_parallel:
         return []
-    program, own = threaded
-    return _estimated(_Candidate(program, _in_order(program, choice), own), SHARED_BANDWIDTH)[:1]
+    try:
+        threaded = threaded_source(written, mapping, limit)
+        if threaded is None:
+            return []
+        program, own = threaded
+        candidate = _Candidate(program, _in_order(program, choice), own)
+        return _estimated(candidate, SHARED_BANDWIDTH)[:1]
+    except PolygymError:  # out of reach; the others are estimated already
+        return []
 
 
 def _in_order(program: Program, choice: AutomaticSchedule) -> AutomaticSchedule:
@@ -243,8 +247,8 @@ def _estimated(candidate: _Candidate, bandwidth: float = 1.0) -> list[_Estimate]
         share = float(2.0 ** (parallel.vector[_CYCLES] - planned.vector[_CYCLES]))
         share = min(1.0, max(1.0 / candidate.mapping.threads, share))
         forks = _forks(parallel)
-        moved = MOVED_TRAFFIC if forks > MANY_FORKS else 1.0
-        cycles = _overlapped(code.cycles * share, memory * moved / bandwidth)
+        moved = MOVED_TRAFFIC if forks > MANY_FORKS else 1.0 / bandwidth
+        cycles = _overlapped(code.cycles * share, memory * moved)
         result.insert(0, _Estimate(candidate, cycles + forks * FORK_CYCLES))
     return result
 
