@@ -13,11 +13,8 @@
 ``function_effects``    variables and members that a call may set
 ``functions``           functions that are called
 ``integer_arithmetic``  C's integer arithmetic on affine values
-<<<<<<< HEAD
 ``pointer_types``       types of pointer expressions
-=======
 ``overloads``           functions of C++ that have several types
->>>>>>> 54c6a8d2 (frontend, export: loops of C in C++ files are read, scanned and exported)
 ``symbols``             names
 ======================  ===========================================================================
 """
