@@ -11,6 +11,9 @@ is dangerous about forks beside threads is to need what another thread has locke
 arithmetic, takes no lock but the allocator's, which the C library hands on, and if it did wait for
 one, the limit would end that too.
 
+The limit counts what the copy computes, so that a result does not depend on what else a machine
+does. A copy that waits, or hardly gets a turn, is given up after :data:`_WAITING` times as long.
+
 The copy ignores Ctrl-C, which is this process's to handle: it only waits, so its handlers run. The
 copy ends with whatever ends the wait, and with this process.
 """
@@ -35,6 +38,10 @@ Result = TypeVar("Result")
 _LENGTH_BYTES = 8
 _POLL_SECONDS = 0.2
 _LONG_WAIT_SECONDS = 15.0  # after so long a wait the user is told for how long at most
+
+
+_WAITING = 4.0
+"""How many times the limit a copy may take that other processes keep from computing."""
 
 
 class StoppedError(Exception):
@@ -63,15 +70,15 @@ def run_forked(
 
     Raises:
         StoppedError: it was given up for that.
-        LimitError: it took longer than ``seconds``, or more memory; the message has the ``purpose``
-            and ``advice``.
+        LimitError: it computed longer than ``seconds``, or took more memory; the message has the
+            ``purpose`` and ``advice``.
         InternalError: the copy was killed, or crashed.
     """
     ours, theirs = os.pipe()
     process, ended = _fork_child(theirs, work, memory), 0
     os.close(theirs)
     try:
-        answer = _receive_result(ours, _ResultWait(purpose, seconds, is_stopped))
+        answer = _receive_result(ours, _ResultWait(process, purpose, seconds, is_stopped))
     except TimeoutError:
         raise LimitError(f"{purpose}: gave up after {seconds:g} s; {advice}") from None
     finally:
@@ -165,7 +172,10 @@ def _pickled_result(work: Callable[[], object]) -> bytes:
 class _ResultWait:
     """How long there is to wait, and what is to be done meanwhile."""
 
-    def __init__(self, purpose: str, seconds: float, is_stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, process: int, purpose: str, seconds: float, is_stopped: Callable[[], bool]
+    ) -> None:
+        self._process = process
         self._purpose, self._seconds, self._is_stopped = purpose, seconds, is_stopped
         self._start = time.monotonic()
         self._is_said = seconds <= _LONG_WAIT_SECONDS
@@ -173,8 +183,13 @@ class _ResultWait:
     @property
     def next_look(self) -> float:
         """In how many milliseconds to look up."""
-        left = self._start + self._seconds - time.monotonic()
-        return 1000 * min(max(0.0, left), _POLL_SECONDS)
+        return 1000 * min(max(0.001, self._seconds - self._passed), _POLL_SECONDS)
+
+    @property
+    def _passed(self) -> float:
+        """How much of the limit has passed: seconds of computing, or a share of all seconds."""
+        waited = (time.monotonic() - self._start) / _WAITING
+        return max(waited, _computing_seconds(self._process))
 
     def look(self) -> None:
         """Look up, where there is still something to wait for.
@@ -185,17 +200,26 @@ class _ResultWait:
         """
         if self._is_stopped():
             raise StoppedError
-        passed = time.monotonic() - self._start
-        if passed >= self._seconds:
+        if self._passed >= self._seconds:
             raise TimeoutError
-        if passed >= _LONG_WAIT_SECONDS and not self._is_said:
+        waited = time.monotonic() - self._start
+        if waited >= _LONG_WAIT_SECONDS and not self._is_said:
             self._is_said = True
             warnings.warn(
                 f"{self._purpose} takes longer than {_LONG_WAIT_SECONDS:g} s; it is given up after "
-                f"{self._seconds:g} s",
+                f"{self._seconds:g} s of computing",
                 LongWaitWarning,
                 stacklevel=4,
             )
+
+
+def _computing_seconds(process: int) -> float:
+    """Return how long a process has computed, 0 where the system does not say."""
+    clock = (~process << 3) | 2  # Linux's clock of the processor time of a process
+    try:
+        return time.clock_gettime(clock)
+    except OSError:
+        return 0.0
 
 
 def _receive_result(descriptor: int, wait: _ResultWait) -> bytes | None:

@@ -49,7 +49,7 @@ def test_the_copy_knows_what_is_known_and_changes_nothing() -> None:
 
 def test_who_waits_long_is_told_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart_module, "_LONG_WAIT_SECONDS", 0.3)
-    said = "^counting takes longer than 0.3 s; it is given up after 2 s$"
+    said = "^counting takes longer than 0.3 s; it is given up after 2 s of computing$"
     with pytest.warns(LongWaitWarning, match=said) as heard, pytest.raises(LimitError):
         done(stuck, 2.0)
     assert len(heard) == 1
@@ -86,6 +86,22 @@ def test_what_takes_too_long_is_ended() -> None:
         done(stuck, 0.3)
     assert time.monotonic() - start < LONG / 2
     assert children() == before
+
+
+def test_the_limit_counts_computing() -> None:
+    """So a result does not depend on what else the machine does."""
+
+    def compute() -> NoReturn:
+        while True:
+            pass
+
+    def wait() -> int:
+        time.sleep(0.6)
+        return 3
+
+    assert done(wait, 0.4) == 3
+    with pytest.raises(LimitError, match="gave up after 0.4 s"):
+        done(compute, 0.4)
 
 
 def test_what_is_stopped_is_ended() -> None:
