@@ -100,7 +100,7 @@ def test_the_limit_counts_computing() -> None:
         return 3
 
     assert done(wait, 0.4) == 3
-    with pytest.raises(LimitError, match="gave up after 0.4 s"):
+    with pytest.raises(LimitError, match=r"gave up after 0\.4 s"):
         done(compute, 0.4)
 
 
