@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from polygym.errors import SourceError
 from polygym.export.exporting import ExportOptions, prepare_export
 from polygym.export.writing import ExportKind, write_export
 from polygym.mapping.mapping import DEFAULT_MAPPING
@@ -83,3 +84,29 @@ def test_values_outside_the_conditions_run_the_source(tmp_path: Path, n: int, m:
         assert run.returncode == 0
         results.append(run.stdout)
     assert results[0] == results[1]
+
+
+_HISTOGRAM = """
+void f(int n, int m, const int *bin, double *hist, const double *w) {
+#pragma scop
+  for (int i = 0; i < m; i++)
+    hist[i] = 0;
+  for (int i = 0; i < n; i++)
+    hist[bin[i]] += w[i];
+#pragma endscop
+}
+"""
+
+
+def test_computed_subscripts_need_a_size_that_is_known(tmp_path: Path) -> None:
+    """The check of hist[bin[i]] against m would stop a program whose array has more elements."""
+    file = tmp_path / "f.c"
+    file.write_text(_HISTOGRAM)
+    program = load_program(str(file), parameters={"n": 9, "m": 4})
+    legal, options = isl_schedule(program.scop), ExportOptions(sizes=(program.parameters,))
+    with pytest.raises(SourceError, match="hist has computed subscripts") as caught:
+        prepare_export(program, legal, DEFAULT_MAPPING, options)
+    assert "--extent hist=SIZE" in str(caught.value)
+    given = load_program(str(file), parameters={"n": 9, "m": 4}, extents=["hist=256"])
+    export = prepare_export(given, isl_schedule(given.scop), DEFAULT_MAPPING, options)
+    assert export.embedding is not None

@@ -197,6 +197,7 @@ class _Embedder:
         self._members, self._pointers = state.members, state.pointer_arguments
         self._translation = state.translation(state.region)
         self._scop = state.translated(self._translation)
+        self._inferred = state.inferred
         self._roots = structure_roots(self._scop, self._members)
         bindings = self._translation.bindings
         symbols = self._translation.names
@@ -206,6 +207,7 @@ class _Embedder:
     def embedding(self) -> RegionEmbedding:
         """Return the embedding."""
         self._refuse_lost_values()
+        self._refuse_guessed_sizes()
         arrays = tuple(
             self._array(array)
             for array in self._scop.arrays
@@ -233,6 +235,22 @@ class _Embedder:
             self._tree,
         )
         return result if self._source.cpp is None else in_cpp(result, self._source.cpp)
+
+    def _refuse_guessed_sizes(self) -> None:
+        """Refuse computed subscripts of an array whose size is that of its other subscripts alone.
+
+        The array may be larger; the check of such a subscript would stop a program that is right.
+        """
+        for statement in self._scop.statements:
+            for access in (statement.write, *statement.reads):
+                rank = self._inferred.get(access.array, 0)
+                if any(dimension < rank for dimension in access.gathered):
+                    name = access.array
+                    raise self._error(
+                        f"{name} has computed subscripts, and its other subscripts alone tell its "
+                        "size",
+                        f"give its size: --extent {name}=SIZE",
+                    )
 
     def _error(self, message: str, hint: str = "") -> SourceError:
         return self._source.error(self._region.begin, f"cannot be exported: {message}", hint)

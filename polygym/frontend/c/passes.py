@@ -113,7 +113,8 @@ class RegionState:
     ``sizes`` are those given for arrays that are declared without them; ``pointer_indices`` the
     integers that stand for pointers, ``pointer_arguments`` the arguments that do; ``members`` the
     members of structures that are arrays; ``induction_region`` is the region that the pass
-    ``induction`` left. ``make_tree`` makes the syntax tree, where it is not that of the whole text.
+    ``induction`` left; ``inferred`` has arrays of which so many sizes are those that the region
+    uses. ``make_tree`` makes the syntax tree, where it is not that of the whole text.
     """
 
     source: SourceMap
@@ -133,6 +134,7 @@ class RegionState:
     has_row_ranges: bool = False
     has_short_rows: bool = False
     unsigned_rows: frozenset[str] = frozenset()
+    inferred: Mapping[str, int] = field(default_factory=dict)
 
     def run(self, variant: Variant, last: Pass | None = None) -> None:
         """Run the passes of a variant on the file, up to the last one or all of them.
@@ -290,7 +292,7 @@ def _infer_extents(state: RegionState) -> None:
     filled = filled_elements(state.tree, state.region, state.source)
     allocated = {**filled, **state.pointer_arguments.sizes}
     translate = partial(state.translation, state.region)
-    with_inferred_sizes(state.region, translate, state.sizes, allocated)
+    state.inferred = with_inferred_sizes(state.region, translate, state.sizes, allocated)
 
 
 PASSES = (

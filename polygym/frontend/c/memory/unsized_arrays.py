@@ -183,18 +183,20 @@ def with_inferred_sizes(
     translate: Callable[[], Translation],
     given_sizes: ArraySizes,
     allocated: Mapping[str, Any],
-) -> None:
+) -> dict[str, int]:
     """Give the arguments of a region's function the sizes that are given or that the region uses.
 
     ``translate`` reads the region anew. ``allocated`` are sizes of memory that the function
-    allocates, for arrays of which the region does not say it.
+    allocates, for arrays of which the region does not say it. Return how many sizes of each array
+    are those that the region uses.
 
     Raises:
         InputError: a size is given for what is no array without one.
     """
     arguments, ranks = _with_unbounded_arrays(region, given_sizes)
     if not ranks:
-        return
+        return {}
+    inferred: dict[str, int] = {}
     translation = translate()
     accesses = translation.accesses()
     for name, rank in ranks.items():
@@ -213,6 +215,8 @@ def with_inferred_sizes(
             )
         sized = [parse_expression(str(size), region.begin) for size in sizes]
         _declare(arguments[name], sized)
+        inferred[name] = rank
+    return inferred
 
 
 def _delinearization_hint(name: str, region: ScopRegion) -> str:
