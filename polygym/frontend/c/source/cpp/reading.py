@@ -28,6 +28,7 @@ from polygym.frontend.c.source.cpp.heads import FunctionHead, by_value_body, fun
 from polygym.frontend.c.source.cpp.structures import structure_tokens
 from polygym.frontend.c.source.cpp.tokens import CppProblem, Tokens, joined_scopes, words_like
 from polygym.frontend.c.source.file_declarations import declared_names
+from polygym.pickling import pickle_by_name
 
 _VARIABLES = frozenset({"const", "constexpr", "inline", "static", "extern", "thread_local"})
 
@@ -43,6 +44,7 @@ class CppFunction:
     spellings: Mapping[str, str]
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class CppText:
     """A C++ file in C: its tokens, what is not read of it, and what names stand for.
