@@ -19,6 +19,7 @@ def loops(n, m, h, w, image, row, col, fy, fx, out):
     for i in prange(h):
         for j in range(w):
             r, c = row[i], col[j]
-            top = image[r, c] * (one - fx[j]) + image[r, c + 1] * fx[j]
-            low = image[r + 1, c] * (one - fx[j]) + image[r + 1, c + 1] * fx[j]
+            top = np.float32(image[r, c]) * (one - fx[j]) + np.float32(image[r, c + 1]) * fx[j]
+            left, right = np.float32(image[r + 1, c]), np.float32(image[r + 1, c + 1])
+            low = left * (one - fx[j]) + right * fx[j]
             out[i, j] = np.uint8(top * (one - fy[i]) + low * fy[i] + np.float32(0.5))
