@@ -1,12 +1,13 @@
-"""Pointers that a call may set: by the members that functions of the file assign, and globals.
+"""Variables and members that a call may set, by what the functions of the file assign.
 
-A function of the C library sets no pointer but those whose addresses it is given. One of the file
-sets what it assigns, and what the functions that it calls do. Any other may set all that it can
-reach: members of structures, and variables at file scope.
+A function of the C library sets nothing but what it is given the address of. One of the file sets
+what it assigns, and what the functions that it calls do. Any other may set all that it can reach:
+members of structures, and variables at file scope.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pycparser import c_ast
@@ -71,11 +72,20 @@ class FunctionEffects:
         self._at_file_scope = {
             node.name: node.type for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
         }
-        taken = (node.expr for node in syntax.walk(tree, c_ast.UnaryOp) if node.op == "&")
-        names = {node.name for node in taken if isinstance(node, c_ast.ID)}
-        self._stored = Effects(variables=frozenset(names & self._at_file_scope.keys()))
         self._whole: dict[str, Effects] = {}
         self._known: dict[str, tuple[Effects, frozenset[str]]] = {}
+
+    @cached_property
+    def _types(self) -> PointerTypes:
+        """The types of what stands at file scope."""
+        return PointerTypes(self._tree, lambda node: self._at_file_scope.get(node.name))
+
+    @cached_property
+    def _stored(self) -> Effects:
+        """What a store through a pointer may set: variables at file scope that have addresses."""
+        taken = (node.expr for node in syntax.walk(self._tree, c_ast.UnaryOp) if node.op == "&")
+        names = {node.name for node in taken if isinstance(node, c_ast.ID)}
+        return Effects(variables=frozenset(names & self._at_file_scope.keys()))
 
     def is_library(self, name: str) -> bool:
         """Whether a name is that of a function of the C library."""
@@ -142,8 +152,8 @@ class FunctionEffects:
     def _own(self, function: Any) -> tuple[Effects, frozenset[str]]:
         own = syntax.declared_names(function)
         declared = {decl.name: decl.type for decl in syntax.walk(function, c_ast.Decl)}
-        types = PointerTypes(
-            self._tree, lambda node: declared.get(node.name, self._at_file_scope.get(node.name))
+        types = self._types.with_names(
+            lambda node: declared.get(node.name, self._at_file_scope.get(node.name))
         )
         result, callees = Effects(), set()
         for node in syntax.walk(function.body):

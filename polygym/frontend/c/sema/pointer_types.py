@@ -1,6 +1,7 @@
 """Types of pointer expressions: through typedefs, to members of structures and to elements."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from pycparser import c_ast
@@ -19,6 +20,12 @@ class PointerTypes:
             self._typedefs.setdefault(node.name, node.type)  # `typedef T T;` says it again
         self._structures = syntax.structures_of(tree)
         self._type_of_name = type_of_name
+
+    def with_names(self, type_of_name: Callable[[Any], Any]) -> "PointerTypes":
+        """Return the same file's types, with other types of names."""
+        result = copy(self)
+        result._type_of_name = type_of_name
+        return result
 
     def resolved(self, kind: Any) -> Any:
         """Return a type without the names of typedefs around it.

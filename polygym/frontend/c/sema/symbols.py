@@ -109,9 +109,10 @@ class ResolvedNames:
         name = getattr(use.node.name, "name", "")
         if symbol in self.kept and self.effects.may_store(name):
             return True
+        if symbol.scope is not DeclarationScope.FILE:
+            return False
         effects = self.effects.of(name)
-        is_set = effects.is_unknown or symbol.name in effects.variables
-        return is_set and symbol.scope is DeclarationScope.FILE
+        return effects.is_unknown or symbol.name in effects.variables
 
     def may_differ(self, symbol: Symbol, node: Any) -> bool:
         """Whether a symbol may change unseen after a mention: by its address, or in a call."""
