@@ -78,19 +78,12 @@ class UserCompiler:
 
 
 def user_compiler() -> UserCompiler | None:
-    """Return the user's compiler, None where there is none.
+    """Return the user's C compiler with ``$CFLAGS``, None where there is none.
 
     Raises:
         InputError: ``$CC`` names one that does not exist.
     """
-    flags = tuple(shlex.split(os.environ.get("CFLAGS", "")))
-    given = shlex.split(os.environ.get("CC", ""))
-    if given:
-        if shutil.which(given[0]) is None:
-            raise InputError(f"CC: expected the name of a C compiler, found {given[0]!r}")
-        return UserCompiler(tuple(given), flags)
-    path = next((name for name in _NAMES if shutil.which(name)), None)
-    return None if path is None else UserCompiler((path,), flags)
+    return _compiler_of("C", "CC", "CFLAGS", _NAMES)
 
 
 def user_cpp_compiler() -> UserCompiler | None:
@@ -99,13 +92,22 @@ def user_cpp_compiler() -> UserCompiler | None:
     Raises:
         InputError: ``$CXX`` names one that does not exist.
     """
-    flags = tuple(shlex.split(os.environ.get("CXXFLAGS", "")))
-    given = shlex.split(os.environ.get("CXX", ""))
+    return _compiler_of("C++", "CXX", "CXXFLAGS", _CPP_NAMES)
+
+
+def _compiler_of(
+    language: str, variable: str, flags_variable: str, names: Sequence[str]
+) -> UserCompiler | None:
+    """Return the compiler that a variable names, else the first of some names on the PATH."""
+    flags = tuple(shlex.split(os.environ.get(flags_variable, "")))
+    given = shlex.split(os.environ.get(variable, ""))
     if given:
         if shutil.which(given[0]) is None:
-            raise InputError(f"CXX: expected the name of a C++ compiler, found {given[0]!r}")
+            raise InputError(
+                f"{variable}: expected the name of a {language} compiler, found {given[0]!r}"
+            )
         return UserCompiler(tuple(given), flags)
-    path = next((name for name in _CPP_NAMES if shutil.which(name)), None)
+    path = next((name for name in names if shutil.which(name)), None)
     return None if path is None else UserCompiler((path,), flags)
 
 
