@@ -141,46 +141,39 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
     assert export.embedding is not None
     if export.is_source:
         return {}
-    name = Path(export.embedding.scop.file).name
+    name, is_cpp = Path(export.embedding.scop.file).name, export.embedding.cpp is not None
     ending, has_threads = ".c" if kind is ApplyKind.C else ".o", export.plan.threads > 1
     own = _Kernel(export.plan.name, ending, has_threads, export.plans[0][0].name)
     others = [k for k in _called(changed_text(export, folder), folder) if k.path != own.path]
     kernels = [own, *others]
     has_threads = any(kernel.has_threads for kernel in kernels)
     own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)
-    if export.embedding.cpp is not None:
-        return _cpp_build_lines(export, kind, folder, own_flags)
-    flags = "-O3" + f" -march={own.processor}" * own.is_c + " -fopenmp" * has_threads
-    files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
     return {
-        "Shell": f"gcc {flags} {own_flags}{files} -lm",
+        "Shell": (_cpp_shell_lines if is_cpp else _shell_line)(folder, name, kernels, own_flags),
         "Make": _make_lines(Path(name).stem, kernels, has_threads),
-        "CMake": _cmake_lines(name, kernels, has_threads),
-        "Meson": _meson_lines(name, kernels, has_threads),
+        "CMake": _cmake_lines(name, kernels, has_threads, "CXX" if is_cpp else "C"),
+        "Meson": _meson_lines(name, kernels, has_threads, "cpp" if is_cpp else "c"),
     }
 
 
-def _cpp_build_lines(
-    export: Export, kind: ApplyKind, folder: Path, own_flags: str
-) -> dict[str, str]:
-    """Return the lines that build a changed C++ file."""
-    assert export.embedding is not None
-    name, kernel = Path(export.embedding.scop.file).name, export.plan.name
-    openmp = " -fopenmp" if export.plan.threads > 1 else ""
-    flags = f"-O3 -march=native{openmp}"
-    is_c = kind is ApplyKind.C
-    built = f"{folder / kernel}.o"
-    first = f"gcc {flags} -c {folder / kernel}.c -o {built}\n" if is_c else ""
-    sources = f"{name} {kernel}.{'c' if is_c else 'o'}"
-    package = "find_package(OpenMP REQUIRED)\n" if openmp else ""
-    cmake = f"set_source_files_properties({kernel}.c PROPERTIES COMPILE_OPTIONS\n" if is_c else ""
-    cmake += f'  "{flags.replace(" ", ";")}")\n' if is_c else ""
-    libraries = "OpenMP::OpenMP_C m" if openmp else "m"
-    return {
-        "Shell": f"{first}g++ -O3{openmp} {own_flags}{folder / name} {built} -lm",
-        "CMake": f"{package}target_sources(app PRIVATE {sources})\n{cmake}"
-        f"target_link_libraries(app PRIVATE {libraries})",
-    }
+def _shell_line(folder: Path, name: str, kernels: list[_Kernel], own_flags: str) -> str:
+    """Return the command that builds a changed C file with all kernels at once."""
+    march = f" -march={kernels[0].processor}" if kernels[0].is_c else ""
+    openmp = " -fopenmp" if any(kernel.has_threads for kernel in kernels) else ""
+    files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
+    return f"gcc -O3{march}{openmp} {own_flags}{files} -lm"
+
+
+def _cpp_shell_lines(folder: Path, name: str, kernels: list[_Kernel], own_flags: str) -> str:
+    """Return the commands for a changed C++ file: g++ takes a C file for C++, so gcc is first."""
+    lines = [
+        f"gcc {kernel.flags} -c {folder / kernel.file} -o {folder / kernel.path}.o"
+        for kernel in kernels
+        if kernel.is_c
+    ]
+    openmp = " -fopenmp" if any(kernel.has_threads for kernel in kernels) else ""
+    files = " ".join([str(folder / name), *(f"{folder / kernel.path}.o" for kernel in kernels)])
+    return "\n".join([*lines, f"g++ -O3{openmp} {own_flags}{files} -lm"])
 
 
 def _make_lines(stem: str, kernels: list[_Kernel], has_threads: bool) -> str:
@@ -190,7 +183,7 @@ def _make_lines(stem: str, kernels: list[_Kernel], has_threads: bool) -> str:
     return f"{flags}{_TARGET}: LDLIBS += -lm{openmp}\n{_TARGET}: {objects}"
 
 
-def _cmake_lines(name: str, kernels: list[_Kernel], has_threads: bool) -> str:
+def _cmake_lines(name: str, kernels: list[_Kernel], has_threads: bool, language: str) -> str:
     package = "find_package(OpenMP REQUIRED)\n" if has_threads else ""
     sources = " ".join([name, *(kernel.file for kernel in kernels)])
     flags = "".join(
@@ -199,15 +192,15 @@ def _cmake_lines(name: str, kernels: list[_Kernel], has_threads: bool) -> str:
         for kernel in kernels
         if kernel.is_c
     )
-    libraries = "OpenMP::OpenMP_C m" if has_threads else "m"
+    libraries = f"OpenMP::OpenMP_{language} m" if has_threads else "m"
     return (
         f"{package}target_sources({_TARGET} PRIVATE {sources})\n{flags}"
         f"target_link_libraries({_TARGET} PRIVATE {libraries})"
     )
 
 
-def _meson_lines(name: str, kernels: list[_Kernel], has_threads: bool) -> str:
-    lines = ["m = meson.get_compiler('c').find_library('m')"]
+def _meson_lines(name: str, kernels: list[_Kernel], has_threads: bool, language: str) -> str:
+    lines = [f"m = meson.get_compiler('{language}').find_library('m')"]
     libraries, objects = [], []
     for kernel in kernels:
         if not kernel.is_c:

@@ -337,7 +337,7 @@ def test_a_function_that_no_other_file_sees_is_refused(tmp_path: Path) -> None:
 
 
 def test_vectors_that_move_in_the_region_are_refused(tmp_path: Path) -> None:
-    """The elements stand elsewhere afterwards."""
+    """The elements stand in other memory afterwards."""
     text = """
 #include <vector>
 void f(int n, std::vector<double> &a) {
