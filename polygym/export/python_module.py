@@ -30,6 +30,23 @@ _kernel = ctypes.CDLL(str(Path(__file__).with_name("{kernel}.so"))).{kernel}
 _kernel.restype = ctypes.c_int
 
 
+def _place(kind, member):
+    """Return the offset and the type of a member such as ``at.w[1]``, None if there is none."""
+    offset = 0
+    for step in member.replace("]", "").replace("[", ".").split("."):
+        if not step.isdigit():
+            if step not in (kind.fields or ()):
+                return None
+            kind, start = kind.fields[step][:2]
+            offset += start
+            continue
+        if not kind.shape:
+            return None
+        kind = np.dtype((kind.base, kind.shape[1:]))
+        offset += int(step) * kind.itemsize
+    return offset, kind
+
+
 def _address(name, array, dtype, shape, is_written, members=None):
     """Return the address of an array that has the type and the size that the loops expect.
 
@@ -37,12 +54,13 @@ def _address(name, array, dtype, shape, is_written, members=None):
     """
     if members is not None and isinstance(array, np.ndarray) and array.dtype.names:
         size = shape[-1] * np.dtype(dtype).itemsize
-        fields = array.dtype.fields
-        fits = array.dtype.itemsize == size and all(
-            member in fields and fields[member][1] == offset for member, offset in members.items()
-        )
-        if not fits:
-            raise TypeError(f"{{name}}: expected structures of {{size}} bytes with {{members}}")
+        if array.dtype.itemsize != size:
+            found = array.dtype.itemsize
+            raise TypeError(f"{{name}}: expected structures of {{size}} bytes, found {{found}}")
+        for member, offset in members.items():
+            if _place(array.dtype, member) != (offset, np.dtype(dtype)):
+                expected = f"{{member}} of {{dtype}} at byte {{offset}}"
+                raise TypeError(f"{{name}}: expected {{expected}}, found {{array.dtype}}")
         if not array.flags.c_contiguous or not array.flags.aligned:
             raise ValueError(f"{{name}}: expected an array in one piece, in the order of C")
         rows = np.ndarray((*array.shape, shape[-1]), dtype, buffer=array.data)
@@ -183,12 +201,7 @@ def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
 def _members(array: Array) -> dict[str, int]:
     """Return the members of structures that a program uses, with their places."""
     assert array.structure is not None
-    places: dict[str, int] = {}
-    for way, offset in array.structure.members:
-        name, *inner = way.removesuffix("[0]").lstrip(".").split(".")
-        if not inner and "[" not in name:
-            places[name] = offset
-    return places
+    return {way.removeprefix("."): offset for way, offset in array.structure.members}
 
 
 def _extents(array: Array, scop: Scop, python: dict[str, str]) -> Iterator[str]:

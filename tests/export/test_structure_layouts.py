@@ -281,6 +281,13 @@ def test_a_python_module(tmp_path: Path) -> None:
     schedule, options = original_schedule(program.scop), ExportOptions(name="move_bodies")
     export = prepare_export(program, schedule, DEFAULT_MAPPING, options)
     write_export(export, ExportKind.PYTHON, tmp_path / "out", GCC)
+    swapped = [*_FIELDS[:2], ("at", [("y", "f8"), ("x", "f8")]), _FIELDS[3]]
+    narrow = [*_FIELDS[:3], ("w", "f4", 6)]
+    layouts = [
+        (_FIELDS, "expected structures of 48 bytes"),
+        (swapped, "expected at.y of float64 at byte 16"),
+        (narrow, "expected w[0] of float64 at byte 24"),
+    ]
     code = """
 import numpy as np, move_bodies
 bodies = np.zeros(9, np.dtype(FIELDS, align=True))
@@ -288,13 +295,14 @@ bodies["w"], bodies["tag"], a = np.arange(27).reshape(9, 3), np.arange(9), np.ar
 move_bodies.move_bodies(9, bodies, a)
 assert (bodies["at"]["y"] == (2 + 3 * a) * a).all()
 assert (bodies["id"] == np.arange(9) - 8).all()
-try:
-    move_bodies.move_bodies(9, np.zeros(9, FIELDS), a)
-except TypeError as error:
-    assert "expected structures of 48 bytes" in str(error)
-else:
-    raise AssertionError("packed structures are taken")
-""".replace("FIELDS", repr(_FIELDS))
+for fields, message in LAYOUTS:
+    try:
+        move_bodies.move_bodies(9, np.zeros(9, np.dtype(fields, align=fields != FIELDS)), a)
+    except TypeError as error:
+        assert message in str(error), error
+    else:
+        raise AssertionError(f"{fields} are taken")
+""".replace("FIELDS", repr(_FIELDS)).replace("LAYOUTS", repr(layouts))
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "out", check=True)
 
 
