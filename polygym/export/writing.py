@@ -108,18 +108,19 @@ def _write_linked(
     unit_compiler = compiler if cpp is None else user_cpp_compiler()
     if cpp is not None:
         expect_external(cpp)
-    if compiler is None or unit_compiler is None:
+    if unit_compiler is None:
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         _write_unit(export, folder, out)
-        looked = "C compiler was found (CC, cc, gcc, clang)"
-        looked = looked if cpp is None else "C++ compiler was found (CXX, c++, g++, clang++)"
-        return f"no {looked}: compile {name}{export.suffix} and link it with {kernel}.o"
+        names = "C compiler was found (CC, cc, gcc, clang)"
+        if cpp is not None:
+            names = "C++ compiler was found (CXX, c++, g++, clang++)"
+        return f"no {names}: compile {name}{export.suffix} and link it with {kernel}.o"
     unit_object = _compiled_unit(export, folder, export.kernel_header(), unit_compiler)
     note = _write_function_header(export, folder)
     result = folder / f"{name}{ending}"
     if ending == ".o":
         joined = folder / ".joined.o"
-        compiler.join([unit_object, kernel_file], joined)
+        unit_compiler.join([unit_object, kernel_file], joined)
         joined.rename(result)
     else:
         _link([unit_object, kernel_file], result, export, unit_compiler)

@@ -302,6 +302,20 @@ static inline double f(const std::vector<double> &x, int n) {
     assert _run(["./caller"], tmp_path) == b"13.5"
 
 
+def test_objects_need_the_compiler_of_their_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A C++ file needs no C compiler; without a C++ compiler the parts are written."""
+    export = _prepared(tmp_path, PROGRAMS["vectors by reference and their sizes"])
+    written = write_export(export, ExportKind.OBJECT, tmp_path / "joined", None)
+    assert written.note == ""
+    assert "f.o" in {path.name for path in written.files}
+    monkeypatch.setattr("polygym.export.writing.user_cpp_compiler", lambda: None)
+    written = write_export(export, ExportKind.OBJECT, tmp_path / "parts", GCC)
+    assert written.note.startswith("no C++ compiler was found")
+    assert {path.name for path in written.files} == {"f.cpp", "f_kernel.h", "f_kernel.o"}
+
+
 def test_c_is_written_as_two_files(tmp_path: Path) -> None:
     """The kernel is C, the function C++."""
     export = _prepared(tmp_path, PROGRAMS["vectors by reference and their sizes"])
