@@ -100,8 +100,8 @@ def default_read_copies(scop: Scop) -> tuple[ReadCopy, ...]:
         LimitError: it would take too long to find out.
     """
     with (
-        bounded_operations("looking for what is overwritten"),
         attempt_bounded(_MOST_OPERATIONS),
+        bounded_operations("looking for what is overwritten"),
     ):
         copies = [
             ReadCopy(array.name)

@@ -5,7 +5,7 @@ import pytest
 
 from polygym.codegen.pipeline import lower
 from polygym.codegen.tree.analysis.band_width import band_width
-from polygym.errors import InputError
+from polygym.errors import InputError, LimitError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import parse_mapping
@@ -13,6 +13,7 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.splitting.conditions import parse_splitting
+from polygym.poly.transform.storage import read_copies
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.plan import ReadCopy, StoragePlan, parse_storage
 from polygym.poly.transform.storage.read_copies import default_read_copies
@@ -138,6 +139,15 @@ def test_one_statement_alone_reads_copies() -> None:
 def test_the_default_copies() -> None:
     assert default_read_copies(cut_paths()) == (ReadCopy("p"),)
     assert default_read_copies(parse_text(ELIMINATION)) == (ReadCopy("a"),)
+
+
+@pytest.mark.parametrize("bound", [30, 300, 1000, 3000])
+def test_a_search_that_takes_too_long_reaches_a_limit(
+    bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_copies, "_MOST_OPERATIONS", bound)
+    with pytest.raises(LimitError, match="looking for what is overwritten took more than"):
+        default_read_copies(cut_paths())
 
 
 def test_copies_in_the_text_of_a_plan() -> None:
