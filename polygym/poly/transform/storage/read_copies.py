@@ -84,9 +84,13 @@ def with_read_copies(scop: Scop, copies: tuple[ReadCopy, ...]) -> Scop:
         LimitError: it would take too long to find out.
     """
     with bounded_operations("copying what is overwritten"):
-        reads = [read for copy in copies for read in _reads_for(scop, copy)]
+        reads = {
+            (read.statement.name, read.access): read
+            for copy in copies
+            for read in _reads_for(scop, copy)
+        }
         writer = _CopyWriter(scop)
-        for read in reads:
+        for read in reads.values():
             writer.add(read)
         result = writer.finish()
         expect_same_values(scop, result, writer.source_arrays)
