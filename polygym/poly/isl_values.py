@@ -124,8 +124,22 @@ def _without_empty_parts(points: isl.Set) -> isl.Set:
     >>> at_zero = parts.fix_val(isl.dim_type.set, 2, isl.Val(0))
     >>> (at_zero.dim_min_val(1), lowest_value(at_zero, 1))
     (Val("0"), 1)
+
+    The first part of this set has no integers, though fractions such as (5/7, -3/7)::
+
+    >>> between = "2y <= 4 - 5x and -3 - x <= 5y <= -2 + x"
+    >>> lowest_value(isl.Set(f"{{ [x, y] : ({between}) or (2 <= x <= 3 and y = 3 + x) }}"), 0)
+    2
     """
-    return points.coalesce() if points.n_basic_set() > 1 else points
+    if points.n_basic_set() < 2:
+        return points
+    parts: list[isl.BasicSet] = []
+    points.foreach_basic_set(parts.append)
+    result = isl.Set.empty(points.get_space())
+    for part in parts:
+        if not part.is_empty():
+            result = result.union(isl.Set.from_basic_set(part))
+    return result
 
 
 def range_length(points: isl.Set, dimension: int) -> int:
