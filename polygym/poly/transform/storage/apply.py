@@ -145,14 +145,8 @@ def _expanded_webs(scop: Scop, plan: StoragePlan, names: set[str]) -> Iterator[E
 
 def _array(array: Array, versions: ArrayVersions, names: set[str]) -> Array:
     """Return the new array of a web: its versions, then the array's own dimensions."""
-    name = next(
-        name
-        for number in range(1, len(names) + 2)
-        if (name := f"{array.name}_{number}") not in names
-    )
-    names.add(name)
     return Array(
-        name,
+        copy_statements.numbered_name(array.name, names),
         array.type,
         (*map(isl_text, versions.sizes), *array.extents),
         (*map(copy_statements.size_c_text, versions.sizes), *array.c_extents),

@@ -81,6 +81,33 @@ def named_set(points: isl.Set, name: str, iterators: Sequence[str]) -> isl.Set:
     return points
 
 
+def unused_name(name: str, taken: set[str]) -> str:
+    """Return a name, with a number behind it if it is taken, and take it.
+
+    >>> unused_name("w_copy", {"w_copy", "w_copy2"})
+    'w_copy3'
+    """
+    number, result = 1, name
+    while result in taken:
+        number += 1
+        result = f"{name}{number}"
+    taken.add(result)
+    return result
+
+
+def numbered_name(name: str, taken: set[str]) -> str:
+    """Return a name with the first number behind it that is not taken, and take it.
+
+    >>> numbered_name("w", {"w", "w_1"})
+    'w_2'
+    """
+    number = 1
+    while f"{name}_{number}" in taken:
+        number += 1
+    taken.add(f"{name}_{number}")
+    return f"{name}_{number}"
+
+
 _BEFORE, _DURING, _AFTER = 0, 1, 2
 
 
@@ -153,7 +180,7 @@ class CopyStatements:
 
         ``version`` is a function of the elements ``points`` of the array outside.
         """
-        name = self._unused(f"{inside.name}_{'in' if is_in else 'out'}")
+        name = unused_name(f"{inside.name}_{'in' if is_in else 'out'}", self._names)
         iterators = [self._counter(place) for place in range(outside.rank)]
         points = named_set(points, name, iterators)
         same = isl.Map.identity(points.get_space().map_from_set())
@@ -181,14 +208,6 @@ class CopyStatements:
         while name in self._names:
             name += "_"
         return name
-
-    def _unused(self, name: str) -> str:
-        number, result = 1, name
-        while result in self._names:
-            number += 1
-            result = f"{name}{number}"
-        self._names.add(result)
-        return result
 
 
 def _embed_times(times: isl.Map, place: int, length: int) -> isl.Map:

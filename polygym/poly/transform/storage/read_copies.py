@@ -11,10 +11,8 @@ sake of memory alone. A copy, made before the first of its readers, takes the de
     c[k][i] = p[i][k]                                       one copy for all j
     S: for i < k: for j < k:  p[i][j] = min(p[i][j], c[k][i] + p[k][j])
 
-With R the instances of the statement, f the elements that they read, and K the counters that f is
-a function of, the read is *overwritten in its iteration* if an instance r of R is before an
-instance w that writes f(r), and both have the same values of the loops around the first one that is
-not in K: above the loops i and j of step k, or k alone for ``p[k][j]``.
+:mod:`polygym.poly.transform.storage.overwritten_reads` finds these reads, and K, the counters that
+such an element is a function of.
 
 The copy has an instance for each value of the counters K, and runs immediately before the first
 instance that reads it. So its text is that of the read. Side condition, which
@@ -26,7 +24,6 @@ Splitting a statement into the copy of what it reads and the rest goes back to K
 Leasure and Wolfe, Dependence graphs and compiler optimizations, POPL 1981.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -38,41 +35,25 @@ from polygym.ir.expressions import Access, Load
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Statement, StorageClass
 from polygym.ir.verifier import verify
-from polygym.poly.dependences import maps_of
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations
 from polygym.poly.isl_values import isl_text
 from polygym.poly.transform.storage.copy_statements import (
     access_from_map,
     expect_same_values,
     named_set,
+    numbered_name,
     size_c_text,
+    unused_name,
+)
+from polygym.poly.transform.storage.overwritten_reads import (
+    OverwrittenRead,
+    overwritten_reads,
+    times_by_statement,
 )
 from polygym.poly.transform.storage.plan import ReadCopy
 
 _MOST_OPERATIONS = 1_000_000
 """To look for reads that are overwritten; paths between all pairs in nine pieces need a tenth."""
-
-
-@dataclass(frozen=True, eq=False)
-class OverwrittenRead:
-    """A read of a statement whose element is overwritten in the same iteration.
-
-    ``counters`` are the places of the iterators that the element is a function of.
-    """
-
-    statement: Statement
-    access: Access
-    counters: tuple[int, ...]
-
-    @property
-    def iterators(self) -> list[str]:
-        """The names of these iterators."""
-        return [self.statement.iterators[place] for place in self.counters]
-
-    def projection(self) -> isl.Map:
-        """Return the function from instances of the statement to values of the counters."""
-        own = ", ".join(self.statement.iterators)
-        return isl.Map(f"{{ {self.statement.name}[{own}] -> [{', '.join(self.iterators)}] }}")
 
 
 @lru_cache(maxsize=64)
@@ -110,7 +91,7 @@ def default_read_copies(scop: Scop) -> tuple[ReadCopy, ...]:
         copies = [
             ReadCopy(array.name)
             for array in scop.arrays
-            if array.rank and next(_overwritten_reads(scop, array.name), None) is not None
+            if array.rank and next(overwritten_reads(scop, array.name), None) is not None
         ]
     return tuple(copy for copy in sorted(copies) if _is_provable(scop, copy))
 
@@ -132,7 +113,7 @@ def _reads_for(scop: Scop, copy: ReadCopy) -> list[OverwrittenRead]:
     """
     reads = [
         read
-        for read in _overwritten_reads(scop, copy.array)
+        for read in overwritten_reads(scop, copy.array)
         if copy.statement in ("", read.statement.name)
     ]
     if not reads:
@@ -142,92 +123,6 @@ def _reads_for(scop: Scop, copy: ReadCopy) -> list[OverwrittenRead]:
             f"{copy.array} that is overwritten before the loops around them go on, found none"
         )
     return reads
-
-
-def _overwritten_reads(scop: Scop, array: str) -> Iterator[OverwrittenRead]:
-    """Yield the reads of an array that are overwritten in their iteration, in order."""
-    order = _times_by_statement(scop)
-    context = isl.Set(scop.context)
-    for statement in scop.statements:
-        domain = isl.Set(statement.domain).intersect_params(context)
-        for access in dict.fromkeys(statement.reads):
-            if access.array != array or access.gathered:
-                continue
-            relation = isl.Map(access.relation).intersect_domain(domain)
-            if _is_own_element(statement, access.array, relation):
-                continue
-            counters = _involved(isl.Map(access.relation), statement.depth)
-            read = OverwrittenRead(statement, access, counters)
-            if len(counters) < statement.depth and _is_overwritten(scop, read, relation, order):
-                yield read
-
-
-def _is_own_element(statement: Statement, array: str, relation: isl.Map) -> bool:
-    """Whether a statement reads the element that it writes."""
-    write = statement.write
-    return write.array == array and relation.is_subset(isl.Map(write.relation))
-
-
-def _is_overwritten(
-    scop: Scop, read: OverwrittenRead, relation: isl.Map, order: dict[str, isl.Map]
-) -> bool:
-    """Whether a later instance of the same iteration of the loops around writes the element."""
-    times = order[read.statement.name]
-    shared = _shared_rows(times, read)
-    for writer in scop.statements:
-        if writer.write.array != read.access.array:
-            continue
-        writes = isl.Map(writer.write.relation).intersect_domain(isl.Set(writer.domain))
-        pairs = relation.apply_range(writes.reverse())
-        if pairs.is_empty():
-            continue
-        own = order[writer.name]
-        same = _first_rows(times, shared).apply_range(_first_rows(own, shared).reverse())
-        if not pairs.intersect(times.lex_lt_map(own)).intersect(same).is_empty():
-            return True
-    return False
-
-
-def _times_by_statement(scop: Scop) -> dict[str, isl.Map]:
-    """Return the order of the source, by statement."""
-    return {
-        times.get_tuple_name(isl.dim_type.in_): times
-        for times in maps_of(isl.UnionMap(scop.schedule))
-    }
-
-
-def _involved(function: isl.Map, depth: int) -> tuple[int, ...]:
-    """Return the places of the arguments that a function depends on."""
-    results = isl.PwMultiAff.from_map(function)
-    count = results.dim(isl.dim_type.out)
-    return tuple(
-        place
-        for place in range(depth)
-        if any(
-            results.get_pw_aff(row).involves_dims(isl.dim_type.in_, place, 1)
-            for row in range(count)
-        )
-    )
-
-
-def _shared_rows(times: isl.Map, read: OverwrittenRead) -> int:
-    """Return how many rows of the order are those of loops that all readers of a copy share."""
-    rows = isl.PwMultiAff.from_map(times)
-    shared = 0
-    for row in range(rows.dim(isl.dim_type.out)):
-        involved = [
-            place
-            for place in range(read.statement.depth)
-            if rows.get_pw_aff(row).involves_dims(isl.dim_type.in_, place, 1)
-        ]
-        if not set(involved) <= set(read.counters):
-            break
-        shared = row + 1 if involved else shared
-    return shared
-
-
-def _first_rows(times: isl.Map, count: int) -> isl.Map:
-    return times.project_out(isl.dim_type.out, count, times.dim(isl.dim_type.out) - count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +141,7 @@ class _CopyWriter:
         self.source_arrays: dict[str, str] = {}
         self._scop = scop
         self._names = set(scop.names)
-        self._order = _times_by_statement(scop)
+        self._order = times_by_statement(scop)
         self._groups: list[_Group] = []
         self._copies: list[tuple[Statement, isl.Map]] = []
         self._replacements: dict[str, dict[Access, Access]] = {}
@@ -273,7 +168,7 @@ class _CopyWriter:
             lambda where, affine: pieces.append((where, affine))
         )
         for where, affine in pieces:
-            name = self._unused(f"{array}_copy")
+            name = unused_name(f"{array}_copy", self._names)
             copied = self._copy(name, read, element, where.intersect(points).coalesce(), array)
             self._copies.append(
                 (copied, isl.Map.from_multi_aff(affine).set_tuple_name(isl.dim_type.in_, name))
@@ -310,7 +205,7 @@ class _CopyWriter:
             if group.key == key and group.points.is_disjoint(points):
                 self._groups[place] = replace(group, points=group.points.union(points))
                 return group.array
-        array = self._unused_numbered(read.access.array)
+        array = numbered_name(read.access.array, self._names)
         self.source_arrays[array] = read.access.array
         self._groups.append(_Group(key, array, points))
         return array
@@ -363,20 +258,6 @@ class _CopyWriter:
         body = replace_accesses(statement.body, replacements)
         text = f"{statement.write.text} = {c_expression(body)};"
         return replace(statement, body=body, text=text)
-
-    def _unused(self, name: str) -> str:
-        number, result = 1, name
-        while result in self._names:
-            number += 1
-            result = f"{name}{number}"
-        self._names.add(result)
-        return result
-
-    def _unused_numbered(self, array: str) -> str:
-        number = 1
-        while f"{array}_{number}" in self._names:
-            number += 1
-        return self._unused(f"{array}_{number}")
 
 
 def _expect_inside(scop: Scop, array: str, elements: isl.Set) -> None:
