@@ -6,7 +6,7 @@ without the terms of a zero imaginary part. ``I`` is ``0 + 1i``, so ``y * I`` ha
 numbers are refused: compilers scale them in different ways.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,9 @@ from polygym.frontend.c.desugar.complex_numbers.declarations import (
     ComplexVariable,
     complex_variable,
 )
-from polygym.frontend.c.desugar.complex_numbers.multiplication import product_texts
+from polygym.frontend.c.desugar.complex_numbers.multiplication import product_texts, suffix_of
 from polygym.frontend.c.sema.expression_types import ExpressionTypes
+from polygym.frontend.c.sema.functions import argument_count_message
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.ir.types import ScalarType
@@ -42,6 +43,13 @@ class Pair:
     kind: str
     real: str
     imaginary: str
+
+    def declared_as(self, name: str) -> list[str]:
+        """Return declarations of two variables that are set to both parts."""
+        return [
+            f"{self.kind} {name}_re = {self.real};",
+            f"{self.kind} {name}_im = {self.imaginary};",
+        ]
 
 
 @dataclass(slots=True)
@@ -179,11 +187,9 @@ class ComplexReader:
     def _part(self, call: Any, name: str) -> str:
         """Return ``creal`` and its like."""
         kind = _REAL_RESULTS[name]
-        operands = syntax.operands_of(call)
-        if len(operands) != 1:
-            raise self.source.error(call, f"{name} takes 1 argument and is given {len(operands)}")
-        value = self.converted(self.pair(operands[0]), kind)
-        end = "f" if kind == "float" else ""
+        (operand,) = self._operands(call, name, 1)
+        value = self.converted(self.pair(operand), kind)
+        end = suffix_of(kind)
         match name.removesuffix("f"):
             case "creal":
                 return value.real
@@ -193,6 +199,14 @@ class ComplexReader:
                 return f"hypot{end}({value.real}, {value.imaginary})"
             case _:
                 return f"atan2{end}({value.imaginary}, {value.real})"
+
+    def _operands(self, call: Any, name: str, expected: int) -> Sequence[Any]:
+        """Return the arguments of a call, which are so many."""
+        operands = syntax.operands_of(call)
+        if len(operands) != expected:
+            message = argument_count_message(name, expected, len(operands))
+            raise self.source.error(call, message)
+        return operands
 
     def pair(self, node: Any) -> Pair:
         """Return both parts of an expression; a real number has the imaginary part 0."""
@@ -218,13 +232,13 @@ class ComplexReader:
                 assert variable is not None
                 return self.converted(self.pair(inner), variable.kind)
             case c_ast.FuncCall(name=c_ast.ID(name="conj" | "conjf" as name)):
-                (operand,) = syntax.operands_of(node)
+                (operand,) = self._operands(node, name, 1)
                 value = self.converted(self.pair(operand), _COMPLEX_RESULTS[name])
                 return Pair(value.kind, value.real, f"(-{value.imaginary})")
             case c_ast.FuncCall(name=c_ast.ID(name="CMPLX" | "CMPLXF" as name)):
                 kind = _COMPLEX_RESULTS[name]
-                parts = [f"(({kind})({self.real(o)}))" for o in syntax.operands_of(node)]
-                return Pair(kind, parts[0], parts[1])
+                parts = [f"(({kind})({self.real(o)}))" for o in self._operands(node, name, 2)]
+                return Pair(kind, *parts)
             case c_ast.FuncCall(name=c_ast.ID(name=name)):
                 raise self.source.error(node, f"{name} of complex numbers is not supported")
             case _:
@@ -313,8 +327,5 @@ class ComplexReader:
                 "write it as a statement, under an if",
             )  # fmt: skip
         name = self.new_name()
-        self.before += [
-            f"{value.kind} {name}_re = {value.real};",
-            f"{value.kind} {name}_im = {value.imaginary};",
-        ]
+        self.before += value.declared_as(name)
         return Pair(value.kind, f"{name}_re", f"{name}_im")

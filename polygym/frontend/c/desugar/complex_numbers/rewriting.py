@@ -185,11 +185,7 @@ class _Rewriter:
             return
         value = reader.converted(reader.pair(node.init), variable.kind)
         before, reader.before = reader.before, []
-        lines = [
-            f"{variable.kind} {node.name}_re = {value.real};",
-            f"{variable.kind} {node.name}_im = {value.imaginary};",
-        ]
-        yield from self._parsed([*before, *lines], node)
+        yield from self._parsed([*before, *value.declared_as(node.name)], node)
 
     def _assigned(self, node: Any) -> Iterator[Any]:
         """Yield the assignments to both parts of a complex variable."""
@@ -206,10 +202,7 @@ class _Rewriter:
         lines = [f"{target.real} = {value.real};", f"{target.imaginary} = {value.imaginary};"]
         if self._reads_real_part(target, value):
             name = self._new_name()
-            before += [
-                f"{target.kind} {name}_re = {value.real};",
-                f"{target.kind} {name}_im = {value.imaginary};",
-            ]
+            before += value.declared_as(name)
             lines = [f"{target.real} = {name}_re;", f"{target.imaginary} = {name}_im;"]
         parsed = self._parsed([*before, *lines], node)
         yield from self._in_block([], parsed) if before else parsed
