@@ -22,7 +22,6 @@ from polygym.frontend.c.sema.expression_types import ExpressionTypes
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.annotations import AUTO_TYPE, TYPEOF
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.ir.types import ScalarType
 
 _BLOCK_PARENTS = (
     c_ast.Assignment,
@@ -152,7 +151,7 @@ class _FunctionResolver:
             if not is_plain or syntax.names_in(node.init) & {node.name}:
                 return block
             kind = node.type
-            if not isinstance(kind, c_ast.TypeDecl) or not self._is_number(kind):
+            if not isinstance(kind, c_ast.TypeDecl) or self._types().number(kind) is None:
                 return block
             plain = c_ast.TypeDecl(None, [], None, kind.type, node.coord)
             name = c_ast.Typename(None, [], None, plain, node.coord)
@@ -160,10 +159,6 @@ class _FunctionResolver:
         if last is None or isinstance(last, c_ast.Decl) or not _is_pure([*values.values(), last]):
             return block
         return _replaced(last, values)
-
-    def _is_number(self, kind: Any) -> bool:
-        cast = c_ast.Cast(c_ast.Typename(None, [], None, kind, None), None, None)
-        return isinstance(self._types().scalar(cast), ScalarType)
 
 
 def _slots(node: Any) -> list[str]:

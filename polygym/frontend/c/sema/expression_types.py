@@ -107,19 +107,19 @@ class ExpressionTypes:
             case c_ast.TernaryOp(iftrue=left, iffalse=right):
                 return self._common(left, right)
             case c_ast.Cast(to_type=kind):
-                return self._number(kind.type)
+                return self.number(kind.type)
             case c_ast.FuncCall(name=c_ast.ID(name=name)) if name in self.functions:
-                return self._number(self.functions[name])
+                return self.number(self.functions[name])
             case c_ast.FuncCall(name=c_ast.ID(name=name)) if not self.source.is_generic:
                 return _MATH.get(name)
             case _:
-                return self._number(self._place_type(node))
+                return self.number(self._place_type(node))
 
     def _common(self, left: Any, right: Any) -> ScalarType | None:
         first, second = self.scalar(left), self.scalar(right)
         return None if first is None or second is None else common_type(first, second)
 
-    def _number(self, kind: Any) -> ScalarType | None:
+    def number(self, kind: Any) -> ScalarType | None:
         """Return the type of numbers that a node means, None for any other."""
         if kind is None:
             return None

@@ -27,6 +27,9 @@ _BODIES = (
     "c[i] = x[i] - a[i] / x[i];",
     "c[i] = c[i] * c[i]; x[i] = cabs(a[i]) + cimag(b[i]);",
     "REAL complex t = a[i]; t *= b[i]; c[i] = -t; if (t == a[i]) x[i] = creal(t * 3);",
+    "REAL s = creal((a[i] - b[i]) * a[i]); x[i] = s; if (b[i]) c[i] = s;",
+    "_Bool k = a[i]; k += b[i]; x[i] = k + 2 * (_Bool)c[i]; k = c[i]; c[i] = k;",
+    "x[i] *= a[i]; x[i] -= b[i]; x[i] += c[i];",
 )
 
 
@@ -76,6 +79,13 @@ void f(int n, {kind} complex a[n], {kind} complex b[n], {kind} complex c[n], {ki
     ("body", "message"),
     [
         ("a[i] = b[i] / a[i];", "a quotient by a complex number"),
+        ("double x = i; x /= a[i];", "a quotient by a complex number"),
+        ("a[i] = conj();", "conj takes 1 argument and is given 0"),
+        ("a[i] = CMPLX(i);", "CMPLX takes 2 arguments and is given 1"),
+        (
+            "double complex t = a[i]; { float complex t = b[i]; a[i] = t; }",
+            "another type elsewhere",
+        ),
         ("a[i] = csqrt(b[i]);", "csqrt of complex numbers"),
         ("a[i] = i > 2 ? a[i] : b[i];", "this expression of complex numbers"),
         ("a[i]++;", "complex numbers are not supported here"),

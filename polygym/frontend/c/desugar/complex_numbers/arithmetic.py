@@ -131,6 +131,16 @@ class ComplexReader:
         variable = self.variables.get(node.name) if isinstance(node, c_ast.ID) else None
         return variable if variable is not None and variable.rank == rank else None
 
+    def as_truth(self, node: Any) -> Any:
+        """Return a condition, of which a complex number is ``z != 0``."""
+        if not self.is_complex(node):
+            return node
+        return c_ast.BinaryOp("!=", node, syntax.integer_node(0, node), node.coord)
+
+    def as_number(self, node: Any, kind: Any) -> Any:
+        """Return an expression that a type of numbers is set to: a condition for ``_Bool``."""
+        return self.as_truth(node) if self.types.number(kind) is ScalarType.BOOL else node
+
     def real(self, node: Any) -> str:
         """Return the text of an expression that is no complex number."""
         if not self.mentions_complex(node) and not self._calls_parts(node):
@@ -159,8 +169,9 @@ class ComplexReader:
             case c_ast.UnaryOp(op="-" | "+" | "!", expr=inner) if not self.is_complex(node):
                 return f"({node.op}{self.real(inner)})"
             case c_ast.Cast(to_type=kind, expr=inner) if not self.is_complex(node):
-                value = self.pair(inner).real if self.is_complex(inner) else self.real(inner)
-                return f"(({CGenerator().visit(kind)}){value})"
+                value = self.as_number(inner, kind.type)
+                text = self.pair(value).real if self.is_complex(value) else self.real(value)
+                return f"(({CGenerator().visit(kind)}){text})"
             case c_ast.ArrayRef() if not self.is_complex(node):
                 return self._subscripted(node)
             case c_ast.FuncCall(name=c_ast.ID(name=name), args=arguments) if arguments is not None:

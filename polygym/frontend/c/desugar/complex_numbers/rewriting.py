@@ -51,16 +51,16 @@ class _Rewriter:
         variables: dict[str, ComplexVariable] = {}
         scalars: dict[str, ComplexVariable] = {}
         self._outside: list[tuple[Any, ComplexVariable]] = []
-        plain = {node.name: node for node in every if complex_variable(node, typedefs) is None}
+        plain = {node.name for node in every if complex_variable(node, typedefs) is None}
         for node in every:
             variable = complex_variable(node, typedefs)
             if variable is None:
                 continue
-            if node.name in plain:
+            is_own = id(node) in inside and not variable.rank
+            same = (scalars if is_own else variables).setdefault(node.name, variable)
+            if node.name in plain or same != variable:
                 message = f"{node.name} is complex, and declared with another type elsewhere"
                 raise source.error(node, message)
-            is_own = id(node) in inside and not variable.rank
-            (scalars if is_own else variables)[node.name] = variable
             if not is_own:
                 self._outside.append((node, variable))
         for name in set(scalars) & set(variables):
@@ -113,7 +113,7 @@ class _Rewriter:
                 items = [p for item in node.block_items or () for p in self._statement(item)]
                 yield c_ast.Compound(items, node.coord)
             case c_ast.If():
-                before, condition = self._value(node.cond)
+                before, condition = self._value(reader.as_truth(node.cond))
                 yield from before
                 yes, no = (self._body(part) for part in (node.iftrue, node.iffalse))
                 yield c_ast.If(condition, yes, no, node.coord)
@@ -134,13 +134,16 @@ class _Rewriter:
                 yield from self._assigned(node)
             case _ if not self._has_complex(node):
                 yield node
-            case c_ast.Decl() | c_ast.Assignment():
-                attribute = "init" if isinstance(node, c_ast.Decl) else "rvalue"
-                before, value = self._value(getattr(node, attribute))
-                setattr(node, attribute, value)
-                if isinstance(node, c_ast.Assignment):
-                    inner, node.lvalue = self._value(node.lvalue)
-                    before += inner
+            case c_ast.Decl():
+                before, node.init = self._value(reader.as_number(node.init, node.type))
+                yield from [*before, node]
+            case c_ast.Assignment():
+                if reader.is_complex(node.rvalue):
+                    node.op, node.rvalue = "=", self._stored(node)
+                value = reader.as_number(node.rvalue, reader.types.type_of(node.lvalue))
+                before, node.rvalue = self._value(value)
+                inner, node.lvalue = self._value(node.lvalue)
+                before += inner
                 yield from self._in_block(before, [node]) if before else [node]
             case _:
                 raise self._source.error(node, "complex numbers are not supported here")
@@ -190,14 +193,8 @@ class _Rewriter:
     def _assigned(self, node: Any) -> Iterator[Any]:
         """Yield the assignments to both parts of a complex variable."""
         reader = self._reader
-        value_node = node.rvalue
-        if node.op != "=":
-            operator = _COMPOUND.get(node.op)
-            if operator is None:
-                raise self._source.error(node, f"{node.op} of complex numbers is not supported")
-            value_node = c_ast.BinaryOp(operator, node.lvalue, node.rvalue, node.coord)
         target = reader.element(node.lvalue)
-        value = reader.converted(reader.pair(value_node), target.kind)
+        value = reader.converted(reader.pair(self._stored(node)), target.kind)
         before, reader.before = reader.before, []
         lines = [f"{target.real} = {value.real};", f"{target.imaginary} = {value.imaginary};"]
         if self._reads_real_part(target, value):
@@ -206,6 +203,15 @@ class _Rewriter:
             lines = [f"{target.real} = {name}_re;", f"{target.imaginary} = {name}_im;"]
         parsed = self._parsed([*before, *lines], node)
         yield from self._in_block([], parsed) if before else parsed
+
+    def _stored(self, node: Any) -> Any:
+        """Return the value that an assignment stores: of ``z += e`` it is ``z + e``."""
+        if node.op == "=":
+            return node.rvalue
+        operator = _COMPOUND.get(node.op)
+        if operator is None:
+            raise self._source.error(node, f"{node.op} of complex numbers is not supported")
+        return c_ast.BinaryOp(operator, node.lvalue, node.rvalue, node.coord)
 
     def _reads_real_part(self, target: Pair, value: Pair) -> bool:
         """Whether the imaginary part may read what the real part stores."""
