@@ -104,6 +104,22 @@ REFUSED = (
      "a[i] = p::k;", "k is declared in several namespaces"),
     ("template <class T> T g(T x) { return x; }\nvoid f(int n, int *a) { REGION }",
      "a[i] = g(i);", "g is a template"),
+    ("namespace p { int g(int); }\nint g(int x) { return x; }\nvoid f(int n, int *a) { REGION }",
+     "a[i] = p::g(i);", "g has several definitions"),
+    ("namespace p { struct P { int x; }; }\n"
+     "struct P { int y; };\nvoid f(int n, p::P *a) { REGION }",
+     "a[i].x = 0;", "P is declared in several namespaces"),
+    ("namespace p { using T = int; }\nusing T = long;\nvoid f(int n, p::T *a) { REGION }",
+     "a[i] = 0;", "T is declared in several namespaces"),
+    ("namespace p { enum E { K = 1 }; }\nenum F { K = 2 };\nvoid f(int n, int *a) { REGION }",
+     "a[i] = p::K;", "K is declared in several namespaces"),
+    ("int k;\nvoid f(int n, int *a, int k) { REGION }", "a[i] = ::k;", "k has a scope"),
+    ("namespace p { int k; }\nvoid f(int n, int *a) { REGION }", "int k = i; a[i] = p::k + k;",
+     "k has a scope"),
+    ("#include <algorithm>\nint g(int &x) { return ++x; }\nvoid f(int n, int *a) { REGION }",
+     "a[i] = std::min(g(a[i]), 3);", "may change something"),
+    ("#include <algorithm>\nint h() { static int k; return k++; } int g() { return h(); }\n"
+     "void f(int n, int *a) { REGION }", "a[i] = std::max(3, g());", "may change something"),
     ("void f(int n, float *a) { REGION }", "a[i] = exp(a[i]);", "exp of float is a function of"),
     ("#include <algorithm>\nvoid f(int n, int *a) { REGION }", 
      "a[i] = std::max(a[i]++, 3);", "an as"),
@@ -118,6 +134,16 @@ def test_refusals_have_places(frame: str, body: str, message: str) -> None:
     assert message in caught.value.message
     assert caught.value.location.file == "a.cpp"
     assert caught.value.location.line <= 5
+
+
+def test_a_call_without_effects_stands_in_std_min() -> None:
+    """A function that sets its own scalars alone may be called twice."""
+    named = "static int k; void f(double *a) { k++; a[0] = std::min(a[1], 8.f); }"
+    assert as_c(named).endswith("( 8 . f ) : ( a [ 1 ] ) ) ; }")
+    head = "#include <algorithm>\ndouble g(double x) { double s = x; s *= 2; return s; }\n"
+    assert as_c(head + "void f(double *a) { a[0] = std::min(g(a[0]), a[1]); }").endswith(
+        "a [ 0 ] = ( ( a [ 1 ] ) < ( g ( a [ 0 ] ) ) ? ( a [ 1 ] ) : ( g ( a [ 0 ] ) ) ) ; }"
+    )
 
 
 def test_other_functions_of_a_file_do_not_matter() -> None:

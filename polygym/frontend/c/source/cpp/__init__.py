@@ -4,6 +4,7 @@
 ``bodies``              bodies of functions: casts, references, words of C++
 ``code_rewriter``       what all rewriters of code share
 ``context``             what is known of a file and of one function
+``effects``             functions that may change something
 ``file_scope``          declarations, namespaces, linkage
 ``heads``               heads of functions: references, vectors
 ``literals``            numbers and strings that C writes in another way

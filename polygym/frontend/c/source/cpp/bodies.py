@@ -20,14 +20,13 @@ from polygym.frontend.c.source.cpp.local_declarations import (
     TAGS,
     LocalDeclarations,
 )
-from polygym.frontend.c.source.cpp.tokens import is_word, words_like
+from polygym.frontend.c.source.cpp.tokens import ASSIGNMENTS, called_names, is_word, words_like
 from polygym.frontend.c.source.cpp.types import TypeName
 from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS
 
 _STARTS = frozenset({"{", "}", ";", ":", "else", "do", ""})
-_ASSIGNMENTS = frozenset({"=", "++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|="})
 _NO_OPERANDS = frozenset({"(", "[", "{", ",", ";", "=", "return", "?", ":", "&&", "||", "!", "~"})
-_NO_OPERANDS |= _ASSIGNMENTS | frozenset("+ - * / % < > <= >= == != << >> & | ^ }".split())
+_NO_OPERANDS |= ASSIGNMENTS | frozenset("+ - * / % < > <= >= == != << >> & | ^ }".split())
 
 
 class BodyRewriter(LocalDeclarations):
@@ -203,6 +202,8 @@ class BodyRewriter(LocalDeclarations):
             self._context.explain(plain, f"{'::'.join(parts[:2])} is of the library of C++")
         elif is_library:
             plain = parts[0]
+        elif plain in self._names.declared and self._text(name.last) != "(":
+            return self._problem(index, f"{plain} has a scope, and is also declared without one")
         if plain == parts[-1] and len(parts) > 1 and parts[0] != "std":
             self._names.spellings.setdefault(plain, "::".join(parts))
         return self._call(plain, index, name.last) or self._plain(plain, index, name.last)
@@ -256,8 +257,15 @@ class BodyRewriter(LocalDeclarations):
             parts = self._tokens.parts(parts[0][0] + 1, self._tokens.closing[parts[0][0]])
         elif len(parts) != (3 if word == "clamp" else 2):
             return self._problem(index, f"std::{word} with a comparison is not supported")
-        if not _ASSIGNMENTS.isdisjoint(self._tokens.texts[parts[0][0] : closing]):
+        inside = self._tokens.texts[parts[0][0] : closing]
+        if not ASSIGNMENTS.isdisjoint(inside):
             return self._problem(index, f"an assignment in std::{word} is not supported")
+        if not self._context.with_effects.isdisjoint(called_names(inside)):
+            return self._problem(
+                index,
+                f"a call in std::{word} may change something",
+                "call it in a statement before",
+            )
         angle = self._tokens.texts.index("<", index, name.last) if name.last > index + 1 and (
             "<" in self._tokens.texts[index : name.last]) else -1  # fmt: skip
         like = self._tokens.stream[index]

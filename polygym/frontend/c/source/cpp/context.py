@@ -14,7 +14,8 @@ class CppContext:
 
     ``reference_arguments`` says of each function which arguments are references, ``overloaded`` are
     functions with several definitions, ``unqualified`` the functions that are called without a
-    scope. ``reasons`` say of names why nothing is known of them.
+    scope, ``with_effects`` those whose calls may change something. ``reasons`` say of names why
+    nothing is known of them.
     """
 
     tokens: Tokens
@@ -26,6 +27,7 @@ class CppContext:
     overloaded: set[str] = field(default_factory=set)
     reference_arguments: dict[str, tuple[bool, ...]] = field(default_factory=dict)
     unqualified: set[str] = field(default_factory=set)
+    with_effects: frozenset[str] = frozenset()
     problems: list[CppProblem] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -71,7 +73,8 @@ class FunctionNames:
 
     ``references`` are pointers in C, ``containers`` vectors and arrays of the library; the numbers
     of elements of ``vectors`` have names of their own, of those in ``sizes`` they are used. Those
-    of ``resized`` may change. ``spellings`` are the C++ texts of names in C.
+    of ``resized`` may change. ``declared`` are all words that the function may declare.
+    ``spellings`` are the C++ texts of names in C.
     """
 
     references: set[str] = field(default_factory=set)
@@ -79,6 +82,7 @@ class FunctionNames:
     vectors: set[str] = field(default_factory=set)
     sizes: set[str] = field(default_factory=set)
     resized: frozenset[str] = frozenset()
+    declared: frozenset[str] = frozenset()
     knows_sizes: bool = True
     spellings: dict[str, str] = field(default_factory=dict)
     _outer: list[tuple[set[str], set[str]]] = field(default_factory=list)

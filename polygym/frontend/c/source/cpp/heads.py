@@ -16,8 +16,9 @@ from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp.context import CppContext, FunctionNames
 from polygym.frontend.c.source.cpp.file_scope import CppDeclaration
 from polygym.frontend.c.source.cpp.names import QUALIFIERS, SCALAR_WORDS
-from polygym.frontend.c.source.cpp.tokens import Tokens, is_word, words_like
+from polygym.frontend.c.source.cpp.tokens import Tokens, called_names, is_word, words_like
 from polygym.frontend.c.source.cpp.types import TypeName
+from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS
 
 _DROPPED = frozenset({"constexpr", "virtual", "explicit", "friend", "noexcept"})
 _UNCHANGING = frozenset("data size empty at front back begin end cbegin cend".split())
@@ -71,6 +72,15 @@ class FunctionHead:
                 result.containers.add(parameter.name)
                 result.spellings[parameter.name] = f"({parameter.name}.data())"
         result.resized, result.knows_sizes = frozenset(changed), not swapped
+        result.declared = frozenset(
+            [parameter.name for parameter in self.parameters]
+            + [
+                word
+                for before, word in pairwise(body)
+                if before in ("*", "&", "&&", ",", ">")
+                or (is_word(before) and before not in STATEMENT_KEYWORDS)
+            ]
+        )
         return result
 
     def tokens(self, name: str, own: FunctionNames, *, declaration: bool) -> list[RawToken]:
@@ -99,10 +109,7 @@ def by_value_body(tokens: Tokens, declared: CppDeclaration) -> bool:
     inside = tokens.texts[declared.body + 1 : declared.last - 1]
     changes = {"++", "--", "["} | {word for word in inside if word.endswith("=")}
     changes -= {"==", "!=", "<=", ">="}
-    calls = any(
-        is_word(word) and after == "(" for word, after in pairwise(inside)
-        if word != "return"
-    )  # fmt: skip
+    calls = called_names(inside) - {"return"}
     return inside.count(";") == 1 and changes.isdisjoint(inside) and not calls
 
 

@@ -19,6 +19,7 @@ from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp import names
 from polygym.frontend.c.source.cpp.bodies import BodyRewriter
 from polygym.frontend.c.source.cpp.context import CppContext, FunctionNames
+from polygym.frontend.c.source.cpp.effects import functions_with_effects
 from polygym.frontend.c.source.cpp.file_scope import (
     CppDeclaration,
     DeclarationKind,
@@ -30,6 +31,7 @@ from polygym.frontend.c.source.cpp.tokens import CppProblem, Tokens, joined_scop
 from polygym.frontend.c.source.file_declarations import declared_names
 from polygym.pickling import pickle_by_name
 
+_DATA = frozenset({DeclarationKind.OTHER, DeclarationKind.STRUCTURE})
 _VARIABLES = frozenset({"const", "constexpr", "inline", "static", "extern", "thread_local"})
 
 
@@ -116,32 +118,35 @@ class _FileReader:
                     context.scalars.add(texts[-2])
             elif declared.kind is DeclarationKind.USING:
                 context.using(declared.first, declared.last)
-        heads: dict[str, set[tuple[str, ...]]] = {}
+        heads: dict[str, set[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
         counted: Counter[str] = Counter()
         for declared in own:
             if declared.kind in (DeclarationKind.FUNCTION, DeclarationKind.PROTOTYPE):
                 context.functions.add(declared.name)
                 head = self._head(declared)
-                heads.setdefault(declared.name, set()).add(head.types)
+                heads.setdefault(declared.name, set()).add((declared.namespaces, head.types))
                 context.reference_arguments[declared.name] = head.by_reference
                 counted[declared.name] += declared.kind is DeclarationKind.FUNCTION
         templates = {d.name for d in own if d.kind is DeclarationKind.TEMPLATE}
         context.overloaded |= {name for name, kinds in heads.items() if len(kinds) > 1}
         context.overloaded |= {name for name, count in counted.items() if count > 1}
         context.overloaded |= templates & set(heads)
-        self._refuse_variables_of_one_name()
+        context.with_effects = functions_with_effects(context, own)
+        self._refuse_equal_names()
 
-    def _refuse_variables_of_one_name(self) -> None:
-        """Refuse variables at file scope that namespaces keep apart."""
+    def _refuse_equal_names(self) -> None:
+        """Refuse variables and types at file scope that namespaces keep apart."""
         places: dict[str, CppDeclaration] = {}
         for declared in self._declarations:
-            if declared.kind is not DeclarationKind.OTHER:
-                continue
             words = self._tokens.texts[declared.first : declared.last]
+            is_alias = declared.kind is DeclarationKind.USING and words[2:3] == ["="]
+            if not is_alias and declared.kind not in _DATA:
+                continue
             for name in declared_names(words) if "extern" not in words else ():
                 other = places.setdefault(name, declared)
                 if other.namespaces != declared.namespaces:
-                    for place in (other.first, declared.first):
+                    for each in (other, declared):
+                        place = each.first if each.name_index < 0 else each.name_index
                         self._context.refuse(place, f"{name} is declared in several namespaces")
 
     def _head(self, declared: CppDeclaration) -> FunctionHead:

@@ -100,7 +100,7 @@ def _enumeration(context: CppContext, declaration: CppDeclaration, opening: int)
     """Return an enumeration; that of a class has its name before each value."""
     tokens, name = context.tokens, declaration.name
     texts = tokens.texts[declaration.first : opening]
-    like = tokens.stream[declaration.first]
+    like = tokens.stream[declaration.name_index]
     if ":" in texts:
         context.explain(name, f"{name} says how many bytes it has")
         return []

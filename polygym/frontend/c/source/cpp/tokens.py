@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.locations import TokenOrigin
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_OPENING.values())
+
+ASSIGNMENTS = frozenset("= ++ -- += -= *= /= %= <<= >>= &= |= ^= and_eq or_eq xor_eq".split())
+"""Operators that change what they are applied to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,15 @@ class Tokens:
                 start = index + 1
             index += 1
         return [*result, (start, last)]
+
+
+def called_names(texts: Sequence[str]) -> set[str]:
+    """Return the words that stand before a parenthesis.
+
+    >>> sorted(called_names(["f", "(", "8", ".", "f", ")", "+", "g"]))
+    ['f']
+    """
+    return {word for word, after in pairwise(texts) if after == "(" and is_word(word)}
 
 
 def is_word(text: str) -> bool:
