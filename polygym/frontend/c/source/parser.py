@@ -39,7 +39,7 @@ from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
 from polygym.frontend.c.source.syntax import block_with, walk
-from polygym.frontend.c.source.tolerant_parsing import PartRefused, tolerant_tree
+from polygym.frontend.c.source.tolerant_parsing import PartRefused, refuse_known, tolerant_tree
 from polygym.frontend.c.source.unreadable import ParseProblem
 from polygym.frontend.c.source.unwritten_statics import mark_unwritten_statics
 
@@ -177,21 +177,12 @@ def parse(source: SourceMap) -> Any:
         return _parse_text(source, text, rows)
 
     try:
-        for index in sorted(source.problems):
-            raise _known_problem(source, index)
+        refuse_known(source, 0, len(source.tokens))
         tree = parse_text(source.text, 0)
     except PartRefused as refused:
         tree = tolerant_tree(source, refused, parse_text)
     mark_unwritten_statics(tree, source)
     return tree
-
-
-def _known_problem(source: SourceMap, index: int) -> PartRefused:
-    """Return the refusal of a construct of C++ at a token."""
-    token, (message, hint) = source.tokens[index], source.problems[index]
-    place = source.location_of_origin(token.origin)
-    problem = ParseProblem(message, hint, token.row, token.column)
-    return PartRefused(problem, SourceError(place, message, hint))
 
 
 def _parse_text(source: SourceMap, text: str, rows: int) -> Any:

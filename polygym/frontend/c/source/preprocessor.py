@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -402,8 +402,7 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     before: tuple[str, int, int] | None = None
     switches: list[tuple[int, bool]] = []
     problems: dict[int, tuple[str, str]] = {}
-    plain: Iterable[RawToken] = without_annotations(stream)
-    plain = list(plain)
+    plain: Sequence[RawToken] = list(without_annotations(stream))
     cpp = read_cpp(plain, engine.cpp_headers) if engine.is_cpp else None
     plain = plain if cpp is None else cpp.tokens
     rows[0] += _open_types({piece[0] for piece in plain})

@@ -54,6 +54,16 @@ class PartRefused(Exception):
         self.problem, self.error = problem, error
 
 
+def refuse_known(source: SourceMap, first: int, end: int) -> None:
+    """Refuse a range of tokens with a construct of C++ that has no meaning in C."""
+    for index in range(first, end) if source.problems else ():
+        if index in source.problems:
+            token, (message, hint) = source.tokens[index], source.problems[index]
+            place = source.location_of_origin(token.origin)
+            problem = ParseProblem(message, hint, token.row, token.column)
+            raise PartRefused(problem, SourceError(place, message, hint))
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A declaration or function that is not read: its first and last token, and why."""
@@ -160,23 +170,13 @@ class _Text:
             if begin.column == 1 and self._rows[begin.row - 2].endswith(" int"):
                 known += " int"
             try:
-                self._refuse_known(first, end)
+                refuse_known(self._source, first, end)
                 parse_text("\n".join([known, *rows, ""]), begin.row - 2)
             except PartRefused as refused:
                 if any(word.startswith("#pragma") for word in words):
                     raise refused.error from None
                 parts.append(_Part(first, end - 1, refused.problem))
         return parts
-
-    def _refuse_known(self, first: int, end: int) -> None:
-        """Refuse a part with a construct of C++ that has no meaning in C."""
-        for index in range(first, end) if self._source.problems else ():
-            if index in self._source.problems:
-                message, hint = self._source.problems[index]
-                token = self._tokens[index]
-                problem = ParseProblem(message, hint, token.row, token.column)
-                place = self._source.location_of_origin(token.origin)
-                raise PartRefused(problem, SourceError(place, message, hint))
 
     def node(self, part: _Part, variables: dict[str, Any]) -> Any:
         """Return the node of a part."""
