@@ -51,17 +51,18 @@ def resolve_gnu_expressions(tree: Any, source: SourceMap) -> None:
         for node in tree.ext
         if isinstance(node, c_ast.Decl) and node.name and not isinstance(node.type, c_ast.FuncDecl)
     ]
+    file_types = ExpressionTypes.of(tree, outside, source)
     for function in syntax.functions_of(tree).values():
-        _FunctionResolver(tree, function, outside, source).resolve()
+        _FunctionResolver(function, outside, file_types).resolve()
 
 
 class _FunctionResolver:
     """Rewrites one function."""
 
-    def __init__(self, tree: Any, function: Any, outside: list[Any], source: SourceMap) -> None:
-        self._tree, self._function, self._outside = tree, function, outside
-        self._source = source
-        self._is_cpp = source.cpp is not None
+    def __init__(self, function: Any, outside: list[Any], file_types: ExpressionTypes) -> None:
+        self._function, self._outside = function, outside
+        self._file_types = file_types
+        self._is_cpp = file_types.source.cpp is not None
 
     def resolve(self) -> None:
         """Resolve declarations in their order, blocks from the innermost one."""
@@ -71,7 +72,7 @@ class _FunctionResolver:
         """Return the types as they are known by now."""
         inside = [node for node in syntax.walk(self._function.body, c_ast.Decl) if node.name]
         declared = [*self._outside, *syntax.arguments_of(self._function), *inside]
-        return ExpressionTypes.of(self._tree, declared, self._source)
+        return self._file_types.with_declarations(declared)
 
     def _visit(self, node: Any) -> None:
         """Rewrite what is below a node."""
@@ -151,7 +152,7 @@ class _FunctionResolver:
             if not is_plain or syntax.names_in(node.init) & {node.name}:
                 return block
             kind = node.type
-            if not isinstance(kind, c_ast.TypeDecl) or self._types().number(kind) is None:
+            if not isinstance(kind, c_ast.TypeDecl) or self._file_types.number(kind) is None:
                 return block
             plain = c_ast.TypeDecl(None, [], None, kind.type, node.coord)
             name = c_ast.Typename(None, [], None, plain, node.coord)

@@ -9,7 +9,7 @@ None is the answer where a name is declared twice with different types, or is no
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pycparser import c_ast
@@ -60,18 +60,17 @@ class ExpressionTypes:
     @staticmethod
     def of(tree: Any, declarations: Iterable[Any], source: SourceMap) -> "ExpressionTypes":
         """Return the reader for names that some declarations declare."""
-        declared: dict[str, Any] = {}
-        for node in declarations:
-            other = declared.setdefault(node.name, node.type)
-            if other is None or _text(other) != _text(node.type):
-                declared[node.name] = None
         return ExpressionTypes(
             source,
-            {name: kind for name, kind in declared.items() if kind is not None},
+            _types_by_name(declarations),
             syntax.typedefs_of(tree),
             syntax.structures_of(tree),
             {name: node.decl.type.type for name, node in syntax.functions_of(tree).items()},
         )
+
+    def with_declarations(self, declarations: Iterable[Any]) -> "ExpressionTypes":
+        """Return the reader of the same file for names that other declarations declare."""
+        return replace(self, declared=_types_by_name(declarations))
 
     def type_of(self, node: Any) -> Any:
         """Return the node of an expression's type, without qualifiers; None where it is open."""
@@ -168,6 +167,16 @@ class ExpressionTypes:
             return None
         members = structure.decls or getattr(self.structures.get(structure.name), "decls", None)
         return next((self._resolved(d.type) for d in members or () if d.name == name), None)
+
+
+def _types_by_name(declarations: Iterable[Any]) -> dict[str, Any]:
+    """Return the type of each name that is declared with one type alone."""
+    declared: dict[str, Any] = {}
+    for node in declarations:
+        other = declared.setdefault(node.name, node.type)
+        if other is None or _text(other) != _text(node.type):
+            declared[node.name] = None
+    return {name: kind for name, kind in declared.items() if kind is not None}
 
 
 def _text(kind: Any) -> str:
