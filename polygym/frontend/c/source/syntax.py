@@ -115,8 +115,12 @@ def structures_of(tree: Any) -> dict[str, Any]:
 
 
 def typedefs_of(tree: Any) -> dict[str, Any]:
-    """Return the types that a file names."""
-    return {node.name: node.type for node in tree.ext if isinstance(node, c_ast.Typedef)}
+    """Return the types that a file names, as first declared; ``typedef T T;`` may follow."""
+    types: dict[str, Any] = {}
+    for node in tree.ext:
+        if isinstance(node, c_ast.Typedef):
+            types.setdefault(node.name, node.type)
+    return types
 
 
 def functions_of(tree: Any) -> dict[str, Any]:

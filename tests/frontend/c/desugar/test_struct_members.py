@@ -71,6 +71,12 @@ def test_local_and_global_structures() -> None:
     ]  # fmt: skip
 
 
+def test_a_type_is_declared_twice() -> None:
+    outside = TYPES + "typedef body item; typedef item item;"
+    scop = scop_of("int n, item b[n]", "b[n - 1].id = 0;", outside=outside)
+    assert [(a.name, a.rank) for a in scop.arrays] == [("b", 2)]
+
+
 @pytest.mark.parametrize(
     "region",
     ["a[0] = p[0].z;", "g(p); a[0] = p[0].x;"],
