@@ -144,6 +144,14 @@ class _StructCalls:
                 return [c_ast.If(asked, then, other, node.coord)]
             case c_ast.Label():
                 return [c_ast.Label(node.name, self._body(node.stmt, scope), node.coord)]
+            case c_ast.Switch() | c_ast.While() | c_ast.DoWhile():
+                asked = self._expression(node.cond, scope)
+                return [type(node)(asked, self._body(node.stmt, scope), node.coord)]
+            case c_ast.Case():
+                own = self.statements(node.stmts or (), scope)
+                return [c_ast.Case(node.expr, own, node.coord)]
+            case c_ast.Default():
+                return [c_ast.Default(self.statements(node.stmts or (), scope), node.coord)]
             case _:
                 return [self._expression(node, scope)]
 
