@@ -31,6 +31,7 @@ from polygym.frontend.c.memory.pointer_arguments import PointerOrigin
 from polygym.frontend.c.passes import RegionState
 from polygym.frontend.c.region_spans import RegionSpans
 from polygym.frontend.c.scop.structure_views import StructureRoot, structure_roots
+from polygym.frontend.c.sema.declarations import resolved_type
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.cpp.reading import CppFunction, CppText
@@ -479,16 +480,12 @@ def _levels(kind: Any, typedefs: Any) -> tuple[list[str], Any]:
     """
     levels: list[str] = []
     while True:
-        match kind:
+        match kind := resolved_type(kind, typedefs):
             case c_ast.PtrDecl():
                 levels.append("*")
                 kind = kind.type
             case c_ast.ArrayDecl():
                 levels.append("[]")
                 kind = kind.type
-            case c_ast.TypeDecl():
-                kind = kind.type
-            case c_ast.IdentifierType(names=[name]) if name in typedefs:
-                kind = typedefs[name]
             case _:
                 return levels, kind

@@ -13,7 +13,7 @@ What a member means is known then where members become arrays
 refused there. All other calls are put in place later (:mod:`~polygym.frontend.c.desugar.inlining`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from pycparser import c_ast
 
 from polygym.errors import SourceError
 from polygym.frontend.c.desugar.inlining import CallInliner
+from polygym.frontend.c.sema.declarations import resolved_type
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
@@ -58,19 +59,16 @@ def _functions_that_take_structures(tree: Any) -> set[str]:
             if part.op == "&" and isinstance(part.expr, c_ast.ID)
         }
         return not any(
-            argument.name in moved and not _is_number(argument.type, typedefs)
+            argument.name in moved
+            and not isinstance(resolved_type(argument.type, typedefs), c_ast.IdentifierType)
             for argument in syntax.arguments_of(function)
         )
 
     def is_structure(kind: Any) -> bool:
-        while True:
-            match kind:
-                case c_ast.PtrDecl() | c_ast.ArrayDecl() | c_ast.TypeDecl():
-                    kind = kind.type
-                case c_ast.IdentifierType(names=[name]) if name in typedefs:
-                    kind = typedefs[name]
-                case _:
-                    return isinstance(kind, c_ast.Struct)
+        kind = resolved_type(kind, typedefs)
+        while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+            kind = resolved_type(kind.type, typedefs)
+        return isinstance(kind, c_ast.Struct)
 
     return {
         name
@@ -78,18 +76,6 @@ def _functions_that_take_structures(tree: Any) -> set[str]:
         if any(is_structure(argument.type) for argument in syntax.arguments_of(function))
         and keeps_pointers(function)
     }
-
-
-def _is_number(kind: Any, typedefs: Mapping[str, Any]) -> bool:
-    """Whether an argument is a number, of which the function has a copy."""
-    while isinstance(kind, c_ast.TypeDecl):
-        kind = kind.type
-        if isinstance(kind, c_ast.IdentifierType):
-            inner = typedefs.get(kind.names[0]) if len(kind.names) == 1 else None
-            if inner is None:
-                return True
-            kind = inner
-    return False
 
 
 class _StructCalls:

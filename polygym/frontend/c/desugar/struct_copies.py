@@ -19,6 +19,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.sema.declarations import resolved_type
 from polygym.frontend.c.source import syntax
 
 _MAX_MEMBERS = 32
@@ -131,15 +132,7 @@ class _CopyExpander:
                 return None
 
     def _resolved(self, kind: Any) -> Any:
-        """Return a type without names of types."""
-        while True:
-            match kind:
-                case c_ast.TypeDecl():
-                    kind = kind.type
-                case c_ast.IdentifierType(names=[name]) if name in self._typedefs:
-                    kind = self._typedefs[name]
-                case _:
-                    return kind
+        return resolved_type(kind, self._typedefs)
 
     def _element_type(self, kind: Any) -> Any:
         kind = self._resolved(kind)

@@ -18,7 +18,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.errors import SourceError
-from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.sema.declarations import Declarations, resolved_type
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import integer_value
 from polygym.frontend.c.source.locations import SourceMap
@@ -94,15 +94,7 @@ class StructLayouts:
         return kind if kind.decls else self._structures.get(kind.name)
 
     def _resolved(self, kind: Any) -> Any:
-        """Return a type without names of types."""
-        while True:
-            match kind:
-                case c_ast.TypeDecl():
-                    kind = kind.type
-                case c_ast.IdentifierType(names=[name]) if name in self._typedefs:
-                    kind = self._typedefs[name]
-                case _:
-                    return kind
+        return resolved_type(kind, self._typedefs)
 
     def _offsets(self, structure: Any) -> tuple[dict[str, int], int, int] | None:
         """Return the offsets of a structure's members, its size and its alignment."""

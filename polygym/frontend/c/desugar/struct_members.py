@@ -22,7 +22,7 @@ from pycparser import c_ast
 
 from polygym.frontend.c.desugar.struct_copies import with_member_copies
 from polygym.frontend.c.desugar.struct_layout import MemberPlace, StructLayouts
-from polygym.frontend.c.sema.declarations import array_rank
+from polygym.frontend.c.sema.declarations import array_rank, resolved_type
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
@@ -161,17 +161,13 @@ class _StructFlattener:
         """Return the structure at the bottom of a type (None for any other), and the sizes."""
         sizes: list[Any] = []
         while True:
-            match kind:
+            match kind := resolved_type(kind, self._typedefs):
                 case c_ast.ArrayDecl():
                     sizes.append(kind.dim)
                     kind = kind.type
                 case c_ast.PtrDecl():
                     sizes.append(None)
                     kind = kind.type
-                case c_ast.TypeDecl():
-                    kind = kind.type
-                case c_ast.IdentifierType(names=[name]) if name in self._typedefs:
-                    kind = self._typedefs[name]
                 case c_ast.Struct():
                     return (kind if kind.decls else self._structures.get(kind.name)), sizes
                 case _:

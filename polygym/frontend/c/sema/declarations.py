@@ -148,17 +148,22 @@ class Declarations:
         )
 
 
+def resolved_type(node: Any, typedefs: Mapping[str, Any]) -> Any:
+    """Return a type through typedefs: the pointer, array, structure or number that it is."""
+    while True:
+        match node:
+            case c_ast.TypeDecl():
+                node = node.type
+            case c_ast.IdentifierType(names=[name]) if name in typedefs:
+                node = typedefs[name]
+            case _:
+                return node
+
+
 def array_rank(node: Any, typedefs: Mapping[str, Any]) -> int:
     """Return the number of an array type's dimensions, through typedefs; 0 for any other type."""
-    match node:
-        case c_ast.ArrayDecl():
-            return 1 + array_rank(node.type, typedefs)
-        case c_ast.TypeDecl():
-            return array_rank(node.type, typedefs)
-        case c_ast.IdentifierType(names=[name]) if name in typedefs:
-            return array_rank(typedefs[name], typedefs)
-        case _:
-            return 0
+    kind = resolved_type(node, typedefs)
+    return 1 + array_rank(kind.type, typedefs) if isinstance(kind, c_ast.ArrayDecl) else 0
 
 
 def _is_size(node: Any) -> bool:
