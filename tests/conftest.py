@@ -22,6 +22,9 @@ GOLDEN = Path(__file__).parent / "golden"
 # What tests compile stays out of the user's cache; tests of the cache have folders of their own.
 os.environ["POLYGYM_CACHE"] = "off"
 
+# The workers of a test run measure side by side; tests of turns have files of their own.
+os.environ.setdefault("POLYGYM_TURNS", "off")
+
 # Tests start a thousand processes: each would compile every module that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

@@ -5,6 +5,7 @@
 ``buffer_memory``      Memory of programs
 ``connection``         The parent's side of a server process: start, messages, end
 ``job_messages``       Jobs of a runner and its answers, as messages over a stream socket
+``measurement_turn``   Turns: at most one measurement on a core, whichever process asks for it
 ``outcome``            Outcomes of a run: a closed union of values, never an exception
 ``output_comparison``  Comparison of a program's output with the output of the original
 ``problem``            Problems as values

@@ -46,7 +46,8 @@ class RunnerJob:
     """Programs to be run round robin, each until its repetition rule is satisfied.
 
     ``run_seconds`` is the limit on each run, ``preparation_seconds`` on everything else. The
-    remaining fields are those of :class:`polygym.runtime.worker.timing.MeasureOptions`.
+    remaining fields are those of :class:`polygym.runtime.worker.timing.MeasureOptions`, and the
+    cores on which the programs may run (none stands for those of the supervisor).
     """
 
     purpose: JobPurpose
@@ -55,6 +56,7 @@ class RunnerJob:
     run_seconds: float
     preparation_seconds: float
     keep_contents: bool = False
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def job_to_message(job: RunnerJob) -> tuple[Json, list[bytes]]:
         "run_seconds": job.run_seconds,
         "preparation_seconds": job.preparation_seconds,
         "keep_contents": job.keep_contents,
+        "cores": list(job.cores),
     }
     return body, blobs
 
@@ -98,6 +101,7 @@ def job_from_message(body: Json, blobs: Sequence[bytes]) -> RunnerJob:
         run_seconds=body["run_seconds"],
         preparation_seconds=body["preparation_seconds"],
         keep_contents=body["keep_contents"],
+        cores=tuple(body["cores"]),
     )
 
 

@@ -178,6 +178,9 @@ def execute(
     Raises:
         MemoryError: the kernel refuses memory for the buffers.
     """
+    if job.cores:
+        with suppress(OSError):  # a core that the machine has lost meanwhile
+            os.sched_setaffinity(0, job.cores)
     held = None if job.purpose is job_messages.JobPurpose.INITIALIZE else memory.read_only
     working = WorkingBuffers([buffer.size for buffer in memory.buffers], held)
     executions: list[_Execution] = []

@@ -31,6 +31,7 @@ from polygym.closeable import Closeable
 from polygym.errors import InputError
 from polygym.runtime.worker import job_messages
 from polygym.runtime.worker.connection import Connection, ConnectionLostError, OwnedServer
+from polygym.runtime.worker.measurement_turn import measurement_turn
 from polygym.runtime.worker.outcome import (
     Ok,
     Outcome,
@@ -63,7 +64,8 @@ class Session:
         self._connection: Connection | None = None
         self._kept_on: Connection | None = None
         try:
-            self.baseline = worker.ask(lambda connection: self._open(connection, repetition))
+            with measurement_turn():
+                self.baseline = worker.ask(lambda connection: self._open(connection, repetition))
         except ConnectionLostError as lost:
             raise WorkerError(f"the worker, opening a problem twice: {lost}") from None
 
@@ -158,18 +160,21 @@ class Session:
         self, programs: tuple[CompiledProgram, ...], options: MeasureOptions
     ) -> tuple[Outcome, ...]:
         check_programs(self.problem, programs)
-        job = job_messages.RunnerJob(
-            purpose=job_messages.JobPurpose.COMPARE,
-            programs=programs,
-            repetition=options.repetition,
-            run_seconds=options.time_limit.seconds(self.baseline.best),
-            preparation_seconds=self._worker.options.preparation_seconds,
-            keep_contents=options.keep_contents,
-        )
-        body, blobs = job_messages.job_to_message(job)
         self._kept_on = None
         try:
-            answer, _ = self._ask({"request": "measure", "job": body}, blobs)
+            # The turn comes before the worker's own lock, here and where a problem is opened.
+            with measurement_turn() as cores:
+                job = job_messages.RunnerJob(
+                    purpose=job_messages.JobPurpose.COMPARE,
+                    programs=programs,
+                    repetition=options.repetition,
+                    run_seconds=options.time_limit.seconds(self.baseline.best),
+                    preparation_seconds=self._worker.options.preparation_seconds,
+                    keep_contents=options.keep_contents,
+                    cores=cores,
+                )
+                body, blobs = job_messages.job_to_message(job)
+                answer, _ = self._ask({"request": "measure", "job": body}, blobs)
         except ConnectionLostError as lost:
             return (crash_from_exit(lost.exit_code),) * len(programs)
         return tuple(outcome_from_json(item) for item in answer["outcomes"])
