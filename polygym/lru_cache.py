@@ -21,10 +21,15 @@ class LruCache(Generic[Key, Value]):
             self._answers.move_to_end(key)
             return self._answers[key]
         answer = compute()
+        self.put(key, answer)
+        return answer
+
+    def put(self, key: Key, answer: Value) -> None:
+        """Remember an answer in the place of the one that is known, if any."""
         self._answers[key] = answer
+        self._answers.move_to_end(key)
         if len(self._answers) > self._size:
             self._answers.popitem(last=False)
-        return answer
 
     def __len__(self) -> int:
         """Return how many answers are remembered."""

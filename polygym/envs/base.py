@@ -62,6 +62,7 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
         threads: int = 1,
         timeout_factor: float = 10.0,
         mapping: str = "default",
+        remeasure: str = "never",
         policy: str = "earliest",
         seed: int | None = None,
         render_mode: str | None = None,
@@ -74,7 +75,9 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
             expect_cost_model()
         self._policy = policy_named(arguments.check_text("policy", policy))
         self._seed = arguments.check_seed(seed)
-        self._measuring = arguments.check_evaluation_options(threads, timeout_factor, mapping)
+        self._measuring = arguments.check_evaluation_options(
+            threads, timeout_factor, mapping, remeasure
+        )
         self._options = arguments.check_task_options(
             max_coefficient, max_dimensions, max_rays, max_vertices
         )

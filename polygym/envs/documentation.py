@@ -161,6 +161,7 @@ _SHARED_SECTIONS = """
     | `threads` | 1 | threads that the compiled code may use |
     | `mapping` | "default" | what is done to the loops for the machine's sake, as docs/explanation/mapping.md has it |
     | `timeout_factor` | 10 | a run is cut off after so many times the original's time |
+    | `remeasure` | "never" | "never": the first time of a schedule stays as long as the process; "best": what would be the best is measured twice more, and the median stays; "always" |
     | `policy` | "earliest" | what acts where the agent does not: uniform, bias_coeff_0, bias_select_dep, earliest, greedy, learned; `suggested_action()` asks it for the agent's action |
     | `seed` | None | the seed of the first reset that has none |
     | `render_mode` | None | "ansi": a text; "rgb_array": a picture |

@@ -18,11 +18,12 @@ from polygym.mdp.rewards import RewardKind
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.scheduling.strategy import ScheduleStrategy, parse_strategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
-from polygym.runtime.evaluation import EvaluationOptions
+from polygym.runtime.evaluation import EvaluationOptions, Remeasure
 
 _MOST_GENERATORS = 100_000
 
-# Those that decide which episodes there are and what they are worth; render_mode does not.
+# Those that decide which episodes there are and what they are worth; render_mode does not, nor does
+# remeasure, which is about how well that is known.
 ARGUMENT_NAMES = (
     "kernel", "dataset", "parameters", "function", "max_coefficient", "max_dimensions", "max_rays",
     "max_vertices", "reward", "threads", "timeout_factor", "mapping", "policy", "seed",
@@ -124,7 +125,7 @@ def check_task_options(
 
 
 def check_evaluation_options(
-    threads: object, timeout_factor: object, mapping: object
+    threads: object, timeout_factor: object, mapping: object, remeasure: object = "never"
 ) -> EvaluationOptions:
     """Return how schedules are judged."""
     if isinstance(timeout_factor, bool) or not isinstance(timeout_factor, int | float):
@@ -143,7 +144,8 @@ def check_evaluation_options(
             f"mapping: expected {number} threads, as the argument threads has it, found "
             f"threads={chosen.threads}"
         )
-    return EvaluationOptions(threads=number, timeout_factor=factor, mapping=chosen)
+    again = Remeasure.named(check_text("remeasure", remeasure))
+    return EvaluationOptions(threads=number, timeout_factor=factor, mapping=chosen, remeasure=again)
 
 
 def check_arguments(given: Mapping[str, Any]) -> None:

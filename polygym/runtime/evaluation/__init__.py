@@ -21,7 +21,12 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.runtime.evaluation.compiler import Compiler, c_text
-    from polygym.runtime.evaluation.evaluation import TIMING_NOISE, Evaluation, EvaluationOptions
+    from polygym.runtime.evaluation.evaluation import (
+        TIMING_NOISE,
+        Evaluation,
+        EvaluationOptions,
+        Remeasure,
+    )
     from polygym.runtime.evaluation.evaluation_results import expect_candidate_result
     from polygym.runtime.evaluation.evaluator import Evaluator, evaluator_for
     from polygym.runtime.evaluation.measurement_rule import rounds_within
@@ -34,6 +39,7 @@ __all__ = [
     "Evaluation",
     "EvaluationOptions",
     "Evaluator",
+    "Remeasure",
     "c_text",
     "evaluator_for",
     "expect_candidate_result",

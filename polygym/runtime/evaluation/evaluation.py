@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from typing import Any
 
 from polygym.errors import InputError
@@ -42,6 +43,28 @@ def default_memory() -> int:
     return int(text) * 2**20
 
 
+class Remeasure(Enum):
+    """When a schedule that was measured before is measured again.
+
+    NEVER: the first answer stays as long as the evaluator. BEST: an answer that would be the best
+    of the program is measured twice more, and the median of the three stays. ALWAYS: whenever it is
+    asked for.
+    """
+
+    NEVER = "never"
+    BEST = "best"
+    ALWAYS = "always"
+
+    @staticmethod
+    def named(name: str) -> Remeasure:
+        """Return the member of that name."""
+        try:
+            return Remeasure(name)
+        except ValueError:
+            names = ", ".join(member.value for member in Remeasure)
+            raise InputError(f"remeasure: expected one of {names}, found {name!r}") from None
+
+
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
@@ -58,6 +81,7 @@ class EvaluationOptions:
     compile_seconds: float = 5.0
     mapping: Mapping = DEFAULT_MAPPING
     compile_memory: int = field(default_factory=default_memory)
+    remeasure: Remeasure = Remeasure.NEVER
 
     def __post_init__(self) -> None:
         """Refuse numbers under which nothing can be measured."""

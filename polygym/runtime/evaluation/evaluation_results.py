@@ -5,7 +5,7 @@ Defects of a legal schedule are wrong outputs and crashes of its code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
@@ -97,6 +97,18 @@ def evaluation_of_run(
         return replace(result, error_type=type(outcome).__name__, error_details=str(outcome))
     speedup, samples = speedup_ratio(baseline.best, outcome.best), tuple(outcome.samples)
     return replace(result, speedup=speedup, seconds=outcome.best, samples=samples)
+
+
+def median_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
+    """Return the answer with the median speedup among several for one schedule.
+
+    An answer that is not right stands for all: code that fails once fails.
+    """
+    failed = [evaluation for evaluation in evaluations if not evaluation.is_ok]
+    if failed:
+        return failed[0]
+    ordered = sorted(evaluations, key=lambda evaluation: evaluation.speedup)
+    return ordered[(len(ordered) - 1) // 2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ with the original order if it may be faster (``measuring_rule`` says when, ``tur
 whatever becomes of it is one value (``answers``). The same schedule is not measured twice, nor is
 one whose loops are those of another but for where counters begin
 (:mod:`polygym.codegen.loopir.canonical_form`): the first answer is remembered, unless it was the
-machine and not the schedule that failed. Threads may share an evaluator; what they ask follows one
-another.
+machine and not the schedule that failed, or the options say otherwise
+(:class:`~polygym.runtime.evaluation.evaluation.Remeasure`). Threads may share an evaluator; what
+they ask follows one another.
 
 The evaluators of a process: one worker and one compiler for all, and only few programs open.
 """
@@ -25,7 +26,7 @@ from polygym.mapping.mapping import Mapping, require_statements
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler, shared_compiler
-from polygym.runtime.evaluation.evaluation import Evaluation, EvaluationOptions
+from polygym.runtime.evaluation.evaluation import Evaluation, EvaluationOptions, Remeasure
 from polygym.runtime.evaluation.evaluation_results import (
     MACHINE_FAILURES,
     MappedSchedule,
@@ -33,6 +34,7 @@ from polygym.runtime.evaluation.evaluation_results import (
     compile_failure,
     evaluation_of_run,
     machine_failure,
+    median_evaluation,
 )
 from polygym.runtime.evaluation.measurement_rule import BASELINE_REPETITION, InterleavedRuns
 from polygym.runtime.worker.problem import CompiledProgram
@@ -42,6 +44,9 @@ from polygym.runtime.worker.worker import Session, Worker
 __all__ = ["Evaluator", "MappedSchedule", "evaluator_for"]
 
 _CACHE_SIZE = 4096
+
+# How often an answer that would be the best is measured again, if it is to be confirmed.
+_CONFIRMATIONS = 2
 
 
 class Evaluator(Closeable):
@@ -67,6 +72,7 @@ class Evaluator(Closeable):
         self._runs: InterleavedRuns | None = None
         self._memo: LruCache[MappedSchedule, Evaluation] = LruCache(_CACHE_SIZE)
         self._memo_by_key: LruCache[str, Evaluation] = LruCache(_CACHE_SIZE)
+        self._confirmed_speedup = 0.0
         self._lock = _ProcessLock()
 
     @property
@@ -95,11 +101,11 @@ class Evaluator(Closeable):
     ) -> Evaluation:
         """Measure a legal schedule, under a mapping other than the usual one if one is given.
 
-        With ``fresh`` one that is known already is measured again. Such an answer is not
-        remembered: what was known stays known. ``best_so_far`` is the time of the best so far
-        (infinite before there is one), for a search in which nothing else counts: a run that takes
-        several times as long is cut off, and where the original order takes long it does not run in
-        turn.
+        With ``fresh``, or where the options have ``Remeasure.ALWAYS``, one that is known already is
+        measured again. Such an answer is not remembered: what was known stays known.
+        ``best_so_far`` is the time of the best so far (infinite before there is one), for a search
+        in which nothing else counts: a run that takes several times as long is cut off, and where
+        the original order takes long it does not run in turn.
 
         Raises:
             IllegalScheduleError: the schedule is not legal.
@@ -109,11 +115,12 @@ class Evaluator(Closeable):
         choice = (schedule, self.options.mapping if mapping is None else mapping)
         with self._lock.current():
             try:
-                if fresh:
+                if fresh or self.options.remeasure is Remeasure.ALWAYS:
                     return self._evaluate(choice, best_so_far, fresh=True)
-                return self._memo.get(
+                known = self._memo.get(
                     choice, lambda: self._evaluate(choice, best_so_far, fresh=False)
                 )
+                return self._confirmed(choice, known)
             except NotMeasuredError as error:
                 return machine_failure(choice, error.cause)
 
@@ -190,6 +197,20 @@ class Evaluator(Closeable):
             return replace(same, schedule=schedule, mapping=mapping)
         except MACHINE_FAILURES as error:
             raise NotMeasuredError(error) from error
+
+    def _confirmed(self, choice: MappedSchedule, known: Evaluation) -> Evaluation:
+        """Return a known answer, confirmed if it would be the best and the options ask for it."""
+        is_best = known.is_ok and known.speedup > self._confirmed_speedup
+        if self.options.remeasure is not Remeasure.BEST or not is_best:
+            return known
+        again = [self._evaluate(choice, None, fresh=True) for _ in range(_CONFIRMATIONS)]
+        result = median_evaluation([known, *again])
+        self._memo.put(choice, result)
+        if result.canonical_key:
+            self._memo_by_key.put(result.canonical_key, result)
+        if result.is_ok:
+            self._confirmed_speedup = max(self._confirmed_speedup, result.speedup)
+        return result
 
     def _together(
         self, turns: InterleavedRuns, choices: tuple[MappedSchedule, ...], rounds: int

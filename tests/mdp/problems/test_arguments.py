@@ -26,6 +26,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "policy": (None, 3, ["uniform"], "luck"),
     "seed": ("x", -1, 1.5, True),
     "render_mode": (3, [], "human"),
+    "remeasure": (None, 3, True, "sometimes"),
 }
 
 
@@ -74,7 +75,7 @@ def test_what_only_the_program_can_refuse_is_refused_by_the_reset(
 
 
 def test_the_names_are_those_of_the_constructor() -> None:
-    taken = set(signature(ExploreEnv.__init__).parameters) - {"self", "render_mode"}
+    taken = set(signature(ExploreEnv.__init__).parameters) - {"self", "render_mode", "remeasure"}
     assert taken == set(ARGUMENT_NAMES)
     own = set(signature(ScheduleEnv.__init__).parameters) - {"self", "kernel", "others"}
     assert own == {"storage", "storage_limit"}
@@ -88,7 +89,7 @@ def test_the_names_are_those_of_the_constructor() -> None:
 def test_they_are_checked_without_an_environment_too(name: str) -> None:
     usual = {key: signature(ExploreEnv).parameters[key].default for key in ARGUMENT_NAMES}
     check_arguments(usual)
-    if name in ("kernel", "render_mode"):
+    if name in ("kernel", "render_mode", "remeasure"):
         return  # that there is such a file is for who opens it
     for value in WRONG[name]:
         with pytest.raises(InputError, match=name.removeprefix("render_")):

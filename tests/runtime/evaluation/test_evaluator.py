@@ -10,8 +10,10 @@ import pytest
 from polygym.errors import IllegalScheduleError
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING
 from polygym.runtime.evaluation import (
+    Evaluation,
     EvaluationOptions,
     Evaluator,
+    Remeasure,
     evaluator_for,
     measurement_rule,
 )
@@ -62,6 +64,57 @@ def test_code_that_takes_for_ever_to_generate():
         assert evaluation.error_details == "generating code took more than 1 s"
         assert (evaluation.speedup, evaluation.seconds, evaluation.samples) == (0.0, 0.0, ())
         assert evaluator.evaluate(plain(programs.cholesky())).is_ok
+
+
+def _evaluator_with_speedups(
+    remeasure: Remeasure, monkeypatch: pytest.MonkeyPatch, speedups: list[float]
+) -> Evaluator:
+    """Return an evaluator whose measurements have these speedups, one after the other."""
+    evaluator = Evaluator(gemm(), EvaluationOptions(remeasure=remeasure))
+
+    def measured(choice, best_so_far, *, fresh):
+        schedule, mapping = choice
+        worth = speedups.pop(0)
+        status = OutcomeStatus.OK if worth > 0 else OutcomeStatus.WRONG_OUTPUT
+        return Evaluation(schedule, status, speedup=worth, mapping=mapping)
+
+    monkeypatch.setattr(evaluator, "_evaluate", measured)
+    return evaluator
+
+
+def test_a_first_measurement_stays_unless_it_is_asked_for_again(monkeypatch):
+    speedups = [0.5, 1.4, 1.3]
+    never = _evaluator_with_speedups(Remeasure.NEVER, monkeypatch, speedups)
+    assert [never.evaluate(plain()).speedup for _ in range(3)] == [0.5] * 3
+    always = _evaluator_with_speedups(Remeasure.ALWAYS, monkeypatch, speedups)
+    assert [always.evaluate(plain()).speedup for _ in range(2)] == [1.4, 1.3]
+    assert speedups == []
+
+
+def test_what_would_be_the_best_is_confirmed_by_a_median_of_three(monkeypatch):
+    speedups = [1.4, 0.5, 0.6, 2.0, 1.9, 2.1, 1.5, 3.0, 1.0, 1.1]
+    evaluator = _evaluator_with_speedups(Remeasure.BEST, monkeypatch, speedups)
+    assert evaluator.evaluate(plain()).speedup == 0.6  # 1.4 was wrong
+    assert evaluator.evaluate(interchanged()).speedup == 2.0
+    assert evaluator.evaluate(plain()).speedup == 0.6  # known, and not the best
+    assert evaluator.evaluate(interchanged()).speedup == 2.0  # known and confirmed
+    assert evaluator.evaluate(plain(), SEQUENTIAL_MAPPING).speedup == 1.5  # not the best: once
+    assert evaluator.evaluate(interchanged(), SEQUENTIAL_MAPPING).speedup == 1.1
+    assert speedups == []
+
+
+def test_a_best_that_fails_once_has_failed(monkeypatch):
+    evaluator = _evaluator_with_speedups(Remeasure.BEST, monkeypatch, [2.0, 2.0, 0.0])
+    assert evaluator.evaluate(plain()).status is OutcomeStatus.WRONG_OUTPUT
+    assert evaluator.evaluate(plain()).status is OutcomeStatus.WRONG_OUTPUT
+
+
+def test_a_confirmed_answer_is_known_under_its_loops(monkeypatch):
+    with Evaluator(gemm(), EvaluationOptions(remeasure=Remeasure.BEST)) as evaluator:
+        first = evaluator.evaluate(interchanged())
+        assert first.is_ok
+        assert evaluator.evaluate(interchanged()) is first
+        assert evaluator.evaluate(interchanged(5)).samples == first.samples
 
 
 def test_same_schedule_is_measured_once(evaluator):
