@@ -1,6 +1,6 @@
 """``polygym replay``: an episode from a file, played, checked and measured again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -8,10 +8,22 @@ from typing import Any
 
 import click
 
-from polygym.cli.options.common import flag_options, given_flags, json_option, moved_file_option
-from polygym.cli.options.values import read_small_file
+from polybench import Dataset
+from polygym.cli.options.common import (
+    flag_options,
+    given_flags,
+    json_option,
+    mapping_options,
+    moved_file_option,
+    resolve_mapping,
+    size_options,
+)
+from polygym.cli.options.values import parsed_by, read_small_file
 from polygym.cli.output import console
+from polygym.cli.output.console import shorten
 from polygym.errors import InputError
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.mapping.mapping import Mapping as ScheduleMapping
 from polygym.mdp.records import episode_record
 from polygym.mdp.records.episode_record import Replay, ReplayMismatchError
 from polygym.poly.legality import Violation, find_violation
@@ -30,6 +42,10 @@ of FILE. Exit code 0: all of it holds; 1: the actions lead to another schedule n
 does not run to a correct end. A different speedup is shown, not judged; times that were recorded
 for other sizes are not shown.
 
+In the place of FILE, --kernel and --actions take the bare actions of an episode of Schedule-v0, as
+tables and papers list them, under the default mapping if no other is named. An action that the
+mask forbids there is refused with those that it allows.
+
 \b
 Examples:
   polygym replay found/best.json
@@ -37,23 +53,61 @@ Examples:
   polygym replay found/best.json --file moved/my.c
   sed -n 37p found/journal.jsonl > 35.json; polygym replay 35.json
   polygym replay episode.json --json
+  polygym replay --kernel trisolv -d mini \\
+    --actions 2,1,2,1,2,1,2,1,2,3,4,3,3,3,3,3,3,3,3,3,3,3,3
 """
 _ROUNDS = 5
 
 
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return the actions of a text: digits with commas, spaces or brackets around them."""
+    words = text.translate(str.maketrans("[](),", "     ")).split()
+    if not words or not all(word.isdecimal() and len(word) < 10 for word in words):
+        raise InputError(f"expected numbers with commas, such as 1,0,3, found {shorten(text)!r}")
+    return tuple(map(int, words))
+
+
 @click.command("replay", help=_HELP)
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
+@click.option("--kernel", metavar="KERNEL", help="The program of bare actions: a kernel or a C file.")
+@click.option(
+    "--actions",
+    metavar="N,N,...",
+    callback=parsed_by(_numbers),
+    help="Actions of an episode of Schedule-v0, with commas or spaces between them.",
+)
+@size_options
+@mapping_options
 @click.option("--no-run", is_flag=True, help="Play and check only; measure nothing.")
 @moved_file_option
 @flag_options
 @json_option
-def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> console.CommandResult:
+def command(
+    file: Path | None,
+    kernel: str | None,
+    actions: tuple[int, ...] | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    threads: int,
+    mapping: ScheduleMapping | None,
+    no_run: bool,
+    c_file: str | None,
+    as_json: bool,
+) -> console.CommandResult:
     """Play the episode again, and say whether it is what was recorded."""
-    recorded = _read(file)
+    if (file is None) == (kernel is None) or (kernel is None) != (actions is None):
+        raise click.UsageError("expected FILE, or --kernel with --actions")
+    if kernel is not None and actions is not None:
+        how = resolve_mapping(mapping, DEFAULT_MAPPING, threads)
+        chosen = {"dataset": (dataset or Dataset.LARGE).name.lower(), "parameters": parameters}
+        recorded = _play(kernel, actions, how, **chosen)
+        name, folder = "--actions", Path()
+    elif file is not None:
+        recorded, name, folder = _read(file), str(file), file.parent
     try:
         with console.spinner("playing the episode again"):
             flags = given_flags(c_file or episode_record.recorded_file(recorded))
-            played = episode_record.replay_record(recorded, str(file), c_file, flags, file.parent)
+            played = episode_record.replay_record(recorded, name, c_file, flags, folder)
     except ReplayMismatchError as error:
         return console.changed(str(error), as_json)
     schedule = played.schedule
@@ -71,6 +125,42 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> cons
     holds = violation is None and (evaluation is None or evaluation.is_ok)
     parts = recorded, played, violation, evaluation
     return console.answer(as_json, _as_json(*parts), lambda: _print(*parts), int(not holds))
+
+
+def _play(
+    kernel: str, actions: Sequence[int], mapping: ScheduleMapping, **sizes: Any
+) -> Mapping[str, Any]:
+    """Return the record of an episode of Schedule-v0 with these actions, not measured.
+
+    Raises:
+        InputError: an action is not allowed where it stands, or the episode ends before or after
+            the last one.
+    """
+    from polygym.envs.schedule import ScheduleEnv
+
+    env = ScheduleEnv(
+        kernel, reward="static", threads=mapping.threads, mapping=str(mapping), **sizes
+    )
+    env.reset(seed=0)
+    for number, action in enumerate(actions, start=1):
+        if env.episode.is_over:
+            raise InputError(
+                f"--actions: expected {number - 1} of them, with which the episode ends, found "
+                f"{len(actions)}"
+            )
+        allowed = [choice for choice, is_allowed in enumerate(env.action_masks()) if is_allowed]
+        if action not in allowed:
+            raise InputError(
+                f"--actions: number {number}: expected {' or '.join(map(str, allowed))}, which the "
+                f"mask allows in the phase {env.episode.phase.value}, found {action}"
+            )
+        env.take(action)
+    if not env.episode.is_over:
+        raise InputError(
+            f"--actions: expected an episode to its end, found one that goes on after "
+            f"{len(actions)} actions, in the phase {env.episode.phase.value}"
+        )
+    return env.export()
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -151,7 +241,8 @@ def _print(
         console.write_text(f"no: {violation}", fg="red")
         return
     console.write_text("yes", fg="green")
-    rows = [_row("recorded", recorded.get("outcome"))] if played.is_comparable else []
+    outcome = recorded.get("outcome")
+    rows = [_row("recorded", outcome)] if played.is_comparable and outcome else []
     if not played.is_comparable:
         before = console.sizes_text((played.measured_for or {}).items())
         console.write_text(f"  recorded  for other sizes ({before}): not comparable")

@@ -65,6 +65,62 @@ def test_an_episode_is_played_checked_and_measured(
     assert any(line[:3] == ["found", "now", "ok"] for line in lines)
 
 
+_TRISOLV = "2,1,2,1,2,1,2,1,2,3,4,3,3,3,3,3,3,3,3,3,3,3,3"
+
+
+def bare(actions: str, *more: str) -> tuple[str, ...]:
+    return "--kernel", "trisolv", "-d", "mini", "--actions", actions, *more
+
+
+@pytest.mark.parametrize("actions", [_TRISOLV, f"[{_TRISOLV}]", _TRISOLV.replace(",", " ")])
+def test_bare_actions_are_played(capsys: pytest.CaptureFixture[str], actions: str) -> None:
+    code, data = call_json(capsys, *bare(actions, "--no-run"))
+    assert code == 0
+    assert data["legal"]
+    assert data["schedule"] == (
+        "[n] -> { S0[i] -> [-1, i]; S1[i, j] -> [2j + 1, i]; S2[i] -> [2i, i] }"
+    )
+
+
+def test_bare_actions_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, *bare(_TRISOLV, "--mapping", "sequential"))
+    assert (code, err) == (0, "")
+    assert "mapping   sequential" in out
+    assert "recorded" not in out
+    assert "found now  ok" in out
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ("5,1", "number 1: expected 0 or 1 or 2, which the mask allows in the phase construct"),
+        ("2,1,2,1,2,1,2,1,2,2", "number 10: expected 3 or 4 or 5"),
+        ("1", "goes on after 1 actions, in the phase construct"),
+        (f"{_TRISOLV},3", "expected 23 of them, with which the episode ends, found 24"),
+        ("x", "expected numbers with commas, such as 1,0,3, found 'x'"),
+        ("1,-1", "expected numbers with commas"),
+        ("", "expected numbers with commas"),
+    ],
+)
+def test_bare_actions_that_are_none(
+    capsys: pytest.CaptureFixture[str], actions: str, message: str
+) -> None:
+    code, out, err = call(capsys, *bare(actions))
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--kernel", "mvt"), ("--actions", "1"), ("x.json", *bare("1"))]
+)
+def test_a_file_or_bare_actions(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    code, _, err = call(capsys, *arguments)
+    assert code == 2
+    assert "expected FILE, or --kernel with --actions" in err
+
+
 def test_nothing_is_run_on_request(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
