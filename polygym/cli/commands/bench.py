@@ -50,10 +50,10 @@ for all but the original order; --storage keep is as the source has it. Exit cod
 failed. Ctrl-C prints what there is.
 
 --against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
-(clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
-not installed is left out with a word. With other compilers outputs are compared to a relative 1e-6.
-And limit: a time below which no code of the program runs on this machine
-(docs/explanation/limit.md).
+(clang with Polly: tiled, parallel, the same threads), from the program's own C file: as it stands
+and with restrict at its array arguments, of which the better counts. One that is not installed is
+left out with a word. With other compilers outputs are compared to a relative 1e-6. And limit: a
+time below which no code of the program runs on this machine (docs/explanation/limit.md).
 
 \b
 Examples:

@@ -69,7 +69,9 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @click.command("replay", help=_HELP)
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
-@click.option("--kernel", metavar="KERNEL", help="The program of bare actions: a kernel or a C file.")
+@click.option(
+    "--kernel", metavar="KERNEL", help="The program of bare actions: a kernel or a C file."
+)
 @click.option(
     "--actions",
     metavar="N,N,...",

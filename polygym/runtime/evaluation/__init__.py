@@ -11,6 +11,7 @@
 ``fingerprint``         Fingerprints of machines: times of two machines are never compared
 ``forked_timeout``      Time limit for calls that nothing interrupts
 ``measurement_rule``    The measurement rule
+``restricted_arguments``  A function whose array arguments are declared as disjoint
 ``time_limits``         Schedules, spaces and code within a time limit, for commands
 ======================  =========================================================================
 """

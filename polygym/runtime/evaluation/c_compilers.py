@@ -8,6 +8,9 @@ file of its own. OpenMP's threads are started before it.
 The function is called as a whole, so it must do nothing but its region. A comprehension, which is
 no C, is given to them as C in its original order.
 
+polygym takes the arrays of a function as disjoint. So that the comparison is fair, the file is
+compiled as it stands and with ``restrict`` at its array arguments, and the better one counts.
+
 A compiler is found on the PATH, under its name or with a version (``clang-19``), newest first. What
 is not there is said, with the Debian package that has it.
 """
@@ -18,6 +21,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -40,6 +44,8 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.programs.comprehensions import ENDING as COMPREHENSION
 from polygym.programs.program import Program
+from polygym.runtime.evaluation.restricted_arguments import with_restrict
+from polygym.runtime.worker.outcome import Ok, Outcome
 from polygym.runtime.worker.problem import CompiledProgram
 
 _SECONDS = 300.0
@@ -121,12 +127,41 @@ def missing_compiler_note(name: str) -> str:
     return f"{name}: no {what} found; on Debian: apt-get install {foreign.debian_packages}"
 
 
+def compile_fairly(name: str, program: Program, threads: int) -> tuple[CompiledProgram, ...]:
+    """Return the program by another compiler as it stands, and with its arrays declared disjoint.
+
+    polygym takes them as disjoint; the better of the two is what to compare with. There is one only
+    where the file says so itself, or in a way that is not understood.
+
+    Raises:
+        InputError: as :func:`compile_with` does.
+    """
+    result = [compile_with(name, program, threads)]
+    with suppress(InputError):
+        result.append(compile_with(name, program, threads, disjoint=True))
+    if len(result) == 2 and result[0].object_code == result[1].object_code:
+        result.pop()
+    return tuple(result)
+
+
+def better_outcome(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return that of the fastest code; where none ran, that of the first."""
+    ran = [outcome for outcome in outcomes if isinstance(outcome, Ok)]
+    return min(ran, key=lambda outcome: outcome.best) if ran else outcomes[0]
+
+
 def compile_with(
-    name: str, program: Program, threads: int, extra_flags: Sequence[str] = ()
+    name: str,
+    program: Program,
+    threads: int,
+    extra_flags: Sequence[str] = (),
+    *,
+    disjoint: bool = False,
 ) -> CompiledProgram:
     """Return the program compiled by another compiler, which may add in another order.
 
-    ``extra_flags`` are flags beside the usual ones.
+    ``extra_flags`` are flags beside the usual ones; ``disjoint`` declares the array arguments of
+    the function as ``restrict``.
 
     Raises:
         InputError: the compiler is missing, or refuses the file.
@@ -141,13 +176,13 @@ def compile_with(
         _check_source(name, scop, source, program.function)
     with tempfile.TemporaryDirectory() as folder:
         if is_c:
-            # A name without quotes and the like; its own includes are looked for where it is.
-            Path(folder, _SOURCE).write_text(
-                completed_file(source, program.function).text, encoding="utf-8"
-            )
+            text = completed_file(source, program.function).text
         else:
-            plain = print_c(lower(LegalSchedule(scop, original_schedule(scop))))
-            Path(folder, _SOURCE).write_text(plain, encoding="utf-8")
+            text = print_c(lower(LegalSchedule(scop, original_schedule(scop))))
+        if disjoint:
+            text = with_restrict(text, scop.name)
+        # A name without quotes and the like; its own includes are looked for where it is.
+        Path(folder, _SOURCE).write_text(text, encoding="utf-8")
         texts = {"program": _wrapper_code(scop), "clock": _clock_code(threads)}
         objects = []
         for part, text in texts.items():

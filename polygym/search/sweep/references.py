@@ -12,6 +12,7 @@ Whose doing an outcome is: the schedule's, which is recorded, or the machine's, 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 from polygym.autoschedule.schedule_choice import resolved_schedule_within
 from polygym.cost.limit.bound import compute_limit
@@ -23,7 +24,7 @@ from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.strategy import AUTO, ISL, ORIGINAL, parse_strategy
 from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluation, Evaluator, expect_candidate_result
-from polygym.runtime.evaluation.c_compilers import compile_with
+from polygym.runtime.evaluation.c_compilers import better_outcome, compile_fairly
 from polygym.runtime.evaluation.forked_timeout import never_stopped
 from polygym.runtime.evaluation.time_limits import count_within
 from polygym.runtime.peaks.calibration import peaks_for
@@ -71,7 +72,7 @@ def compiler_timings(
     Raises:
         PolygymError: the machine fails.
     """
-    codes = {}
+    codes: dict[str, tuple[CompiledProgram, ...]] = {}
     for name in names:
         if is_stopped():
             return
@@ -79,17 +80,19 @@ def compiler_timings(
             yield name, _limit_timing(evaluator)
             continue
         try:
-            codes[name] = compile_with(name, evaluator.program, evaluator.options.threads)
+            codes[name] = compile_fairly(name, evaluator.program, evaluator.options.threads)
         except PolygymError as error:
             yield name, Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=str(error))
     if not codes or is_stopped():
         return
     session = evaluator.session
 
-    def measure(programs: Sequence[CompiledProgram]) -> list[Timing]:
-        together = (session.problem.original, *programs)
+    def measure(choices: Sequence[tuple[CompiledProgram, ...]]) -> list[Timing]:
+        together = (session.problem.original, *chain(*choices))
         base, *outcomes = session.measure_together(together, rounds, evaluator.measure_options())
-        return [_timing(outcome, base) for outcome in outcomes]
+        left = iter(outcomes)
+        groups = (list(islice(left, len(choice))) for choice in choices)
+        return [_timing(better_outcome(group), base) for group in groups]
 
     yield from zip(codes, measure_with_retries(tuple(codes.values()), measure), strict=True)
 

@@ -9,7 +9,7 @@ from polygym.errors import InputError
 from polygym.programs import load_program
 from polygym.runtime.evaluation import c_compilers
 from polygym.runtime.evaluation.compilation import compile_problem
-from polygym.runtime.worker.outcome import Ok
+from polygym.runtime.worker.outcome import Ok, Timeout
 from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
 
@@ -55,6 +55,29 @@ def test_a_file_of_ones_own(tmp_path):
         path.write_text(MINE.replace("+ 1.0", "+ 2.0"))
         wrong = c_compilers.compile_with("gcc", program, 1)
         assert not isinstance(session.measure(replace(wrong, tolerance=1e-9), PATIENT), Ok)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+def test_a_file_is_compiled_with_restrict_as_well(tmp_path):
+    path = tmp_path / "mine.c"
+    path.write_text(MINE)
+    program = load_program(str(path), parameters={"n": 33})
+    codes = c_compilers.compile_fairly("gcc", program, 1)
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1))
+        assert all(isinstance(session.measure(code, PATIENT), Ok) for code in codes)
+    path.write_text(
+        MINE.replace("double a[n]", "double a[restrict n]").replace("*u", "*restrict u")
+    )
+    assert len(c_compilers.compile_fairly("gcc", program, 1)) == 1
+
+
+def test_the_better_outcome_counts_and_failures_do_not():
+    slow, fast, wrong = Ok((2.0, 3.0)), Ok((1.0, 4.0)), Timeout(1.0)
+    assert c_compilers.better_outcome((slow, fast)) is fast
+    assert c_compilers.better_outcome((slow, wrong)) is slow
+    assert c_compilers.better_outcome((wrong, slow)) is slow
+    assert c_compilers.better_outcome((wrong, wrong)) is wrong
 
 
 AROUND = """
