@@ -37,11 +37,13 @@ from polygym.autoschedule.schedule_choice import (
 )
 from polygym.autoschedule.storage_choice import StartingProgram, starting_program
 from polygym.autoschedule.threaded_source import threaded_source
+from polygym.codegen.analysis.private_memory import pooled_arrays, private_array_bytes
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.llvm.core.memory_allocation import MAX_REUSED_BYTES
 from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.llvm.jit import optimization_level, optimize
+from polygym.codegen.loopir.ir import LoopProgram
 from polygym.codegen.pipeline import lower
 from polygym.codegen.tree.ir import Band, subtrees
 from polygym.cost.features.candidates.candidate_vector import (
@@ -51,6 +53,7 @@ from polygym.cost.features.candidates.candidate_vector import (
 )
 from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
 from polygym.cost.machine_code.estimate import CodeEstimate, estimate_code
+from polygym.cost.machine_code.private_traffic import private_traffic
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.machine import this_machine
@@ -239,13 +242,15 @@ def _estimated(candidate: _Candidate, bandwidth: float = 1.0) -> list[_Estimate]
     legal = legal_with_storage(program.storage, program.scop, candidate.choice.schedule)
     alone = replace(candidate, mapping=replace(candidate.mapping, threads=1))
     planned = _features(legal, alone)
-    code = _code(legal, alone, float(2.0 ** planned.vector[_OPERATIONS]))
-    memory = _memory_cycles(planned, code)
+    loops = lower(legal, alone.mapping, dict(program.parameters))
+    threads = candidate.mapping.threads
+    code = _code(loops, alone, threads, float(2.0 ** planned.vector[_OPERATIONS]))
+    memory = _memory_cycles(planned, code, loops, threads)
     result = [_Estimate(alone, _overlapped(code.cycles, memory))]
     if candidate.mapping.is_parallel:
         parallel = _features(legal, candidate)
         share = float(2.0 ** (parallel.vector[_CYCLES] - planned.vector[_CYCLES]))
-        share = min(1.0, max(1.0 / candidate.mapping.threads, share))
+        share = min(1.0, max(1.0 / threads, share))
         forks = _forks(parallel)
         moved = MOVED_TRAFFIC if forks > MANY_FORKS else 1.0 / bandwidth
         cycles = _overlapped(code.cycles * share, memory * moved)
@@ -264,34 +269,43 @@ def _features(legal: LegalSchedule, candidate: _Candidate) -> CandidateFeatures:
     return candidate_features(legal, candidate.mapping, sizes)
 
 
-def _memory_cycles(features: CandidateFeatures, code: CodeEstimate) -> float:
+def _memory_cycles(
+    features: CandidateFeatures, code: CodeEstimate, loops: LoopProgram, threads: int
+) -> float:
     """Return the cycles of traffic beyond a core's own caches.
 
     The planned loops decide how much that is, at most the bytes that the code touches: values that
-    LLVM keeps in a register come from nowhere.
+    LLVM keeps in a register come from nowhere. Large private arrays add theirs.
     """
+    instances = {nest.work.name: nest.work.instances for nest in features.nests}
+    private = private_traffic(loops, instances, threads)
     shared, memory = (
-        min(float(2.0 ** features.vector[column]), code.bytes) for column in (_SHARED, _MEMORY)
+        min(float(2.0 ** features.vector[column]) + own, code.bytes)
+        for column, own in ((_SHARED, private.shared), (_MEMORY, private.memory))
     )
     return shared / _SHARED_BYTES + memory / _MEMORY_BYTES
 
 
-def _code(legal: LegalSchedule, candidate: _Candidate, operations: float) -> CodeEstimate:
+def _code(
+    loops: LoopProgram, candidate: _Candidate, threads: int, operations: float
+) -> CodeEstimate:
     """Return the estimate of a candidate's code; the program has so many operations."""
-    loops = lower(legal, candidate.mapping, dict(candidate.program.parameters))
     text = optimize(emit_llvm(loops), optimization_level(loops.mapping))
     code = estimate_code(text, this_machine())
     scaled = CodeEstimate().plus(code, min(1.0, operations / max(1.0, code.operations)))
-    fresh = fresh_bytes(loops.scop, scop_sizes(loops.scop, dict(candidate.program.parameters)))
+    sizes = scop_sizes(loops.scop, dict(candidate.program.parameters))
+    slots = sum(private_array_bytes(loops, name) for name in pooled_arrays(loops))
+    fresh = fresh_bytes(loops.scop, sizes, slots * threads)
     return replace(scaled, cycles=scaled.cycles + fresh * FRESH_CYCLES)
 
 
-def fresh_bytes(scop: Scop, sizes: Sizes) -> int:
+def fresh_bytes(scop: Scop, sizes: Sizes, slots: int = 0) -> int:
     """Return how many bytes of a program's own arrays are asked of the operating system.
 
-    The C library keeps up to :data:`MAX_REUSED_BYTES` for the next run.
+    The C library keeps up to :data:`MAX_REUSED_BYTES` for the next run. ``slots`` are the bytes of
+    private arrays of all threads.
     """
-    many = sum(
+    many = slots + sum(
         element_count(array, sizes) * array.type.size
         for array in scop.arrays
         if array.storage_class is StorageClass.SCRATCH

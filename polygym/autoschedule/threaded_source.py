@@ -43,7 +43,7 @@ def threaded_source(
         LimitError: isl would take too long.
     """
     sizes = scop_sizes(program.scop, dict(program.parameters))
-    plan = private_plan(program.scop, sizes, TUNING.max_private_bytes)
+    plan = private_plan(program.scop, sizes, TUNING.max_pooled_bytes)
     if not plan.is_source:
         try:
             program = with_storage_plan(program, plan, memory_limit)

@@ -108,6 +108,8 @@ class TuningParameters:
     """Chunks per thread of a dynamic loop."""
     max_private_bytes: int = 256 << 10
     """Most bytes of private arrays on a thread's stack."""
+    max_pooled_bytes: int = 64 << 20
+    """Most bytes of a thread's private arrays, with those that are not on its stack."""
 
     # Packing
     min_reuse: int = 16

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from polygym.codegen.analysis.private_memory import pooled_arrays
 from polygym.codegen.c.index_text import UNARY_PRECEDENCE, print_index
 from polygym.codegen.c.prelude import prelude_lines
 from polygym.codegen.c.size_checks import HEADERS, size_check_lines
@@ -31,13 +32,15 @@ from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, StorageClass
 
 
-def global_declarations(scop: Scop) -> Iterator[str]:
+def global_declarations(program: ir.LoopProgram) -> Iterator[str]:
     """Yield the declarations of globals, and of what each thread has of its own."""
+    scop, pooled = program.scop, pooled_arrays(program)
     for array in scop.arrays:
         if array.storage_class is StorageClass.GLOBAL:
             yield f"extern {_declaration(array)};"
     for array in scop.arrays:
-        if array.storage_class in (StorageClass.TILE, StorageClass.PRIVATE):
+        is_own = array.storage_class in (StorageClass.TILE, StorageClass.PRIVATE)
+        if is_own and array.name not in pooled:
             yield f"static _Thread_local {_declaration(array)} __attribute__((aligned(64)));"
 
 
@@ -67,23 +70,44 @@ def local_declarations(scop: Scop) -> Iterator[str]:
             yield f"  {_declaration(array)}{_initializer(array)};"
 
 
-def allocations(scop: Scop) -> Iterator[str]:
+def allocations(program: ir.LoopProgram) -> Iterator[str]:
     """Yield what makes arrays of memory, and ends the program where there is none."""
-    made = _heap_arrays(scop)
+    made = _heap_arrays(program)
     yield from map(_allocation, made)
     if made:
         missing = " || ".join(f"!{array.name}" for array in made)
         yield f"  if ({missing})\n    __builtin_trap();"
+    yield from _slot_declarations(program, "0", "  ")
 
 
-def deallocations(scop: Scop) -> Iterator[str]:
+def deallocations(program: ir.LoopProgram) -> Iterator[str]:
     """Yield what gives that memory back."""
-    return (f"  __builtin_free({array.name});" for array in _heap_arrays(scop))
+    return (f"  __builtin_free({array.name});" for array in _heap_arrays(program))
 
 
-def _heap_arrays(scop: Scop) -> list[Array]:
-    scratch = StorageClass.SCRATCH
-    return [array for array in scop.arrays if array.storage_class is scratch and array.rank]
+def _heap_arrays(program: ir.LoopProgram) -> list[Array]:
+    """Return the arrays that are allocated; large private ones with a slot for each thread."""
+    scratch, pooled = StorageClass.SCRATCH, pooled_arrays(program)
+    result = []
+    for array in program.scop.arrays:
+        if array.storage_class is scratch and array.rank:
+            result.append(array)
+        elif array.name in pooled:
+            extents = (str(program.threads), *array.c_extents)
+            result.append(replace(array, name=f"{array.name}_slots", c_extents=extents))
+    return result
+
+
+def _slot_declarations(program: ir.LoopProgram, thread: str, indent: str) -> Iterator[str]:
+    """Yield the declarations of a thread's slots, as ``double (*w)[8] = w_slots[thread];``.
+
+    Those outside of parallel loops may be unused.
+    """
+    unused = " __attribute__((unused))" if thread == "0" else ""
+    for name in pooled_arrays(program):
+        array = program.scop.array(name)
+        inner = "".join(f"[{extent}]" for extent in array.c_extents[1:])
+        yield f"{indent}{array.type.value} (*{name}){inner}{unused} = {name}_slots[{thread}];"
 
 
 def _allocation(array: Array) -> str:
@@ -126,6 +150,13 @@ def _initializer(array: Array) -> str:
     return f" = {braced(values, array.rank)}"
 
 
+_THREAD_NUMBER = """#ifdef _OPENMP
+#include <omp.h>
+#else
+#define omp_get_thread_num() 0
+#endif"""
+
+
 def print_c(
     program: ir.LoopProgram,
     comment: str = "",
@@ -144,9 +175,12 @@ def print_c(
     lines = [f"/* {comment} */"] if comment else []
     lines += HEADERS if checks else ()
     lines += prelude_lines(scop, "\n".join(body))
-    lines += global_declarations(scop)
+    if program.threads > 1 and pooled_arrays(program):
+        lines += [_THREAD_NUMBER]
+    lines += global_declarations(program)
     lines += ["", f"void {scop.name}({', '.join(argument_declarations(scop)) or 'void'})", "{"]
-    lines += [*local_declarations(scop), *checks, *allocations(scop), *body, *deallocations(scop)]
+    lines += [*local_declarations(scop), *checks, *allocations(program), *body]
+    lines += deallocations(program)
     return "\n".join([*lines, "}", ""]).lstrip("\n")
 
 
@@ -168,6 +202,8 @@ def _lines(program: ir.LoopProgram, node: ir.Node, depth: int, annotated: bool) 
             text = annotation_text(annotation) if annotated else ""
             note = f"  /* {text} */" if text else ""
             yield f"{indent}{_loop_header(variable, lower, upper, step)} {{{note}"
+            if isinstance(annotation, ParallelLoop) and program.threads > 1:
+                yield from _slot_declarations(program, "omp_get_thread_num()", indent + "  ")
             yield from _lines(program, body, depth + 1, annotated)
             yield f"{indent}}}"
         case ir.Guard(condition, then, otherwise):

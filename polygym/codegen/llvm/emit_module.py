@@ -21,6 +21,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.codegen.analysis.private_memory import pooled_arrays, slot_elements
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.core import memory_allocation
 from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
@@ -29,6 +30,7 @@ from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, begin_subsc
 from polygym.codegen.llvm.core.source_builder import SourceBuilder, note
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, i32, i64
 from polygym.codegen.llvm.emit_function import FunctionEmitter
+from polygym.codegen.llvm.loops.emit_parallel import thread_slots
 from polygym.codegen.loopir.ir import LoopProgram, instances_in
 from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.codegen.recurrences.streams.emit import settle
@@ -116,17 +118,24 @@ def _emit_kernel(
         argument.add_attribute("noalias")
         storage[array.name] = _array_address(module, builder, program, array, argument)
     new: list[Array] = []
+    pooled = pooled_arrays(program)
+    thread_count = function.args[-1] if takes_threads else i32(program.threads)
+    slots = thread_slots(builder, program, thread_count) if pooled else None
     for array, sizes in zip(scop.arrays, program.extents, strict=True):
         extents[array.name] = tuple(emit_index(builder, size, parameters) for size in sizes)
         if array.storage_class is StorageClass.SCRATCH and not array.rank:
             storage[array.name] = _new_scalar(builder, array)
         elif array.storage_class is StorageClass.SCRATCH and _is_constant(program, array):
             storage[array.name] = _initialized_array(module, builder, program, array, None)
-        elif array.storage_class is StorageClass.SCRATCH:
+        elif array.storage_class is StorageClass.SCRATCH or array.name in pooled:
             new.append(array)
     offsets = [memory_allocation.staggered_offset(k, len(new)) for k in range(len(new))]
     pairs = tuple(zip(new, offsets, strict=True))
-    own = [_allocation_size(builder, array, extents[array.name], at) for array, at in pairs]
+    shapes = {name: (slots, i64(slot_elements(program, name))) for name in pooled}
+    own = [
+        _allocation_size(builder, array, shapes.get(array.name, extents[array.name]), at)
+        for array, at in pairs
+    ]
     if len(new) > 1:
         memory_allocation.preallocate(module, builder, reduce(builder.add, own))
     made: list[Any] = []
@@ -145,7 +154,7 @@ def _emit_kernel(
     if isinstance(builder, CheckedBuilder) and checks is not None:
         builder.checks = checks.runtime_checks
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
-    emitter.thread_count = function.args[-1] if takes_threads else i32(program.threads)
+    emitter.thread_count = thread_count
     emitter.emit_node(program.body, dict(parameters))
     if program.nontemporal_stores:
         settle(module, builder)

@@ -10,7 +10,8 @@ the text of the loops as they will run, loops are looked for of which
 
 Memory for one iteration is enough then, whatever the order of things in it: the elements that an
 iteration touches have places of their own, and when it is over nobody asks for them again. It lies
-on the stack of the function that runs the iterations, which is the thread's own. ::
+on the stack of the function that runs the iterations, or in the thread's slot of a block
+(:mod:`polygym.codegen.analysis.private_memory`). ::
 
     parallel for c0 = 0 .. n - 1 by 4:                  parallel for c0 = 0 .. n - 1 by 4:
       w[c0] = 0;  …  w[c0 + 3] = 0;                →      w[0] = 0;  …  w[3] = 0;
@@ -34,6 +35,7 @@ from math import prod
 import islpy as isl
 
 from polygym.codegen.analysis import footprint
+from polygym.codegen.analysis.private_memory import private_array_bytes
 from polygym.codegen.common import loop_annotation
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.linear_sums import subtract_indices
@@ -81,7 +83,7 @@ def privatize(program: ir.LoopProgram) -> ir.LoopProgram:
     ]
     if not wanted:
         return program
-    left = TUNING.max_private_bytes
+    left = TUNING.max_pooled_bytes
     before, program = program.body, replace(program, body=footprint.with_named_lanes(program))
     named = program.body
     for array in wanted:
@@ -92,23 +94,19 @@ def privatize(program: ir.LoopProgram) -> ir.LoopProgram:
                 left -= size
                 program = _privatize_array(program, array, layout)
                 continue
-            layout = f"a thread would need {size:,} bytes of its stack, and {left:,} are left"
+            layout = f"a thread would need {size:,} bytes for it, and {left:,} are left"
         program = _keep_shared(program, array, layout)
     return replace(program, body=before) if program.body is named else program
 
 
 def private_array_sizes(program: ir.LoopProgram) -> tuple[tuple[str, int | str], ...]:
-    """Return what each private array takes of a thread's stack, or why it is none; loops are done.
+    """Return what each private array takes of a thread's memory, or why it is none; loops are done.
 
     Bytes come first, then reasons.
     """
     taken = (
-        (
-            array.name,
-            array.type.size
-            * prod(index.value for index in extents if isinstance(index, ir.IndexConstant)),
-        )
-        for array, extents in zip(program.scop.arrays, program.extents, strict=True)
+        (array.name, private_array_bytes(program, array.name))
+        for array in program.scop.arrays
         if array.storage_class is StorageClass.PRIVATE
     )
     return (*taken, *program.privatization_failures)

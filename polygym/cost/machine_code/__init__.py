@@ -9,5 +9,6 @@ its result is read: which loops there are, how often they run, what an iteration
 ``loops``              loops, and how often they run
 ``instruction_costs``  units of a core that instructions keep busy, and latencies
 ``estimate``           the cycles of a kernel
+``private_traffic``    bytes that large private arrays move, by the cache where they fit
 =====================  ============================================================================
 """

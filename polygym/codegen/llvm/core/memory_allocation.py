@@ -15,7 +15,9 @@ Arrays of one kernel are *staggered*, as those are that callers have: addresses 
 modulo 4096 make loads wait for stores that they have nothing to do with. Array k of n begins
 (2k + 1) / 2n of the way to 4096, in whole lines of the cache: two begin at 1024 and at 3072.
 
-Room for tiles and private arrays: each function that uses some has them on its own stack.
+Tiles and small private arrays: each function that uses some has them on its own stack. A large
+private array is one that the kernel makes, with a slot for each thread
+(:mod:`polygym.codegen.analysis.private_memory`).
 """
 
 import mmap
@@ -24,6 +26,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.codegen.analysis.private_memory import pooled_arrays
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.llvm.core.source_builder import ALLOCATE, RESERVE, SourceBuilder
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
@@ -104,11 +107,17 @@ STACK_STORAGE = frozenset({StorageClass.TILE, StorageClass.PRIVATE})
 """The arrays that every function has for itself."""
 
 
+def stack_arrays(program: LoopProgram) -> frozenset[str]:
+    """Return the names of the arrays that lie on the stack of every function."""
+    own = {array.name for array in program.scop.arrays if array.storage_class in STACK_STORAGE}
+    return frozenset(own.difference(pooled_arrays(program)))
+
+
 def allocate_stack_arrays(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
     """Return room on a function's stack for what is its own; unused room is no cost."""
-    result = {}
+    result, own = {}, stack_arrays(program)
     for array, extents in zip(program.scop.arrays, program.extents, strict=True):
-        if array.storage_class in STACK_STORAGE:
+        if array.name in own:
             sizes = [extent.value for extent in extents if isinstance(extent, IndexConstant)]
             place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
             place.align = CACHE_LINE

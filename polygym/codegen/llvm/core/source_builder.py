@@ -15,8 +15,8 @@ ALLOCATE, RESERVE = "polygym_allocate", "polygym_reserve"
 FLOOR, REMAINDER = "polygym_floor", "polygym_remainder"
 """Helpers of printed C: a quotient rounded down, and what it leaves."""
 
-STREAM, THREADS = "polygym_stream", "polygym_threads"
-"""Helpers of printed C: a vector past the caches; how many threads there may be."""
+STREAM, THREADS, THREAD = "polygym_stream", "polygym_threads", "polygym_thread"
+"""Helpers of printed C: a vector past the caches; how many threads there may be; the own number."""
 
 
 class SourceBuilder(ir.IRBuilder):  # type: ignore[misc]

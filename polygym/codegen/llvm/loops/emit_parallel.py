@@ -31,6 +31,11 @@ Copies begin as chains do (:mod:`polygym.codegen.llvm.loops.emit_split_accumulat
 0, and where x ⊕ x is x with what q has, which nobody changes meanwhile. They are taken together by
 one thread, in the order of the chunks. Which thread ran a chunk is no matter, and how many there
 are only the mapping decides: so results are the same every time.
+
+Private arrays that are too large for the stack have a slot for each thread
+(:mod:`polygym.codegen.analysis.private_memory`). Machine code counts the threads as they come,
+printed C asks OpenMP for the thread's number; a region gets the slot in the place of the array.
+Called directly, it gets the first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +45,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.codegen.analysis.private_memory import pooled_arrays, slot_elements
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.common.packing_candidates import CACHE_LINE
 from polygym.codegen.common.reductions import ReductionOperator
@@ -47,13 +53,13 @@ from polygym.codegen.llvm.access.protocols import Emitter
 from polygym.codegen.llvm.core.binary_interface import FORK_FUNCTION
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.memory_allocation import (
-    STACK_STORAGE,
     allocate_memory,
     allocate_stack_arrays,
     release,
+    stack_arrays,
 )
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
-from polygym.codegen.llvm.core.source_builder import THREADS, SourceBuilder, note
+from polygym.codegen.llvm.core.source_builder import THREAD, THREADS, SourceBuilder, note
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
 from polygym.codegen.llvm.loops.emit_split_accumulators import (
     combine_values,
@@ -164,8 +170,50 @@ def _emit_element_loop(builder: ir.IRBuilder, count: Any, body: Callable[[Any], 
     emit_accumulating_loop(builder, first, builder.sub(count, step), step, [], one)
 
 
+_OWN_MEMORY = frozenset({StorageClass.SCRATCH, StorageClass.PRIVATE})
 _TASK_TYPE = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class _ThreadSlots:
+    """A captured array with a slot for each thread: its place, and how far slots are apart."""
+
+    place: int
+    elements: int
+    kind: ir.Type
+
+
+def _thread_slots(emitter: Emitter, captured: list[Any]) -> tuple[_ThreadSlots, ...]:
+    """Return the captured arrays that have a slot for each thread."""
+    return tuple(
+        _ThreadSlots(
+            captured.index(emitter.storage[name]),
+            slot_elements(emitter.program, name),
+            LLVM_TYPE[emitter.program.scop.array(name).type],
+        )
+        for name in pooled_arrays(emitter.program)
+    )
+
+
+def _move_to_slots(
+    builder: ir.IRBuilder, arguments: list[Any], slots: Sequence[_ThreadSlots], thread: Any
+) -> None:
+    """Replace captured arrays by the slots of the thread of a number."""
+    for slot in slots:
+        behind = builder.mul(thread, i64(slot.elements))
+        arguments[slot.place] = builder.gep(arguments[slot.place], [behind], source_etype=slot.kind)
+
+
+def thread_slots(builder: ir.IRBuilder, program: loop_ir.LoopProgram, thread_count: Any) -> Any:
+    """Return how many slots private arrays have: as many as threads may come to a loop."""
+    loops = loop_ir.loops_in(program.body)
+    if not any(isinstance(loop.annotation, ParallelLoop) for loop in loops):
+        return i64(1)
+    if isinstance(builder, SourceBuilder) and program.threads > 1:
+        threads = declare_function(builder.module, THREADS, ir.FunctionType(I64, []))
+        return builder.call(threads, [])
+    return builder.zext(thread_count, I64)
 
 
 def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment) -> None:
@@ -197,16 +245,19 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
         with shared:
             places = [captured.index(array) for array in arrays]
             own = tuple(zip(copies, places, strict=True))
+            slots = _thread_slots(emitter, captured)
             shared_out = [*captured] if memory is None else [*captured, memory]
             if isinstance(builder, SourceBuilder):
-                chunk = _emit_chunk_function(emitter.module, region, captured, loop, own)
+                chunk = _emit_chunk_function(emitter.module, region, captured, loop, own, slots)
                 if emitter.program.nontemporal_stores:
                     settle(emitter.module, builder)
                 call = builder.call(chunk, [i64(0), lower, upper, chunks, *shared_out])
                 note(call, parallel_loop="dynamic" if loop.annotation.is_dynamic else "static")
             else:
-                frame = _store_arguments(builder, [lower, upper, chunks, i64(0), *shared_out])
-                task = _emit_task(emitter.module, region, captured, loop.step, own)
+                counters = [i64(0)] if slots else []
+                values = [lower, upper, chunks, i64(0), *shared_out, *counters]
+                frame = _store_arguments(builder, values)
+                task = _emit_task(emitter.module, region, captured, loop.step, own, slots)
                 fork_type = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
                 fork = declare_function(emitter.module, FORK_FUNCTION, fork_type)
                 if emitter.program.nontemporal_stores:
@@ -254,7 +305,7 @@ def _capture(emitter: Emitter, environment: Environment) -> _Captured:
     """Return what is captured at the place of the emitter's builder."""
     program = emitter.program
     written = {statement.write.array for statement in program.scop.statements}
-    own = {array.name for array in program.scop.arrays if array.storage_class in STACK_STORAGE}
+    own = stack_arrays(program)
     arrays = tuple(name for name in emitter.storage if name not in own)
     by_name = {name: program.scop.array(name) for name in arrays}
     scalars = frozenset(name for name in arrays if not by_name[name].rank and name not in written)
@@ -324,8 +375,8 @@ def _region_storage(
             builder.store(argument, slot)
             storage[name] = slot
             continue
-        is_scratch = program.scop.array(name).storage_class is StorageClass.SCRATCH
-        if is_scratch or isinstance(emitter.storage[name], ir.Argument):
+        is_own = program.scop.array(name).storage_class in _OWN_MEMORY
+        if is_own or isinstance(emitter.storage[name], ir.Argument):
             argument.add_attribute("noalias")
         storage[name] = argument
     return storage | allocate_stack_arrays(builder, program)
@@ -349,11 +400,12 @@ def _emit_task(
     captured: list[Any],
     step: int,
     copies: Sequence[tuple[ReductionCopy, int]],
+    slots: Sequence[_ThreadSlots],
 ) -> ir.Function:
     """Emit what a thread runs: chunk after chunk, as long as there are tickets.
 
     The ``copies`` of a chunk take the places of what has been captured, by its number; their memory
-    comes last in the frame.
+    comes next in the frame. ``slots`` take places, too; last comes how many threads have one.
     """
     function = ir.Function(module, _TASK_TYPE, module.get_unique_name("task"))
     function.linkage = "internal"
@@ -369,6 +421,10 @@ def _emit_task(
     ]
     slot = _argument_address(builder, frame, _FIRST_FREE + len(captured))
     memory = builder.load(slot, typ=POINTER) if copies else None
+    if slots:
+        taken = _argument_address(builder, frame, _FIRST_FREE + len(captured) + bool(copies))
+        thread = builder.atomic_rmw("add", taken, i64(1), "monotonic")
+        _move_to_slots(builder, arguments, slots, thread)
     head = builder.append_basic_block("ticket")
     body = builder.append_basic_block("chunk")
     end = builder.append_basic_block("end")
@@ -435,6 +491,7 @@ def _emit_chunk_function(
     captured: list[Any],
     loop: loop_ir.Loop,
     copies: Sequence[tuple[ReductionCopy, int]],
+    slots: Sequence[_ThreadSlots],
 ) -> ir.Function:
     """Emit the function of a chunk, which threads call in printed C."""
     memory = [POINTER] if copies else []
@@ -451,6 +508,9 @@ def _emit_chunk_function(
         note(argument, hint=getattr(inner, "hint", ""))
     chunk = _Chunk(number, lower, upper, chunks, loop.step)
     place = arguments.pop() if copies else None
+    if slots:
+        thread = builder.call(declare_function(module, THREAD, ir.FunctionType(I64, [])), [])
+        _move_to_slots(builder, arguments, slots, thread)
     _emit_chunk(builder, region, chunk, arguments, copies, place)
     builder.ret_void()
     return function

@@ -51,8 +51,8 @@ def operation_text(values: ValueTexts, operation: Operation) -> Text:
             return Text(f"__builtin_shufflevector({values.arguments(vectors)}, {places})")
         case "function":
             return Text(f"{operation.data}({values.arguments(operands)})")
-        case "threads":
-            return Text("polygym_threads()")
+        case "threads" | "thread":
+            return Text(f"polygym_{name}()")
         case "address":
             return address(values, operation)
         case "row":

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polygym.codegen.c.kernel.helpers.definitions import INLINE, definition
+from polygym.codegen.c.kernel.helpers.definitions import (
+    INLINE,
+    definition,
+    written_definition,
+)
+
+
+def _openmp_number(name: str, call: str, otherwise: str) -> str:
+    """Return a function of a number that OpenMP knows, with its value where there is no OpenMP."""
+    lines = ["#ifdef _OPENMP", f"  return {call};", "#else", f"  return {otherwise};", "#endif"]
+    return written_definition(f"long {name}(void)", lines)
+
 
 FIXED: Mapping[str, str] = {
     "polygym_min": definition("long polygym_min(long a, long b)", "return a < b ? a : b;"),
@@ -15,18 +26,8 @@ FIXED: Mapping[str, str] = {
     "polygym_remainder": definition(
         "long polygym_remainder(long a, long b)", "return a % b + (a % b < 0 ? b : 0);"
     ),
-    "polygym_threads": "\n".join(
-        [
-            f"{INLINE} long polygym_threads(void)",
-            "{",
-            "#ifdef _OPENMP",
-            "  return omp_get_max_threads();",
-            "#else",
-            "  return 1;",
-            "#endif",
-            "}",
-        ]
-    ),
+    "polygym_threads": _openmp_number("polygym_threads", "omp_get_max_threads()", "1"),
+    "polygym_thread": _openmp_number("polygym_thread", "omp_get_thread_num()", "0"),
     "polygym_fence": "\n".join(
         [
             f"{INLINE} void polygym_fence(void)",

@@ -17,6 +17,7 @@ _HELPERS = {
     "polygym_reserve": "reserve",
     "free": "free",
     "polygym_threads": "threads",
+    "polygym_thread": "thread",
     "polygym_stream": "stream",
 }
 
