@@ -44,7 +44,7 @@ from whole_program_study.results import Stage, Verdict
 
 _PLAIN = ("gcc", "-std=gnu11", "-w", "-ffp-contract=off")
 _SANITIZERS = (
-    "-O1",
+    "-O0",  # above, what is read and not used is not read
     "-fsanitize=address,undefined,float-cast-overflow",
     "-fno-sanitize-recover=all",
 )

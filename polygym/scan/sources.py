@@ -13,7 +13,7 @@ from polygym.errors import InputError
 from polygym.files import path_from_here
 from polygym.frontend.c.source.compilation_database import FILE_NAME, read_database
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
-from polygym.frontend.c.source.cpp_text import CPP_SUFFIXES
+from polygym.frontend.c.source.cpp.signs import CPP_SUFFIXES
 from polygym.pickling import pickle_by_name
 
 _SUFFIXES = frozenset({".c"}) | (CPP_SUFFIXES - {".hh", ".hpp", ".hxx"})

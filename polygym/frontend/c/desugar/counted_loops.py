@@ -30,8 +30,10 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.errors import SourceError
 from polygym.frontend.c.desugar import side_effects
 from polygym.frontend.c.desugar.ordered_conditions import ordered_conditions
+from polygym.frontend.c.sema.declarations import Declarations
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import integer_value
 from polygym.frontend.c.source.locations import SourceMap
@@ -54,8 +56,7 @@ def with_counted_loops(tree: Any, region: ScopRegion, source: SourceMap) -> Scop
     if not syntax.contains(list(region.items), *_LOOPS):
         return region
     if syntax.contains(list(region.items), c_ast.While, c_ast.DoWhile):
-        items = [syntax.copy_tree(item, _counted) for item in _without_do_loops(region.items)]
-        region = with_statements(region, items)
+        region = with_statements(region, _DoLoops(tree, region, source).counted(region.items))
     ordered = ordered_conditions(tree, region)
     if any(ordered(loop) is not None for loop in syntax.walk(region.items, c_ast.For)):
         items = [syntax.copy_tree(item, ordered) for item in region.items]
@@ -74,54 +75,77 @@ def with_counted_loops(tree: Any, region: ScopRegion, source: SourceMap) -> Scop
     return region.reread()
 
 
-def _counted(node: Any) -> Any:
-    """Return a ``for`` loop for a ``while`` loop that counts, None for any other node."""
-    match node:
-        case c_ast.Pragma():
-            return node
-        case c_ast.While():
-            body = syntax.copy_tree(node.stmt, _counted)
-            return (
-                _counted_down(node, body)
-                or _counted_before(node, body)
-                or _counted_at_end(node, body)
-            )
-        case c_ast.Compound() if syntax.contains(node, c_ast.DoWhile):
-            items = _without_do_loops(node.block_items or ())
-            return c_ast.Compound([syntax.copy_tree(item, _counted) for item in items], node.coord)
-        case _:
-            return None
+class _DoLoops:
+    """Loops that count in a block, with what the declarations say of their counters."""
 
+    def __init__(self, tree: Any, region: ScopRegion, source: SourceMap) -> None:
+        """Keep the region, whose function declares counters."""
+        self._region = region
+        self._file_scope = {node.name for node in tree.ext if isinstance(node, c_ast.Decl)}
+        self._types = Declarations(syntax.typedefs_of(tree), source)
 
-def _without_do_loops(items: Sequence[Any]) -> list[Any]:
-    """Return the statements of a block with other loops for ``do`` loops that count."""
-    result: list[Any] = []
-    for item in items:
-        loop = None
-        if isinstance(item, c_ast.DoWhile) and not syntax.contains(item.stmt, c_ast.Break):
-            loop = _counted_at_end(item, item.stmt)
-        if loop is None:
-            result.append(item)
-            continue
-        if not (result and _holds_behind(result[-1], item.cond)):
-            result.append(syntax.copy_tree(item.stmt))
-        result.append(loop)
-    return result
+    def counted(self, items: Sequence[Any]) -> list[Any]:
+        """Return the statements of a block with ``for`` loops for other loops that count."""
+        return [syntax.copy_tree(item, self._loop) for item in self._without_do_loops(items)]
 
+    def _loop(self, node: Any) -> Any:
+        """Return a ``for`` loop for a ``while`` loop that counts, None for any other node."""
+        match node:
+            case c_ast.Pragma():
+                return node
+            case c_ast.While():
+                body = syntax.copy_tree(node.stmt, self._loop)
+                return (
+                    _counted_down(node, body)
+                    or _counted_before(node, body)
+                    or _counted_at_end(node, body)
+                )
+            case c_ast.Compound() if syntax.contains(node, c_ast.DoWhile):
+                return c_ast.Compound(self.counted(node.block_items or ()), node.coord)
+            case _:
+                return None
 
-def _holds_behind(statement: Any, condition: Any) -> bool:
-    """Whether ``i = 0`` makes a comparison of i with a number true."""
-    match statement:
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
-            pass
-        case c_ast.Decl(name=name, init=value) if not statement.storage:
-            pass
-        case _:
+    def _without_do_loops(self, items: Sequence[Any]) -> list[Any]:
+        """Return the statements of a block with other loops for ``do`` loops that count."""
+        result: list[Any] = []
+        for item in items:
+            loop = None
+            if isinstance(item, c_ast.DoWhile) and not syntax.contains(item.stmt, c_ast.Break):
+                loop = _counted_at_end(item, item.stmt)
+            if loop is None:
+                result.append(item)
+                continue
+            if not (result and self._holds_behind(result[-1], item.cond)):
+                result.append(syntax.copy_tree(item.stmt))
+            result.append(loop)
+        return result
+
+    def _holds_behind(self, statement: Any, condition: Any) -> bool:
+        """Whether ``i = 0`` makes a comparison of i with a number true; i holds that number."""
+        match statement:
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+                pass
+            case c_ast.Decl(name=name, init=value) if not statement.storage:
+                pass
+            case _:
+                return False
+        if not isinstance(condition.left, c_ast.ID) or condition.left.name != name:
             return False
-    if not isinstance(condition.left, c_ast.ID) or condition.left.name != name:
-        return False
-    first, last = integer_value(value), integer_value(condition.right)
-    return first is not None and last is not None and _COMPARE[condition.op](first, last)
+        first, last = integer_value(value), integer_value(condition.right)
+        if first is None or last is None or first > self._highest_value(name) or last < 0:
+            return False
+        return first >= 0 and _COMPARE[condition.op](first, last)
+
+    def _highest_value(self, name: str) -> int:
+        """Return a number that a counter surely holds, as it holds all from 0 to that one."""
+        declared = _declaration(name, self._region)
+        if declared is None or name in self._file_scope:
+            return 1
+        try:
+            kind = self._types.scalar(declared.type, declared, name)
+        except SourceError:
+            return 1
+        return kind.highest if kind.is_integer else 1
 
 
 def _counted_before(node: Any, body: Any) -> Any:

@@ -70,14 +70,19 @@ class FunctionSpan:
     """The extent of a function's body."""
 
     def __init__(self, source: SourceMap, opening: int) -> None:
-        """Find its end."""
-        depth, index = 0, opening
-        while True:
-            depth += {"{": 1, "}": -1}.get(source.tokens[index].text, 0)
+        """Find its end.
+
+        Raises:
+            SourceError: The text ends before.
+        """
+        depth = 0
+        for token in source.tokens[opening:]:
+            depth += {"{": 1, "}": -1}.get(token.text, 0)
             if depth == 0:
-                break
-            index += 1
-        self.last_line: int = source.tokens[index].origin.line
+                self.last_line: int = token.origin.line
+                return
+        place = source.location_of_origin(source.tokens[opening].origin)
+        raise SourceError(place, "expected a } for this {, found the end of the file")
 
 
 def own_functions(tree: Any, source: SourceMap, file: str) -> Iterator[Any]:

@@ -6,7 +6,6 @@
 ``compile_flags``         folders of headers and macros that a text is read with
 ``compiler_output``       output of a compiler's preprocessor: line markers, system headers
 ``cpp``                   C++ files with loops of C: their tokens as those of C
-``cpp_text``              signs that a refused text is C++
 ``enclosing_functions``   files without a function around the region
 ``file_declarations``     declarations at file scope as ranges of words
 ``function_bodies``       statements of functions as ranges of tokens
@@ -20,6 +19,7 @@
 ``preprocessor``          preprocessing
 ``region_mark``           marks of regions that have no pragmas
 ``region_selection``      sizes of bare pointers that are given beside a file
+``scoped_types``          names of types that functions declare, each its own
 ``standard_headers``      standard headers as the front end knows them
 ``syntax``                syntax trees as values
 ``tolerant_parsing``      parsing of a text that the parser refuses as a whole

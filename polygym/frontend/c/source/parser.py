@@ -34,10 +34,11 @@ from pycparser.c_parser import CParser
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
-from polygym.frontend.c.source.cpp_text import is_cpp
+from polygym.frontend.c.source.cpp.signs import is_cpp
 from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
+from polygym.frontend.c.source.scoped_types import separate_local_types
 from polygym.frontend.c.source.syntax import block_with, walk
 from polygym.frontend.c.source.tolerant_parsing import PartRefused, refuse_known, tolerant_tree
 from polygym.frontend.c.source.unreadable import ParseProblem
@@ -181,6 +182,7 @@ def parse(source: SourceMap) -> Any:
         tree = parse_text(source.text, 0)
     except PartRefused as refused:
         tree = tolerant_tree(source, refused, parse_text)
+    separate_local_types(tree, [token.text for token in source.tokens])
     mark_unwritten_statics(tree, source)
     return tree
 

@@ -37,7 +37,7 @@ from polygym.frontend.c.source.compiler_output import has_line_markers, read_com
 from polygym.frontend.c.source.cpp import read_cpp
 from polygym.frontend.c.source.cpp.literals import plain_literals
 from polygym.frontend.c.source.cpp.names import C_HEADERS, CPP_HEADERS
-from polygym.frontend.c.source.cpp_text import CPP_SUFFIXES
+from polygym.frontend.c.source.cpp.signs import CPP_SUFFIXES
 from polygym.frontend.c.source.header_types import header_typedefs
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
 from polygym.frontend.c.source.predefined_macros import predefined_macros

@@ -7,7 +7,7 @@ types may stand around a region and never in it.
 
 from collections.abc import Iterator, Sequence
 
-from polygym.frontend.c.source.cpp_text import CPP_DECLARATIONS
+from polygym.frontend.c.source.cpp.signs import CPP_DECLARATIONS
 from polygym.frontend.c.source.file_declarations import (
     declaration_ranges,
     declared_names,

@@ -12,7 +12,7 @@ import pytest
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c import parse_text, read_text, region_names
 from polygym.frontend.c.discovery.found_regions import FileRegions
-from polygym.frontend.c.discovery.region_search import find_in_text
+from polygym.frontend.c.discovery.region_search import find_in_text, functions_of_text
 from polygym.frontend.c.embedding import embed_region
 from polygym.frontend.c.source.compile_flags import CompileFlags
 from polygym.frontend.c.source.region_selection import RegionSelection
@@ -232,3 +232,9 @@ def test_sizes_that_mention_further_names(name: str) -> None:
     given = RegionSelection(None, flags=CompileFlags(tuple(headers)))
     result = find_in_text(read_text(suite / name), str(suite / name), given)
     assert result.loops > 2
+
+
+def test_a_brace_that_is_never_closed_is_told() -> None:
+    text = "typedef struct { int k[2]; } r;\nr d = {{1, 2};\nvoid g(double *a) { a[0] = 1; }\n"
+    with pytest.raises(SourceError, match="expected a } for this {, found the end of the file"):
+        functions_of_text(text, "x.c")

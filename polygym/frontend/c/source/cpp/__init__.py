@@ -11,6 +11,7 @@
 ``local_declarations``  declarations in functions
 ``names``               names of C++ and of its library that mean something in C
 ``reading``             translation of a file
+``signs``               signs that a refused text is C++
 ``structures``          structures and enumerations
 ``tokens``              token lists with brackets
 ``types``               types
