@@ -1,17 +1,22 @@
-"""Files that are whole or absent, however the process ends, and locks between processes."""
+"""Files that are whole or absent, however the process ends; temporary folders; locks."""
 
 import errno
 import fcntl
 import glob
 import os
 import re
+import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 _OFF = "off"
+_temporary: dict[str, int] = {}
+"""Temporary folders of this process, and its number: copies of it do not remove them."""
 
 
 def path_from_here(path: Path) -> Path:
@@ -65,6 +70,40 @@ def _remove_stale_files(path: Path) -> None:
         if match is not None and not Path("/proc", match[1]).exists():
             with suppress(OSError):
                 beside.unlink()
+
+
+@contextmanager
+def temporary_folder(parent: Path | None = None, prefix: str | None = None) -> Iterator[Path]:
+    """Yield a new folder that is removed at the end, even where a signal is the end.
+
+    SIGTERM removes it if nothing else handles that signal. What ends the process without an
+    exception calls :func:`remove_temporary_folders` before.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name:
+        _temporary[name] = os.getpid()
+        is_main = threading.current_thread() is threading.main_thread()
+        handles = is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if handles:
+            signal.signal(signal.SIGTERM, _remove_and_end)
+        try:
+            yield Path(name)
+        finally:
+            if handles:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            del _temporary[name]
+
+
+def remove_temporary_folders() -> None:
+    """Remove the temporary folders of this process, which is about to end."""
+    for name, process in tuple(_temporary.items()):
+        if process == os.getpid():
+            shutil.rmtree(name, ignore_errors=True)
+
+
+def _remove_and_end(number: int, _: FrameType | None) -> None:
+    remove_temporary_folders()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def create_folder(path: Path, option: str = "--out") -> None:

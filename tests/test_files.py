@@ -185,3 +185,24 @@ def test_a_file_is_locked_once(path: Path) -> None:
         assert not try_lock(two.fileno())
     with open(path) as three:
         assert try_lock(three.fileno())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_temporary_folder(tmp_path: Path, number: signal.Signals) -> None:
+    text = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from polygym.cli.interrupts import exit_on_interrupt\n"
+        "from polygym.files import temporary_folder\n"
+        "exit_on_interrupt(False)\n"
+        "with temporary_folder(Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'file').write_text('text')\n"
+        "    if not os.fork():\n"
+        "        os.kill(os.getpid(), int(sys.argv[2]))\n"
+        "    os.wait()\n"
+        "    assert (folder / 'file').exists()\n"
+        "    os.kill(os.getpid(), int(sys.argv[2]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text, tmp_path, str(int(number))], check=False)
+    assert done.returncode == (130 if number is signal.SIGINT else -number)
+    assert not list(tmp_path.iterdir())

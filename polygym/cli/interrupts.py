@@ -3,7 +3,8 @@
 An exception in the middle of anything, which is what Python makes of Ctrl-C, is not safe here: the
 integer set library calls Python back and loses or does not survive exceptions, and so do imports.
 Therefore the command leaves at once instead, from within the signal's handler. It may do so because
-nothing depends on its orderly end: the worker's processes end with it. Where a part of the answer
+little depends on its orderly end: the worker's processes end with it, and temporary folders are
+removed. Where a part of the answer
 is worth having, :func:`interrupts_raise` brings the exception back, and :func:`interrupts_deferred`
 keeps it out of what would not stand it.
 
@@ -27,6 +28,8 @@ def exit_on_interrupt(as_json: bool) -> None:
     def leave(_: int, __: FrameType | None) -> None:
         with suppress(OSError, ValueError, RuntimeError):  # the last: in the middle of a write
             sys.stdout.flush()
+        if (files := sys.modules.get("polygym.files")) is not None:
+            files.remove_temporary_folders()
         with suppress(OSError):
             if os.isatty(2) and os.environ.get("TERM") != "dumb":
                 os.write(2, _SHOW_CURSOR)

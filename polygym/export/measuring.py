@@ -5,7 +5,6 @@ the same data, in turn with the code that was measured before. Its output is com
 source's. It is loaded first, so that all of them share the OpenMP library that it needs.
 """
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from polygym.export.c_compiler import UserCompiler
 from polygym.export.c_kernel import kernel_c_text
 from polygym.export.exporting import Export
 from polygym.export.header import element_type, kernel_header
+from polygym.files import temporary_folder
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.worker.outcome import Ok, Outcome
 from polygym.runtime.worker.problem import CompiledProgram
@@ -80,8 +80,8 @@ def measure_export(
     """
     problem = compile_problem(export.program)
     own = compile_schedule(export.program, export.schedule, export.mapping)
-    with tempfile.TemporaryDirectory() as name:
-        code = _driver_object(export, compiler, Path(name), as_c=as_c)
+    with temporary_folder() as folder:
+        code = _driver_object(export, compiler, folder, as_c=as_c)
     names = [buffer.name for buffer in problem.buffers]
     exported = CompiledProgram(
         code,

@@ -5,7 +5,6 @@ run that is stopped leaves nothing half done.
 """
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -25,7 +24,7 @@ from polygym.export.cpp_header import expect_external, has_own_types
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block
 from polygym.export.python_module import python_module
-from polygym.files import create_folder
+from polygym.files import create_folder, temporary_folder
 from polygym.frontend.c.source.preprocessor import encode_as
 from polygym.pickling import pickle_by_name
 
@@ -65,8 +64,7 @@ def write_export(
         expect_one_cpu(export)
     create_folder(out)
     try:
-        with tempfile.TemporaryDirectory(prefix=".export-", dir=out) as name:
-            folder = Path(name)
+        with temporary_folder(out, ".export-") as folder:
             note = _WRITERS[kind](export, folder, out, compiler)
             made = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
             files = tuple(Path(shutil.move(path, out / path.name)) for path in made)

@@ -5,13 +5,12 @@ Nodes of weights alone are computed when the function is made, as :mod:`polygym.
 does. ``torch.compile`` takes the function of :func:`as_torch`.
 """
 
-import tempfile
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError, MissingLibraryError
+from polygym.files import temporary_folder
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.registry import operator_named
 from polygym.graphs.operators.types import NumberData, TextData
@@ -96,8 +95,8 @@ def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], 
     # Threads that wait for the next call would take the processor from who is timed in between.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
+    with temporary_folder() as folder:
+        path = folder / "model.onnx"
         write(model, path)
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]

@@ -4,11 +4,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from polygym.errors import InputError
+from polygym.files import temporary_folder
+from polygym.profiling.running import run_program
 from polygym.profiling.samples import Profile, ProfilingTool, Sample, parse_place
 
 _SECONDS = 600.0
@@ -23,20 +24,19 @@ HOW_TO_BUILD = (
 def profile_by_gprof(command: Sequence[str], *, output_to_stderr: bool) -> Profile | None:
     """Run a program, and return the samples that it took itself; None if it took none.
 
+    A program that is stopped takes none: it writes them when it ends.
+
     Raises:
         InputError: The program cannot be started, or gprof is missing.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         environment = {**os.environ, "GMON_OUT_PREFIX": f"{folder}/gmon"}
-        output = 2 if output_to_stderr else None
-        try:
-            code = subprocess.run(command, env=environment, stdout=output).returncode
-        except OSError as error:
-            raise InputError(f"{command[0]}: {error}") from None
-        written = sorted(Path(folder).glob("gmon*"))
-        if not written:
+        end = run_program(command, output_to_stderr=output_to_stderr, environment=environment)
+        written = sorted(folder.glob("gmon*"))
+        if not written and not end.stop_signal:
             return None
-        return Profile(ProfilingTool.GPROF, read_gmon(command[0], written[0]), code)
+        samples = read_gmon(command[0], written[0]) if written else ()
+        return Profile(ProfilingTool.GPROF, samples, end)
 
 
 def read_gmon(program: str, data: Path) -> tuple[Sample, ...]:

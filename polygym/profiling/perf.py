@@ -2,11 +2,12 @@
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from polygym.errors import InputError
+from polygym.files import temporary_folder
+from polygym.profiling.running import run_program
 from polygym.profiling.samples import Profile, ProfilingTool, Sample, parse_place
 
 _FREQUENCY = "997"  # times a second; no multiple of what programs do regularly
@@ -19,7 +20,7 @@ def missing_perf_reason() -> str:
     path = shutil.which("perf")
     if path is None:
         return "perf: expected the program, found none; on Debian: apt-get install linux-perf"
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         command = [path, "record", "-q", "-o", f"{folder}/data", "--", "true"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=30)
@@ -40,19 +41,19 @@ def profile_by_perf(command: Sequence[str], *, output_to_stderr: bool) -> Profil
     Raises:
         InputError: The program cannot be started, or perf writes nothing.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         data = f"{folder}/perf.data"
         record = ["perf", "record", "-q", "-F", _FREQUENCY, "-o", data, "--", *command]
-        code = _run(record, output_to_stderr)
+        end = run_program(record, output_to_stderr=output_to_stderr)
         if not Path(data).exists() or not Path(data).stat().st_size:
-            raise InputError(f"{command[0]}: perf has no samples of it (exit code {code})")
+            raise InputError(f"{command[0]}: perf has no samples of it (exit code {end.code})")
         fields = ["-F", "sample,dso,sym,srcline", "-t", "|", "--full-source-path"]
         report = ["perf", "report", "-i", data, "--stdio", "-q", "--no-children", *fields]
         try:
             done = subprocess.run(report, capture_output=True, text=True, timeout=_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise InputError(f"perf report: {error}") from None
-    return Profile(ProfilingTool.PERF, parse_report(done.stdout), code)
+    return Profile(ProfilingTool.PERF, parse_report(done.stdout), end)
 
 
 def parse_report(text: str) -> tuple[Sample, ...]:
@@ -70,11 +71,3 @@ def parse_report(text: str) -> tuple[Sample, ...]:
         file, line = parse_place("|".join(parts[3:]))
         samples.append(Sample(float(parts[0]), parts[1], symbol, file, line))
     return tuple(samples)
-
-
-def _run(command: Sequence[str], output_to_stderr: bool) -> int:
-    """Run a program on the user's own terminal."""
-    try:
-        return subprocess.run(command, stdout=2 if output_to_stderr else None).returncode
-    except OSError as error:
-        raise InputError(f"{command[0]}: {error}") from None

@@ -31,12 +31,21 @@ class Sample:
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """The end of a program: its exit code, and the signal that asked it to stop, or 0."""
+
+    code: int
+    stop_signal: int = 0
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
 class Profile:
-    """The samples of a run, the tool, and the program's exit code."""
+    """The samples of a run, the tool, and how the program ended."""
 
     tool: ProfilingTool
     samples: tuple[Sample, ...]
-    exit_code: int
+    end: ProgramEnd
 
     @property
     def total(self) -> float:

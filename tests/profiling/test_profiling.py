@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from polygym.errors import SourceLocation
 from polygym.profiling.gprof import profile_by_gprof
 from polygym.profiling.perf import missing_perf_reason, parse_report, profile_by_perf
 from polygym.profiling.regions import hot_places, source_paths
-from polygym.profiling.samples import Profile, ProfilingTool, Sample
+from polygym.profiling.samples import Profile, ProfilingTool, ProgramEnd, Sample
 from polygym.scan.file_scan import ScanOptions, scan_file
 from polygym.scan.results import FileScan, FileStatus
 from polygym.scan.sources import scan_sources
@@ -49,7 +53,7 @@ def built(folder: Path, *flags: str) -> Path:
 
 
 def check_places(profile: Profile, folder: Path) -> None:
-    assert profile.exit_code == 3
+    assert profile.end.code == 3
     assert source_paths(profile) == (str((folder / "hot.c").resolve()),)
     scans = [scan_file(source, ScanOptions(1024)) for source in scan_sources(folder / "hot.c")]
     places = hot_places(profile, scans)
@@ -112,6 +116,49 @@ def test_samples_of_a_refused_file_say_why() -> None:
     sample = Sample(4.0, "p", "f", "/x/a.c", 3)
     place = SourceLocation("/x/a.c", 2, 1)
     scan = FileScan("/x/a.c", FileStatus.REFUSED, reason="syntax error", place=place)
-    (hot,) = hot_places(Profile(ProfilingTool.PERF, (sample,), 0), [scan])
+    (hot,) = hot_places(Profile(ProfilingTool.PERF, (sample,), ProgramEnd(0)), [scan])
     assert hot.reason == "the file is refused: syntax error"
     assert hot.share == 1.0
+
+
+SLEEPER = """import os, signal, sys, time
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, getattr(signal, sys.argv[1]))
+open(sys.argv[2], "w").write(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "signals", "code"),
+    [
+        ("SIG_DFL", [signal.SIGINT], 130),
+        ("SIG_DFL", [signal.SIGTERM], 143),
+        ("SIG_IGN", [signal.SIGINT, signal.SIGINT], 130),
+    ],
+)
+def test_a_signal_ends_the_program(
+    tmp_path: Path, handler: str, signals: list[signal.Signals], code: int
+) -> None:
+    ready, temporary = tmp_path / "ready", tmp_path / "temporary"
+    temporary.mkdir()
+    words = ["profile", "--tool", "gprof", "--", sys.executable, "-c", SLEEPER, handler, str(ready)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "polygym", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        start_new_session=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not ready.exists() or not ready.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.2)
+        assert process.wait(60) == code
+        assert process.stderr is not None
+        assert "interrupted: the samples until then" in process.stderr.read()
+    assert not Path("/proc", ready.read_text()).exists()
+    assert not list(temporary.iterdir())

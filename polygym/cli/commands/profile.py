@@ -17,7 +17,7 @@ from polygym.frontend.c.source.compilation_database import read_database
 from polygym.profiling.gprof import HOW_TO_BUILD, profile_by_gprof, read_gmon
 from polygym.profiling.perf import missing_perf_reason, profile_by_perf
 from polygym.profiling.regions import HotPlace, hot_places, source_paths
-from polygym.profiling.samples import Profile, ProfilingTool
+from polygym.profiling.samples import Profile, ProfilingTool, ProgramEnd
 from polygym.programs.sizes import FILE_SIZES
 from polygym.scan.file_scan import ScanOptions
 from polygym.scan.pool import scan_files, usual_jobs
@@ -33,7 +33,10 @@ those lines are scanned as `polygym scan` does, and the samples are joined with 
 
 Time in a function that a region calls counts for that function, unless the compiler inlined it.
 
-Exit code 0, whatever the program returns; 2: it cannot be started, or nothing can take samples.
+Ctrl-C stops the program; the samples until then are reported. Twice, it kills the program.
+
+Exit code 0, whatever the program returns; 130: interrupted; 2: it cannot be started, or nothing can
+take samples.
 
 \b
 Examples:
@@ -42,6 +45,8 @@ Examples:
   polygym profile --compile-commands build/compile_commands.json -- build/app
   polygym profile --gmon gmon.out -- ./blur      samples of an earlier run
 """
+_FIRST_CODE = 128  # as shells report a signal
+_TOO_SHORT = "the program ran for too short a time"
 _MOST_FILES = 50
 _FILE_SECONDS = 20.0
 
@@ -74,13 +79,14 @@ def command(
     scans = _scan(source_paths(profile)[:_MOST_FILES])
     places = hot_places(profile, scans)
     document = _as_json(profile, places)
-    return console.answer(as_json, document, lambda: _print(profile, places, most))
+    code = _FIRST_CODE + profile.end.stop_signal if profile.end.stop_signal else 0
+    return console.answer(as_json, document, lambda: _print(profile, places, most), code)
 
 
 def _profile(words: Sequence[str], tool: str, gmon: Path | None, as_json: bool) -> Profile:
     """Return the samples of a run by the tool that can be had."""
     if gmon is not None:
-        return Profile(ProfilingTool.GPROF, read_gmon(words[0], gmon), 0)
+        return Profile(ProfilingTool.GPROF, read_gmon(words[0], gmon), ProgramEnd(0))
     reason = "" if tool == ProfilingTool.GPROF.value else missing_perf_reason()
     if tool != ProfilingTool.GPROF.value and not reason:
         return profile_by_perf(words, output_to_stderr=as_json)
@@ -121,7 +127,8 @@ def _as_json(profile: Profile, places: Sequence[HotPlace]) -> dict[str, Any]:
     return {
         "tool": profile.tool.value,
         "samples": profile.total,
-        "exit_code": profile.exit_code,
+        "exit_code": profile.end.code,
+        "interrupted": bool(profile.end.stop_signal),
         "has_lines": profile.has_lines,
         "places": [
             {
@@ -139,10 +146,14 @@ def _as_json(profile: Profile, places: Sequence[HotPlace]) -> dict[str, Any]:
 
 
 def _print(profile: Profile, places: Sequence[HotPlace], most: int) -> None:
-    if profile.exit_code:
-        console.write_text(f"the program ended with exit code {profile.exit_code}", err=True)
+    if profile.end.stop_signal:
+        console.write_text("interrupted: the samples until then", err=True)
+    elif profile.end.code:
+        console.write_text(f"the program ended with exit code {profile.end.code}", err=True)
     if not profile.total:
-        console.write_text("no samples: the program ran for too short a time")
+        is_cut = profile.end.stop_signal and profile.tool is ProfilingTool.GPROF
+        reason = "gprof has none of a program that is stopped" if is_cut else _TOO_SHORT
+        console.write_text(f"no samples: {reason}")
         return
     if not profile.has_lines:
         console.write_text("no lines are known: compile with -g, to see loops", err=True)

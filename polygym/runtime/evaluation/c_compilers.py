@@ -19,7 +19,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from polygym.codegen.c import print_c
 from polygym.codegen.llvm.core.binary_interface import foreign_symbol, library_text
 from polygym.codegen.pipeline import lower
 from polygym.errors import InputError
+from polygym.files import temporary_folder
 from polygym.frontend.c import (
     argument_passing,
     completed_file,
@@ -174,7 +174,7 @@ def compile_with(
     is_c = source.suffix != COMPREHENSION
     if is_c:
         _check_source(name, scop, source, program.function)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         if is_c:
             text = completed_file(source, program.function).text
         else:
