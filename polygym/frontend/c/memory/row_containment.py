@@ -137,7 +137,7 @@ class _RowContainment:
         return self._touch.domain.subtract(inside)
 
     def _times(self, rows: int) -> Any:
-        return self._size.scale_val(isl.Val(rows, self._size.get_ctx()))
+        return self._size.scale_val(isl.Val(str(rows), self._size.get_ctx()))
 
     def is_within_one_row(self) -> bool:
         """Whether it is in its row, in the one before or in the one behind."""

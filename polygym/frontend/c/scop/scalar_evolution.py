@@ -114,7 +114,7 @@ class ScalarEvolution:
                 return None
             count = bindings.variable(loop.iterator.name).sub(loop.first)
             count = count if loop.step > 0 else count.neg()
-            count = count.scale_down_val(isl.Val(abs(loop.step), bindings.context)).floor()
+            count = count.scale_down_val(isl.Val(str(abs(loop.step)), bindings.context)).floor()
             return first.add(count.scale_val(difference))
         for other, name in self._unknown.items():
             if _mentions(leaves, name):
@@ -122,7 +122,7 @@ class ScalarEvolution:
                     return None
                 leaves = substitute_variable(leaves, name, (self._starts or {})[other])
         counter = bindings.variable(loop.iterator.name)
-        earlier = counter.add_constant_val(isl.Val(-loop.step, bindings.context))
+        earlier = counter.add_constant_val(isl.Val(str(-loop.step), bindings.context))
         later = substitute_variable(leaves, loop.iterator.name, earlier)
         at_first = counter.eq_set(loop.first)
         later = later.intersect_domain(at_first.complement())

@@ -176,7 +176,7 @@ def affine_expression(
 
 
 def _form(form: Any, known: dict[str, Expression]) -> Expression | None:
-    """Return an affine form as an expression."""
+    """Return an affine form as an expression; None if one of its numbers is wider than long."""
     denominator = to_int(form.get_denominator_val())
     terms: list[tuple[Expression, int]] = []
     for index in range(form.dim(isl.dim_type.param)):
@@ -194,12 +194,15 @@ def _form(form: Any, known: dict[str, Expression]) -> Expression | None:
                 return None
             terms.append((inner, factor))
     constant = _scaled(form.get_constant_val(), denominator)
+    numbers = (denominator, constant, *(factor for _, factor in terms))
+    if max(map(abs, numbers)) > _LONG.highest:
+        return None
     total = _sum(terms, constant)
     return total if denominator == 1 else _quotient(total, denominator)
 
 
 def _scaled(value: Any, denominator: int) -> int:
-    return to_int(value.mul(isl.Val(denominator, value.get_ctx())))
+    return to_int(value.mul(isl.Val(str(denominator), value.get_ctx())))
 
 
 def _sum(terms: list[tuple[Expression, int]], constant: int) -> Expression:

@@ -86,7 +86,7 @@ def parametric_quotients(dividend: Any, divisor: Any, domain: Any) -> list[tuple
 
     def multiple(factor: int) -> Any:
         """Return a multiple of the divisor."""
-        return divisor.scale_val(isl.Val(factor, domain.get_ctx()))
+        return divisor.scale_val(isl.Val(str(factor), domain.get_ctx()))
 
     pieces: list[tuple[Any, int]] = []
     left = domain
@@ -113,7 +113,7 @@ def divided_by_parameter(operator: str, left: Any, right: Any, domain: Any) -> A
     """Return C's quotient or remainder by a parameter, None where it is not known."""
     result: Any = None
     for where, quotient in parametric_quotients(left, right, domain) or ():
-        number = isl.Val(quotient, domain.get_ctx())
+        number = isl.Val(str(quotient), domain.get_ctx())
         value = left.sub(right.scale_val(number))
         if operator == "/":
             value = left.scale_val(0).add_constant_val(number)
