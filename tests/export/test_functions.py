@@ -32,12 +32,12 @@ double f(int n, double a[n], double b[n]) {
   for (int i = 0; i < n; i++) t += b[i];
   return t;
 }""",
-    "a number that the region sets": """
-double f(int n, double s, double a[n]) {
+    "numbers that the region sets": """
+double f(int n, double s, int k, double a[n], int b[n]) {
 #pragma scop
-  for (int i = 0; i < n; i++) s = s + a[i];
+  for (int i = 0; i < n; i++) { s = s + a[i]; k = (k / 3) ^ (b[i] & 255); }
 #pragma endscop
-  return s * 2;
+  return s * 2 + k;
 }""",
     "a local variable that the region sets": """
 int f(int n, int a[n]) {

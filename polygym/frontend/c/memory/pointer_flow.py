@@ -43,6 +43,7 @@ class PointerFlow(ExpressionValues):
         self._exits: list[_Exits] = []
         self._jumps: dict[str, list[CellValues]] = {}
         self._labels: set[str] = set()
+        self._heads: dict[int, CellValues] = {}
         self.is_known = True
         self._at_region: CellValues = {}
         self._statement(region.function.body)
@@ -136,11 +137,17 @@ class PointerFlow(ExpressionValues):
             self._exits[-1].continues.extend(exits.continues)
 
     def _loop(self, node: Any) -> None:
-        """Walk a loop until what variables have where an iteration begins is stable."""
+        """Walk a loop until what variables have where an iteration begins is stable.
+
+        The walk begins with what the one before came to, in an earlier round of a loop around: from
+        nothing, loops in loops would take 3, 9, 27, … rounds.
+        """
         if isinstance(node, c_ast.For):
             self._statement(node.init)
         entry = dict(self._state())
-        heads: CellValues = {}
+        heads = self._heads.get(id(node), {})
+        for key in heads:
+            entry.setdefault(key, self._value_at(entry, key))
         for _ in range(_MAX_ROUNDS):
             exits = self._iteration(node, {**entry, **heads})
             after = self._now
@@ -154,6 +161,7 @@ class PointerFlow(ExpressionValues):
             heads = fresh
         else:
             self.is_known = False
+        self._heads[id(node)] = heads
         if isinstance(node, c_ast.DoWhile):
             self._now = after
         else:

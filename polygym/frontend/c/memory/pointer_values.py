@@ -138,6 +138,7 @@ def loop_values(loop: Hashable, entry: State, heads: State, back: State) -> dict
     for key in heads:
         bases[key] = _permuted(key, states, entry, loop) if key in states else entry[key].bases
     for _ in range(len(heads) + 1):
+        before = dict(bases)
         for key in heads:
             if key not in states:
                 come = back[key].bases if key in back else frozenset()
@@ -145,6 +146,8 @@ def loop_values(loop: Hashable, entry: State, heads: State, back: State) -> dict
                     Base(own.root) for base in come for own in _expanded(base, roots, bases)
                 }
                 bases[key] = _few(bases[key] | expanded)
+        if bases == before:
+            break
     return {key: Value(heads[key].root, (), bases[key]) for key in heads}
 
 

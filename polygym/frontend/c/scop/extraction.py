@@ -130,7 +130,7 @@ class StatementExtractor:
                 return False
             if symbol.scope is DeclarationScope.FILE or "static" in symbol.declaration.storage:
                 return False
-            return symbol.scope is not DeclarationScope.FUNCTION or not names.is_used_after(symbol)
+            return symbol.scope is DeclarationScope.REGION or not names.is_used_after(symbol)
 
         self.drafts = [draft for draft in self.drafts if not is_dead(draft.tracked_symbol)]
 

@@ -6,6 +6,7 @@ import pytest
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c import parse_text
+from polygym.frontend.c.memory.pointer_flow import PointerFlow
 
 _FILE = """
 struct grid { int n; double *u, *v; double **rows; };
@@ -247,3 +248,15 @@ def test_memory_is_as_large_as_it_was_allocated_where_the_region_does_not_say_it
     """
     (count,) = [array for array in parse_text(text).arrays if array.name == "count"]
     assert count.c_extents == ("m + 2",)
+
+
+def test_loops_in_loops_take_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+    iteration = PointerFlow._iteration
+    monkeypatch.setattr(
+        PointerFlow, "_iteration", lambda *given: rounds.append(1) or iteration(*given)
+    )
+    loops = "".join(f"for (int {c} = 0; {c} < n; {c}++) " for c in "cdehijkl")
+    around = f"double *p, *q; {loops}{{ p = choose(g); p++; q = p; p = q + c; }} p = a; q = b"
+    assert arrays_of(around + ";;p[i] = q[i - 1]") == ["a", "b"]
+    assert len(rounds) < 300  # 3^8 are 6561
