@@ -314,8 +314,8 @@ def choices_array(
         return array
     chosen = deciding.values if deciding else editing.choices_of_step if editing else ()
     values: tuple[Any, ...] = (None, None, *chosen)
-    for answer, row in enumerate(array):
-        value = values[answer] if answer < len(values) else None
+    # Answers beyond the last one choose nothing: their rows are 0.
+    for answer, (row, value) in enumerate(zip(array, values, strict=False)):
         is_allowed = answer < len(allowed) and allowed[answer]
         row[:] = numbers_of(CHOICES, _Choice(decision, answer, is_allowed, value))
     return array
