@@ -24,9 +24,10 @@ from polygym.codegen.contraction import legal_with_storage
 from polygym.codegen.llvm.emit_module import caller_arrays
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError
-from polygym.export.structured_arrays import argument_name, rows_of_structures
+from polygym.export.structured_arrays import argument_name, pairs_of_reals, rows_of_structures
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping, parse_mapping
+from polygym.poly.evaluation import context_holds, runs_any
 from polygym.poly.may_accesses import out_of_range_messages
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
@@ -73,7 +74,7 @@ def compile_function(
         function,
         schedule,
         replace(chosen, threads=threads),
-        keeps_mapping=mapping is not None,
+        mapping is not None,
     )
 
 
@@ -98,8 +99,7 @@ class CompiledFunction:
         function: str | None,
         schedule: str,
         mapping: Mapping,
-        *,
-        keeps_mapping: bool = False,
+        keeps_mapping: bool,
     ) -> None:
         """Read the region; nothing is compiled before the first call."""
         self._target, self._function = target, function
@@ -116,7 +116,7 @@ class CompiledFunction:
         signature = [own.get(name, name) for name in self._scop.signature]
         names = dict.fromkeys((*signature, *given, *parameters))
         self.arguments = tuple(names)
-        self._kernels: dict[tuple[int, ...], _SizedKernel] = {}
+        self._kernels: dict[tuple[int, ...], _SizedKernel | None] = {}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -133,6 +133,8 @@ class CompiledFunction:
         """
         bound = self._bound(values, named)
         kernel = self._kernel(bound)
+        if kernel is None:
+            return
         kept, addresses = [], []
         for array, shape in kernel.arrays:
             memory = _memory(array, shape, bound, is_written=array.name in kernel.written)
@@ -163,14 +165,37 @@ class CompiledFunction:
                 raise InputError(f"{self!r}: expected a value of {name}, found none")
         return bound
 
-    def _kernel(self, bound: Dictionary[str, Any]) -> _SizedKernel:
-        """Return the code for the sizes of a call."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the program and the options: a copy reads the file again."""
+        path = Path(self._target)
+        target = str(path.absolute()) if path.is_file() else self._target
+        options = (self._function, self._schedule, self._mapping, self._keeps_mapping)
+        return CompiledFunction, (target, *options)
+
+    def _kernel(self, bound: Dictionary[str, Any]) -> _SizedKernel | None:
+        """Return the code for the sizes of a call, None if no statement runs for them."""
         sizes = {p.name: _integer(p.name, bound[p.name]) for p in self._scop.parameters}
         key = tuple(sizes.values())
         with self._lock:
+            if self._kernels.get(key) is None:
+                self._expect_types(bound)
             if key not in self._kernels:
-                self._kernels[key] = self._compiled(sizes)
+                self._kernels[key] = None if self._is_empty(sizes) else self._compiled(sizes)
             return self._kernels[key]
+
+    def _expect_types(self, bound: Dictionary[str, Any]) -> None:
+        """Refuse arrays of other types, before the time that compiling takes."""
+        written = {statement.write.array for statement in self._scop.statements}
+        for array in self._scop.arrays:
+            is_scalar = not array.rank and array.name not in written
+            is_given = array.storage_class in _GIVEN[::2] and not array.is_constant
+            if is_given and not is_scalar and argument_name(array) in bound:
+                _elements(array, bound[argument_name(array)])
+
+    def _is_empty(self, sizes: dict[str, int]) -> bool:
+        """Return whether no statement runs; such sizes may be ones that arrays cannot have."""
+        is_defined = context_holds(self._scop.context, sizes)
+        return not is_defined and not runs_any(self._scop.statements, sizes)
 
     def _compiled(self, sizes: dict[str, int]) -> _SizedKernel:
         program = load_program(self._target, function=self._function, parameters=sizes)
@@ -223,11 +248,7 @@ def _memory(
     value = bound[name]
     if array.storage_class is StorageClass.VALUE or (not array.rank and not is_written):
         return np.array(value, dtype)
-    if array.structure is not None and isinstance(value, np.ndarray) and value.dtype.names:
-        value = rows_of_structures(array, value, shape[-1])
-    if not isinstance(value, np.ndarray) or value.dtype != dtype:
-        found = getattr(value, "dtype", type(value).__name__)
-        raise InputError(f"{name}: expected an array of {dtype}, found {found}")
+    value = _elements(array, value)
     size = int(np.prod(shape))
     is_flat = value.ndim == 1 or (array.structure is not None and value.shape[1:] == shape[-1:])
     if value.shape != shape and not (is_flat and value.size >= size) and shape != ():
@@ -236,6 +257,22 @@ def _memory(
         raise InputError(f"{name}: expected an array in one piece, in the order of C")
     if is_written and not value.flags.writeable:
         raise InputError(f"{name}: expected an array that can be written to")
+    return value
+
+
+def _elements(array: Array, value: Any) -> np.ndarray:
+    """Return an argument as the program has it: structures as rows, complex numbers as pairs."""
+    dtype, name = dtype_of(array.type), argument_name(array)
+    if isinstance(value, np.ndarray):
+        if array.structure is not None and value.dtype.names:
+            value = rows_of_structures(array, value, array.structure.size // dtype.itemsize)
+        elif np.iscomplexobj(value) and array.rank and value.dtype.itemsize == 2 * dtype.itemsize:
+            value = pairs_of_reals(name, value)
+    elif isinstance(value, complex | np.complexfloating) and array.rank == 1:
+        value = np.array([value.real, value.imag], dtype)
+    if not isinstance(value, np.ndarray) or value.dtype != dtype:
+        found = getattr(value, "dtype", type(value).__name__)
+        raise InputError(f"{name}: expected an array of {dtype}, found {found}")
     return value
 
 

@@ -66,6 +66,11 @@ def _address(name, array, dtype, shape, is_written, members=None):
         rows = np.ndarray((*array.shape, shape[-1]), dtype, buffer=array.data)
         rows.flags.writeable = array.flags.writeable
         array = rows
+    elif isinstance(array, (complex, np.complexfloating)):
+        array = np.array([array.real, array.imag], dtype)
+    elif np.iscomplexobj(array) and array.flags.c_contiguous:
+        parts = array.view(array.real.dtype)
+        array = parts if array.ndim == 1 else parts.reshape(*array.shape, 2)
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         found = getattr(array, "dtype", type(array).__name__)
         raise TypeError(f"{{name}}: expected an array of {{dtype}}, found {{found}}")
@@ -80,7 +85,7 @@ def _address(name, array, dtype, shape, is_written, members=None):
         raise ValueError(f"{{name}}: expected an array in one piece, in the order of C")
     if is_written and not array.flags.writeable:
         raise ValueError(f"{{name}}: expected an array that can be written to")
-    return ctypes.c_void_p(array.ctypes.data)
+    return array.ctypes.data_as(ctypes.c_void_p)
 
 
 def _integer(name, value):

@@ -1,4 +1,4 @@
-"""NumPy's structured arrays as the memory of C's structures.
+"""NumPy's structured arrays as the memory of C's structures, and complex ones as pairs.
 
 A program has structures as rows of numbers of one type. A caller has them as they are in C::
 
@@ -54,6 +54,21 @@ def rows_of_structures(array: Array, structures: np.ndarray, length: int) -> np.
     rows = np.ndarray(shape, dtype_of(array.type), buffer=structures.data)
     rows.flags.writeable = structures.flags.writeable
     return rows
+
+
+def pairs_of_reals(name: str, numbers: np.ndarray) -> np.ndarray:
+    """Return complex numbers as pairs of reals, in the same memory; flat ones stay flat.
+
+    >>> pairs_of_reals("a", np.array([[1 + 2j, 3]])).tolist()
+    [[[1.0, 2.0], [3.0, 0.0]]]
+
+    Raises:
+        InputError: they do not lie in one piece.
+    """
+    if not numbers.flags.c_contiguous:
+        raise InputError(f"{name}: expected an array in one piece, in the order of C")
+    parts = numbers.view(numbers.real.dtype)
+    return parts if numbers.ndim == 1 else parts.reshape(*numbers.shape, 2)
 
 
 def member_place(kind: np.dtype[Any], way: str) -> tuple[int, np.dtype[Any]] | None:

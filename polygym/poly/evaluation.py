@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 
 import islpy as isl
 
-from polygym.ir.scop import Scop
+from polygym.ir.scop import Scop, Statement
 from polygym.ir.types import ScalarType
 from polygym.poly.isl_values import coordinates, highest_value, lowest_value, range_length, to_int
 
@@ -66,6 +66,14 @@ def context_holds(context: str, parameters: Mapping[str, int]) -> bool:
     False
     """
     return not fix_parameters(isl.Set(context), parameters).is_empty()
+
+
+def runs_any(statements: Sequence[Statement], parameters: Mapping[str, int]) -> bool:
+    """Return whether any statement has an instance at these parameter values."""
+    return any(
+        not fix_parameters(isl.Set(statement.domain), parameters).is_empty()
+        for statement in statements
+    )
 
 
 def nearest_admissible(

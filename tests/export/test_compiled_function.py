@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from threading import Thread
 
@@ -10,6 +13,12 @@ import pytest
 
 import polygym
 from polygym.errors import InputError, OutOfRangeError
+from polygym.export.c_compiler import user_compiler
+from polygym.export.exporting import ExportOptions, prepare_export
+from polygym.export.writing import ExportKind, write_export
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.programs import load_program
 
 _PRODUCT = """
 void mm(int n, int m, double C[n][m], double A[n][n], double B[n][m]) {
@@ -118,3 +127,63 @@ def test_bad_requests(tmp_path: Path) -> None:
         polygym.compile(_file(tmp_path, _PRODUCT), threads=0)
     with pytest.raises(InputError, match="cannot be read"):
         polygym.compile(str(tmp_path / "none.c"))
+
+
+_COMPLEX = """#include <complex.h>
+void f(int n, double complex w, double complex *a, double complex *b) {
+  for (int i = 0; i < n; i++) a[i] = a[i] * b[i] + w;
+}"""
+
+
+def test_complex_numbers_are_those_of_numpy(tmp_path: Path) -> None:
+    function = polygym.compile(_file(tmp_path, _COMPLEX), schedule="isl")
+    a, b = np.random.default_rng(2).random((2, 6, 2)).view(np.complex128)[..., 0]
+    expected = a * b + (1 + 2j)
+    function(6, 1 + 2j, a, b)
+    np.testing.assert_allclose(a, expected)
+    with pytest.raises(InputError, match="a: expected an array in one piece"):
+        function(3, 1j, a[::2], b)
+    with pytest.raises(InputError, match="a: expected an array of float64, found complex64"):
+        function(6, 1j, a.astype(np.complex64), b)
+
+
+def test_a_module_takes_complex_numbers(tmp_path: Path) -> None:
+    compiler = user_compiler()
+    if compiler is None:
+        pytest.skip("no compiler")
+    program = load_program(_file(tmp_path, _COMPLEX), parameters={"n": 6})
+    schedule = original_schedule(program.scop)
+    export = prepare_export(program, schedule, SEQUENTIAL_MAPPING, ExportOptions(name="g"))
+    write_export(export, ExportKind.PYTHON, tmp_path / "out", compiler)
+    code = """
+import numpy as np, g
+a, b = np.arange(6) + 1j, np.arange(6) * 1j + 2
+expected = a * b + (1 + 2j)
+g.g(6, 1 + 2j, a, b)
+assert np.allclose(a, expected)
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "out", check=True)
+
+
+def test_nothing_runs_without_iterations(tmp_path: Path) -> None:
+    function = polygym.compile(_file(tmp_path, _PRODUCT), schedule="isl")
+    function(0, 3, np.ones((0, 3)), np.ones((0, 0)), np.ones((0, 3)))
+    with pytest.raises(InputError, match="C: expected an array of float64"):
+        function(0, 3, np.ones((0, 3), np.float32), np.ones((0, 0)), np.ones((0, 3)))
+    text = "void f(int n, double *s, double *a) { *s = 0; for (int i = 0; i < n; i++) *s += a[i]; }"
+    function = polygym.compile(_file(tmp_path, text), schedule="isl")
+    with pytest.raises(InputError, match="is not defined for n = 0"):
+        function(0, np.ones(1), np.ones(0))
+
+
+def test_a_function_can_be_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _file(tmp_path, _PRODUCT)
+    monkeypatch.chdir(tmp_path)
+    function = polygym.compile("program.c", schedule="isl", mapping="tile=8")
+    data = pickle.dumps(function)
+    monkeypatch.chdir("/")
+    copy = pickle.loads(data)
+    assert repr(copy) == repr(function)
+    c = np.zeros((4, 6))
+    copy(4, 6, c, np.ones((4, 4)), np.ones((4, 6)))
+    np.testing.assert_array_equal(c, 4)
