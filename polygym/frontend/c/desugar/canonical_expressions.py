@@ -1,6 +1,6 @@
 """Expressions in other words: sizes as numbers, truth values combined by bits as conditions.
 
-``sizeof(double)``, ``sizeof a[0]`` and ``sizeof(a) / sizeof(a[0])`` are constants where all sizes
+``sizeof(double)``, ``sizeof p->key`` and ``sizeof(a) / sizeof(a[0])`` are constants where all sizes
 of the array are; what has no constant size stays, and is refused. ``(i < n) & (j < m)`` is ``i < n
 && j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, ``i[A]`` is ``A[i]``, and
 ``*&x`` and ``&*x`` are ``x``. Counts of bits get bodies
@@ -13,10 +13,9 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.errors import SourceError
 from polygym.frontend.c.desugar.bit_functions import with_bit_functions
 from polygym.frontend.c.sema.affine_expressions import COMPARISONS
-from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.sema.expression_types import ExpressionTypes
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import integer_value
 from polygym.frontend.c.source.locations import SourceMap
@@ -28,7 +27,7 @@ _POINTER_BYTES = 8
 def with_canonical_expressions(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region with numbers for sizes; the functions in the tree are changed, too."""
     with_bit_functions(tree)
-    types = Declarations(syntax.typedefs_of(tree), source)
+    types = ExpressionTypes.of(tree, (), source)
     outside = [decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name]
     marks = (region.begin, region.end)
     for function in syntax.functions_of(tree).values():
@@ -47,7 +46,7 @@ def _canonicalized(
     marks: tuple[Any, Any],
     declared: Mapping[str, Any],
     arguments: frozenset[str],
-    types: Declarations,
+    types: ExpressionTypes,
 ) -> Any:
     """Return a tree with numbers in the place of sizes; the marks stay the nodes that they are.
 
@@ -98,12 +97,15 @@ def _is_truth_value(node: Any) -> bool:
 
 
 def _size(
-    node: Any, declared: Mapping[str, Any], arguments: frozenset[str], types: Declarations
+    node: Any, declared: Mapping[str, Any], arguments: frozenset[str], types: ExpressionTypes
 ) -> int | None:
     """Return the bytes of a type or of what an expression names, None if they are not known."""
     if isinstance(node, c_ast.Typename):
         return _size_of_type(node.type, node, types)
     base, subscripts = syntax.base_and_subscripts(node)
+    if isinstance(base, c_ast.StructRef):
+        kind = types.with_declarations(declared.values()).type_of(node)
+        return None if kind is None else _size_of_type(kind, node, types)
     if not isinstance(base, c_ast.ID) or base.name not in declared:
         return None
     kind = declared[base.name].type
@@ -116,7 +118,7 @@ def _size(
     return _size_of_type(kind, node, types)
 
 
-def _size_of_type(kind: Any, node: Any, types: Declarations) -> int | None:
+def _size_of_type(kind: Any, node: Any, types: ExpressionTypes) -> int | None:
     extents = []
     while isinstance(kind, c_ast.ArrayDecl):
         extents.append(_value(kind.dim))
@@ -124,10 +126,10 @@ def _size_of_type(kind: Any, node: Any, types: Declarations) -> int | None:
     if isinstance(kind, c_ast.PtrDecl):
         element: int | None = _POINTER_BYTES
     else:
-        try:
-            element = types.scalar(kind, node, "what sizeof is asked of").size
-        except SourceError:
+        scalar = types.number(kind)
+        if scalar is None:
             return None
+        element = scalar.size
     known = [extent for extent in extents if extent is not None]
     return element * prod(known) if element is not None and len(known) == len(extents) else None
 

@@ -2,7 +2,7 @@
 
 One rule for all of them: a pointer that has one value as long as the region runs is an array. It
 overlaps no other, as no argument does. That is a variable that code before the region sets, one at
-file scope, and a member of a structure::
+file scope, also ``extern double u[];`` without a size, and a member of a structure::
 
     void f(struct grid *g) {                  void f(struct grid *g, double *u, double *g_v) {
       double *u = choose(g);
@@ -70,10 +70,25 @@ def with_pointer_arguments(
     Raises:
         InputError: two pointers may be the same, or a stated alias is none of pointers.
     """
+    _declare_unsized(tree)
     names = resolve_names(tree, region)
     if not aliases and not _has_candidates(region, names):
         return region, PointerArguments()
     return _PointerArguments(tree, region, source).result(aliases)
+
+
+def _declare_unsized(tree: Any) -> None:
+    """Declare ``extern double u[];`` as another declaration has it, or as ``double *u``."""
+    arrays = [
+        node
+        for node in tree.ext
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.ArrayDecl)
+    ]
+    sized = {decl.name: decl.type for decl in arrays if decl.type.dim or decl.init}
+    for decl in arrays:
+        if decl.type.dim is None and decl.init is None and "extern" in (decl.storage or ()):
+            pointer = c_ast.PtrDecl([], decl.type.type, decl.type.coord)
+            decl.type = sized.get(decl.name, pointer)
 
 
 def _has_candidates(region: ScopRegion, names: Any) -> bool:

@@ -45,6 +45,7 @@ _MATH = {
     if function not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
     for scalar in (ScalarType.DOUBLE, ScalarType.FLOAT)
 } | {"abs": ScalarType.INT, "labs": ScalarType.LONG}
+_MATH |= {f"__builtin_{name}": scalar for name, scalar in _MATH.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ _MATH = {
     "labs": (ir.MathFunction.ABS, ScalarType.LONG),
     "llabs": (ir.MathFunction.ABS, ScalarType.LONG),
 }
+_MATH |= {f"__builtin_{name}": known for name, known in _MATH.items()}
 
 
 def _compared_with(

@@ -250,6 +250,22 @@ def test_memory_is_as_large_as_it_was_allocated_where_the_region_does_not_say_it
     assert count.c_extents == ("m + 2",)
 
 
+def test_arrays_of_other_files_are_as_large_as_the_region_needs() -> None:
+    text = """
+    extern int counts[];
+    extern float rows[][4];
+    extern double known[];
+    double known[12];
+    void f(int n) {
+    #pragma scop
+      for (int i = 0; i < n; i++) { counts[i + 1] = i; rows[i][2] = known[i]; }
+    #pragma endscop
+    }"""
+    scop = parse_text(text, file="f.c")
+    extents = {array.name: array.c_extents for array in scop.arrays}
+    assert extents == {"counts": ("n + 1",), "rows": ("n", "4"), "known": ("12",)}
+
+
 def test_loops_in_loops_take_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = []
     iteration = PointerFlow._iteration
