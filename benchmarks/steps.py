@@ -1,6 +1,8 @@
 """Steps of an environment per second of processor time, kernel by kernel.
 
-A random agent follows the mask; the reward is ``static``, so nothing is compiled or run. Counted is
+A random agent follows the mask; the reward is ``static`` (of Optimize-v0, which begins with the
+original order, ``log_model``), so nothing is compiled or run. Every episode has its own seed: what
+was computed for earlier ones may help, as it does in a training. Counted is
 all that a training pays: resets, steps, the ends of episodes with their legality check and score.
 Left out is what is paid once: loading the program, its dependences and their conditions. The time
 is the processor's, not the clock's, so that a busy machine changes little; what asking for it
@@ -29,6 +31,7 @@ import numpy as np
 from polygym.durations import parse_duration
 
 IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
+OPTIMIZE = "polygym/Optimize-v0"
 TERMS = "polygym/Rewrite-v0"
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,6 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
     """Return what one kernel's episodes take: six or more, until the time is over."""
     of_kernels = {"kernel": kernel, "reward": "static", "dataset": "mini"}
+    if name == OPTIMIZE:
+        of_kernels = {"kernel": kernel, "reward": "log_model", "start": "original"}
     arguments = {"term": kernel} if name == TERMS else of_kernels
     env = gymnasium.make(f"polygym:{name}", **arguments)
     _, info = env.reset(seed=0)
@@ -61,6 +66,7 @@ def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
         "steps": steps,
         "episodes": episodes,
         "rate": steps / spent,
+        "episodes a second": episodes / spent,
         "rate without ends": (steps - episodes) / in_steps if in_steps else 0.0,
     }
 
@@ -86,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--id", choices=(*IDS, TERMS), default=IDS[2])
+    parser.add_argument("--id", choices=(*IDS, OPTIMIZE, TERMS), default=IDS[2])
     parser.add_argument("--kernel", action="append", help="one of them (default: all)")
     parser.add_argument(
         "--time-limit", type=parse_duration, default="2s", help="processor time of each"
@@ -104,6 +110,11 @@ def main() -> None:
     trees = {"here": ROOT}
     if options.against:
         trees = {"there": options.against.resolve(), **trees}
+    if not options.json:
+        heads = [
+            f"{what} {tree}" for what in ("steps/s", "inner/s", "episodes/s") for tree in trees
+        ]
+        print(f"{'kernel':16} {'  '.join(heads)}", flush=True)
     by_kernel: dict[str, dict[str, dict[str, float]]] = {}
     usual = (
         ["train", "test"]
@@ -121,8 +132,9 @@ def main() -> None:
         if not options.json:
             rates = [best[tree]["rate"] for tree in trees]
             inner = [best[tree]["rate without ends"] for tree in trees]
+            whole = [best[tree]["episodes a second"] for tree in trees]
             gain = f"  {rates[1] / rates[0]:6.2f}" if options.against else ""
-            numbers = " ".join(f"{rate:8.0f}" for rate in (*rates, *inner))
+            numbers = " ".join(f"{rate:8.0f}" for rate in (*rates, *inner, *whole))
             print(f"{kernel:16} {numbers}{gain}", flush=True)
     if options.json:
         print(json.dumps(by_kernel, indent=1))
