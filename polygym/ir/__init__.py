@@ -2,6 +2,7 @@
 
 ======================  ============================================================
 ``access_replacement``  Expressions with other accesses, for passes that copy arrays
+``data_bounds``         Bounds of loops that are read from memory
 ``expressions``         Expressions of statements
 ``foreign_functions``   Foreign functions
 ``gathers``             Gathers

@@ -34,16 +34,20 @@ says little about one of them. ``s[i] += I[i][j];  O[i][j] = I[i][j] / s[i]`` di
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import islpy as isl
 
 from polygym.ir import expressions
+from polygym.ir.data_bounds import DataBound, guard_conjuncts
 from polygym.ir.gathers import ComputedSubscript, computed_subscripts
 from polygym.ir.scop import Scop, Statement, StorageClass
 from polygym.ir.types import ScalarType
 from polygym.poly.isl_budget import bounded_operations
+
+_READS = (expressions.Load, expressions.Gather)
 
 
 def divisor_arrays(scop: Scop) -> frozenset[str]:
@@ -104,6 +108,55 @@ def valid_index_ranges(scop: Scop) -> dict[str, IndexRange]:
             name: _fitting(index_range, scop.array(name).type, context)
             for name, index_range in ranges.items()
         }
+
+
+def row_start_ranges(scop: Scop) -> dict[str, IndexRange]:
+    """Return the range of values of arrays of which each two neighbours bound a loop.
+
+    Of ``for (k = row[i]; k < row[i + 1]; k++)``, where k is below nnz, it is 0 to nnz for ``row``.
+    """
+    ranges: dict[str, IndexRange] = {}
+    context = isl.Set(scop.context)
+    copies = {
+        statement.write.array: arrays
+        for statement in scop.statements
+        if (arrays := _copied_arrays(statement.body))
+    }
+    with bounded_operations("finding the starts of rows"):
+        for statement in scop.statements:
+            bounds = [part.bound for part in guard_conjuncts(statement) if part.bound is not None]
+            for lower, upper in product(bounds, bounds):
+                if lower.iterator != upper.iterator or not lower.is_lower or upper.is_lower:
+                    continue
+                both = _bound_arrays(lower, copies) & _bound_arrays(upper, copies)
+                place = statement.iterators.index(lower.iterator)
+                domain = isl.Set(statement.domain).intersect_params(context)
+                end = domain.dim_max(place).add_constant_val(isl.Val(1))
+                for name in both:
+                    ranges[name] = IndexRange(domain.dim_min(place), end)
+    return {name: values for name, values in ranges.items() if scop.array(name).rank == 1}
+
+
+def _bound_arrays(bound: DataBound, copies: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the arrays whose elements bound a loop, directly or through a scalar."""
+    names = set(_read_arrays(bound.value))
+    return frozenset[str]().union(*(copies.get(name, frozenset({name})) for name in names))
+
+
+def _read_arrays(value: expressions.Expression) -> Iterator[str]:
+    """Yield the arrays that an expression reads, but for those in computed subscripts."""
+    if isinstance(value, _READS):
+        yield value.access.array
+        return
+    for part in expressions.children(value):
+        yield from _read_arrays(part)
+
+
+def _copied_arrays(body: expressions.Expression) -> frozenset[str]:
+    """Return the array of which a statement copies an element, if it does."""
+    while isinstance(body, expressions.Cast):
+        body = body.operand
+    return frozenset({body.access.array}) if isinstance(body, _READS) else frozenset()
 
 
 def _fitting(values: IndexRange, scalar: ScalarType, context: isl.Set) -> IndexRange:

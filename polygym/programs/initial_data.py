@@ -42,6 +42,11 @@ with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
 spread over all that is valid (:mod:`polygym.poly.index_ranges`).
 
+An array of which each two neighbours bound a loop, ``for (k = row[i]; k < row[i + 1]; k++)``, holds
+the starts of rows of about equal length: element i of n gets
+
+    v = lowest + ⌊i · (highest - lowest) / (n - 1)⌋.
+
 An array of a type of less than 32 bits, or of one without a sign, is filled as one of ``int`` or
 ``long``, and what is written to it is then converted: the text says ``int``, the program that is
 returned does not. A bool gets v mod 2.
@@ -63,12 +68,13 @@ from itertools import groupby
 from math import prod
 
 from polygym.frontend.c import parse_text
+from polygym.frontend.tc.inference.ranges import c_text_of
 from polygym.ir.expressions import Cast, FloatLiteral, IntegerLiteral
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.ir.types import ScalarType
 from polygym.ir.verifier import verify
-from polygym.poly.index_ranges import divisor_arrays
+from polygym.poly.index_ranges import IndexRange, divisor_arrays, row_start_ranges
 
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1
@@ -92,6 +98,7 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
     ]
     arguments += [_argument(array) for _, array in filled]
     matrices = divisor_arrays(scop)
+    starts = {name: _ends_in_c(values) for name, values in row_start_ranges(scop).items()}
     body = "\n".join(
         _fill(
             array,
@@ -100,6 +107,8 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
             (indices or {}).get(array.name),
             _is_square(array) or (array.rank >= 2 and array.name in matrices),
         )
+        if array.initial is not None or array.name not in starts
+        else _fill_row_starts(array, _counter(scop), *starts[array.name])
         for position, array in filled
     )
     if not filled:
@@ -225,6 +234,21 @@ def _fill_by_rule(
             value = _well_conditioned(array, position, counter, value)
     target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))
     return f"{loops}{target if array.rank else '*' + array.name} = {value};"
+
+
+def _ends_in_c(values: IndexRange) -> tuple[str, str]:
+    """Return the ends of a range as C."""
+    lowest, highest = (c_text_of(end, end.domain()) for end in (values.lowest, values.highest))
+    return f"({lowest})", f"({highest})"
+
+
+def _fill_row_starts(array: Array, counter: str, lowest: str, highest: str) -> str:
+    """Return the loop that fills an array with the starts of rows, the last one's end included."""
+    (size,) = _operands(array)
+    parts = f"({size} > 1 ? {size} - 1 : 1)"
+    value = f"{lowest} + (long){counter}0 * ({highest} - {lowest}) / {parts}"
+    place = f"{array.name}[{counter}0] = ({_carrier(array.type).value})({value});"
+    return f"for (int {counter}0 = 0; {counter}0 < {size}; {counter}0++)\n{place}"
 
 
 def _operands(array: Array) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ DTYPE: dict[ScalarType, Any] = {
     ScalarType.SHORT: np.int16,
     ScalarType.UNSIGNED_SHORT: np.uint16,
     ScalarType.INT: np.int32,
+    ScalarType.UNSIGNED: np.uint32,
     ScalarType.LONG: np.int64,
     ScalarType.FLOAT: np.float32,
     ScalarType.DOUBLE: np.float64,

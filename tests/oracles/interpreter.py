@@ -279,7 +279,7 @@ def wrap(value: Value, scalar: ScalarType) -> Value:
         case ScalarType.SHORT | ScalarType.INT | ScalarType.LONG:
             half = 1 << (scalar.bits - 1)
             return (int(value) + half) % (2 * half) - half
-        case ScalarType.UNSIGNED_BYTE:
+        case ScalarType.UNSIGNED_BYTE | ScalarType.UNSIGNED:
             return int(value) % (1 << scalar.bits)
         case ScalarType.FLOAT:
             return round_to_float(float(value))

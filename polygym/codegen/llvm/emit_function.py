@@ -21,6 +21,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.codegen.analysis.loop_data_bounds import KnownConditions, loop_data_bounds
 from polygym.codegen.common.loop_annotation import LoopAnnotation, ParallelLoop, ScalarReplacement
 from polygym.codegen.common.reductions import MinMaxUpdate
 from polygym.codegen.llvm.access.emit_gather import CheckedAccess, emit_gather, emit_update
@@ -38,6 +39,7 @@ from polygym.codegen.llvm.core.emit_index import (
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, SubscriptChecks
 from polygym.codegen.llvm.core.types import I1, I64, LaneType, i64, splat
 from polygym.codegen.llvm.expressions.emit_expression import ExpressionEmitter
+from polygym.codegen.llvm.loops.emit_data_bounds import emit_data_bounds
 from polygym.codegen.llvm.loops.emit_loop_carried import emit_loop_carried
 from polygym.codegen.llvm.loops.emit_parallel import emit_parallel
 from polygym.codegen.llvm.loops.emit_scalar_replacement import emit_block, emit_scalar_replacement
@@ -58,7 +60,7 @@ class FunctionEmitter:
     keys for values. Elements in ``carried`` have values of earlier iterations, and what this one
     writes of them is noted in ``results``. ``thread_count`` is how many threads parallel loops use,
     in the kernel. Those in ``new_values`` have gone past the caches, with
-    no loop and no condition between.
+    no loop and no condition between. Loops that run in data bounds leave ``known_conditions``.
     """
 
     module: ir.Module
@@ -75,6 +77,7 @@ class FunctionEmitter:
     new_values: dict[Cell, Any] = field(default_factory=dict)
     results: dict[Cell, Any] = field(default_factory=dict)
     thread_count: Any = None
+    known_conditions: KnownConditions = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""
@@ -106,7 +109,14 @@ class FunctionEmitter:
     ) -> FunctionEmitter:
         """Return the emitter of another function, which begins at a builder."""
         return FunctionEmitter(
-            self.module, self.program, builder, parameters, storage, extents, checks
+            self.module,
+            self.program,
+            builder,
+            parameters,
+            storage,
+            extents,
+            checks,
+            known_conditions=self.known_conditions,
         )
 
     def emit_node(self, node: loop_ir.Node, environment: Environment) -> None:
@@ -151,7 +161,19 @@ class FunctionEmitter:
     def emit_counted_loop(
         self, loop: loop_ir.Loop, lower: Any, upper: Any, environment: Environment
     ) -> None:
-        """Emit a loop whose bounds are values already."""
+        """Emit a loop whose bounds are values already; those that it reads make it shorter."""
+        around = self.known_conditions
+        bounds = loop_data_bounds(self.program, loop, around)
+        if bounds is not None:
+            lower, upper = emit_data_bounds(self, bounds, lower, upper, environment)
+            self.known_conditions = {**around, **bounds.known}
+        self._emit_bounded_loop(loop, lower, upper, environment)
+        self.known_conditions = around
+
+    def _emit_bounded_loop(
+        self, loop: loop_ir.Loop, lower: Any, upper: Any, environment: Environment
+    ) -> None:
+        """Emit a loop between two values."""
         if isinstance(loop.annotation, ScalarReplacement) and emit_scalar_replacement(
             self, loop, lower, upper, environment
         ):
@@ -211,7 +233,7 @@ class FunctionEmitter:
         statement = self.statements[instance.statement]
         cell = cell_of(statement, instance)
         lanes = None if instance.lanes is None else self.lane_set(instance.lanes, environment)
-        emitter = self._expressions(instance, environment, lanes)
+        emitter = self.expressions(instance, environment, lanes)
         if isinstance(statement.body, Update):
             assert lanes is None
             place = CheckedAccess(statement, instance, 0, environment, None)
@@ -233,7 +255,7 @@ class FunctionEmitter:
             if cell in group:
                 self.written[group] = ir.Constant(I1, 1)
 
-    def _expressions(
+    def expressions(
         self, instance: loop_ir.Instance, environment: Environment, lanes: LaneSet | None
     ) -> ExpressionEmitter:
         """Return what emits expressions of an instance's body."""
@@ -256,6 +278,7 @@ class FunctionEmitter:
             self.program.scop.contraction,
             ("reassoc",) if self.program.mapping.reassociate else (),
             None if lanes is None else lanes.width,
+            self.known_conditions.get(statement.name, frozenset()),
         )
 
     def _read(
@@ -323,7 +346,9 @@ class FunctionEmitter:
     def _update(self, update: Update, emitter: ExpressionEmitter, place: CheckedAccess) -> None:
         """Emit a store that happens where a condition holds, at an element that is computed."""
         builder, start, guard = self.builder, 1, nullcontext()
-        if update.condition is not None:
+        if update.condition is not None and emitter.holds(update.condition):
+            start += len(loaded_accesses(update.condition))
+        elif update.condition is not None:
             holds = emitter.emit_truth(update.condition, start)
             start += len(loaded_accesses(update.condition))
             guard = builder.if_then(holds)

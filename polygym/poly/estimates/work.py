@@ -16,6 +16,7 @@ import islpy as isl
 
 from polygym.ir.expressions import Binary, Call, Unary, walk
 from polygym.ir.scop import Scop, Statement
+from polygym.poly.data_bounds import running_share
 from polygym.poly.evaluation import fix_parameters, nearest_admissible
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.isl_values import count_points, range_length
@@ -66,8 +67,9 @@ def statement_work(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -
     """Return about how many operations the instances of a statement do."""
     with bounded_operations("counting the work of a region"):
         small = nearest_admissible(scop.context, {}, dict.fromkeys(sizes, _SMALL))
-        count = _instances(isl.Set(statement.domain), sizes, small)
-    return count * operations(statement)
+        domain = isl.Set(statement.domain)
+        share = running_share(statement, fix_parameters(domain, sizes).project_out_all_params())
+        return share * _instances(domain, sizes, small) * operations(statement)
 
 
 def operations(statement: Statement) -> int:

@@ -13,6 +13,7 @@ from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.core.emit_index import Environment, LaneSet
 from polygym.codegen.llvm.core.runtime_checks import SubscriptChecks
 from polygym.codegen.llvm.core.types import I64, i64
+from polygym.codegen.llvm.expressions.emit_expression import ExpressionEmitter
 from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
 from polygym.codegen.loopir.ir import Index, Instance, Lanes, Loop, LoopProgram, Node
 from polygym.codegen.loopir.linear_sums import constant_difference
@@ -49,6 +50,12 @@ class Emitter(Protocol):
 
     def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
         """Return the lanes of an instance, and which of them run."""
+        ...
+
+    def expressions(
+        self, instance: Instance, environment: Environment, lanes: LaneSet | None
+    ) -> ExpressionEmitter:
+        """Return the emitter of an instance's expressions."""
         ...
 
     def emit_node(self, node: Node, environment: Environment) -> None:

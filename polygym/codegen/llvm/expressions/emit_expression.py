@@ -21,6 +21,7 @@ from polygym.codegen.llvm.core.emit_index import Environment
 from polygym.codegen.llvm.core.types import I1, LLVM_TYPE, splat, value_type
 from polygym.codegen.llvm.expressions.emit_half import round_to_half, widen_to_float
 from polygym.codegen.llvm.expressions.math_functions import emit_math_call
+from polygym.ir.data_bounds import holds_by
 from polygym.ir.expressions import (
     Binary,
     BinaryOperator,
@@ -64,7 +65,8 @@ class ExpressionEmitter:
     Loads are numbered in the order of :func:`polygym.ir.expressions.loaded_accesses`; ``load``
     emits the load with a number, ``gather`` a gather, whose computed subscripts it is given;
     ``guarded`` are the numbers that must stay behind their condition. With ``lanes``, every value
-    is a vector of so many. ``start`` arguments below are the number of the first load of a subtree.
+    is a vector of so many; ``known`` conditions hold. ``start`` arguments below are the number of
+    the first load of a subtree.
     """
 
     module: ir.Module
@@ -77,6 +79,11 @@ class ExpressionEmitter:
     fuses: bool
     flags: tuple[str, ...]
     lanes: int | None = None
+    known: frozenset[Expression] = frozenset()
+
+    def holds(self, condition: Expression) -> bool:
+        """Whether it is known that a condition holds."""
+        return bool(self.known) and holds_by(condition, self.known)
 
     def emit(self, expression: Expression, start: int = 0) -> Any:
         """Return the value of an expression."""
@@ -309,6 +316,8 @@ class ExpressionEmitter:
         self, expression: Conditional, start: int, emit: Callable[[Expression, int], Any]
     ) -> Any:
         """Choose between two arms, behind branches where an arm must not or should not run."""
+        if self.holds(expression.condition):
+            return emit(expression.then, start + len(loaded_accesses(expression.condition)))
         condition = self.emit_truth(expression.condition, start)
         start += len(loaded_accesses(expression.condition))
         then = (expression.then, start)

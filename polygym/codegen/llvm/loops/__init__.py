@@ -3,6 +3,7 @@
 ===========================  ==================================================================
 ``emit_scalar_replacement``  loops whose elements are in registers
 ``emit_split_accumulators``  reductions in several accumulators and lanes; extremes as integers
+``emit_data_bounds``         bounds of loops that are read from memory
 ``emit_loop_carried``        values of earlier iterations in registers
 ``emit_parallel``            loops as functions that threads run, with copies of reduced arrays
 ===========================  ==================================================================

@@ -45,6 +45,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.codegen.analysis.loop_data_bounds import loop_data_bounds
 from polygym.codegen.analysis.private_memory import pooled_arrays, slot_elements
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.common.packing_candidates import CACHE_LINE
@@ -227,7 +228,8 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
     wanted = _wanted_chunks(emitter, loop.annotation)
     chunks = _minimum(builder, count, wanted)
     middle = _midpoint(builder, lower, upper)
-    inside = _estimated_work(builder, loop.body, environment | {loop.variable: middle})
+    inner = environment | {loop.variable: middle}
+    inside = _estimated_work(emitter, loop.body, inner, count)
     copies = reduction_copies(emitter, loop.annotation.reductions)
     copying = (threads * copy.elements * TUNING.work_per_copied_element for copy in copies)
     least = max([TUNING.min_parallel_work, *copying])
@@ -546,27 +548,37 @@ def _minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return builder.select(builder.icmp_signed("<", left, right), left, right)
 
 
-def _estimated_work(builder: ir.IRBuilder, node: loop_ir.Node, environment: Environment) -> Any:
-    """Return about how many instances run in a node."""
+def _estimated_work(
+    emitter: Emitter, node: loop_ir.Node, environment: Environment, rows: Any
+) -> Any:
+    """Return about how many instances run in a node.
+
+    Loops between two bounds from memory share their iterations, one of so many ``rows`` each.
+    """
+    builder = emitter.builder
     match node:
         case loop_ir.Instance(lanes=lanes):
             return i64(1 if lanes is None else TUNING.work_per_vector)
         case loop_ir.Guard(_, then, otherwise):
-            work = _estimated_work(builder, then, environment)
+            work = _estimated_work(emitter, then, environment, rows)
             if otherwise is None:
                 return work
-            other = _estimated_work(builder, otherwise, environment)
+            other = _estimated_work(emitter, otherwise, environment, rows)
             return builder.select(builder.icmp_signed(">", work, other), work, other)
         case loop_ir.Block(children):
             total: Any = i64(0)
             for child in children:
-                total = builder.add(total, _estimated_work(builder, child, environment))
+                total = builder.add(total, _estimated_work(emitter, child, environment, rows))
             return total
         case loop_ir.Loop(variable, low, high, _, body):
             lower = emit_index(builder, low, environment)
             upper = emit_index(builder, high, environment)
             inside = environment | {variable: _midpoint(builder, lower, upper)}
             trips = _trip_count(builder, node, lower, upper)
-            return builder.mul(trips, _estimated_work(builder, body, inside))
+            bounds = loop_data_bounds(emitter.program, node, {})
+            if bounds is not None and bounds.is_row:
+                # At least one is counted: each row looks at its bounds.
+                trips = builder.add(i64(1), builder.sdiv(trips, builder.add(rows, i64(1))))
+            return builder.mul(trips, _estimated_work(emitter, body, inside, rows))
         case _:
             assert_never(node)

@@ -17,6 +17,8 @@ does to a band depends on what stands below:
 * nothing but statements, parted in one step or in several: it is tiled, its points get their order
   and their annotations (:mod:`polygym.codegen.tree.inner_loops.arrangement`), others in tiles in
   which nothing but sums waits (``find_independent_tiles``);
+* loops with bounds that are read from memory: the points run as they are, in threads at most
+  (:mod:`polygym.codegen.tree.analysis.data_bounds`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
@@ -30,6 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polygym.codegen.common.loop_annotation import ScalarReplacement
 from polygym.codegen.common.packing_candidates import PackingCandidates, packing_candidates
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.recurrences.early_reduction_terms.analysis import (
@@ -41,8 +44,10 @@ from polygym.codegen.recurrences.independent_tiles.analysis import (
     find_independent_tiles,
     may_have_independent_tiles,
 )
+from polygym.codegen.tree.analysis.data_bounds import members_around_data_bounds
 from polygym.codegen.tree.analysis.loop_order import loops_of, reorder_bands
 from polygym.codegen.tree.analysis.planner_context import PlannerContext
+from polygym.codegen.tree.analysis.scalar_replacement import replaceable
 from polygym.codegen.tree.inner_loops.arrangement import (
     Arrangement,
     apply_arrangement,
@@ -59,6 +64,7 @@ from polygym.codegen.tree.ir import (
     flatten_sequences,
     independent_groups,
     is_innermost,
+    with_annotation,
 )
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.tree.planning import tile_sizes
@@ -196,6 +202,11 @@ class _TreePlanner:
     def band(self, nest: TiledBand) -> Tree:
         """Map a band of points."""
         band, loop_context = nest.band, nest.loop_context
+        members = members_around_data_bounds(self.context.scop, band)
+        if members is not None:
+            return self._keep_points(
+                self._with_registers(replace(band, members=members), loop_context), loop_context
+            )
         if is_innermost(band):
             return self._points(nest)
         sinks = self.mapping.sink and self.mapping.is_tiled
@@ -371,13 +382,29 @@ class _TreePlanner:
         band, loop_context = nest.band, nest.loop_context
         sizes = tile_sizes.outer_band_sizes(nest, self.mapping, self.context.scop)
         tiles = self._tiles(band, sizes, loop_context)
+        inside = loop_context.with_threads(parallel=tiles.is_parallel)
+        return tiles.around(self._keep_points(band, inside))
+
+    def _with_registers(self, band: Band, loop_context: LoopContext) -> Band:
+        """Let the last loop of a band hold elements, if there are no more loops below."""
+        names, (*others, last) = band.statements, band.members
+        if not self.mapping.scalar_replacement or not is_innermost(band):
+            return band
+        outer = loop_context.inside_members(others, names).rows
+        held = replaceable(self.context.scop, names, names, outer)
+        if not held:
+            return band
+        return replace(band, members=(*others, with_annotation(last, ScalarReplacement(held))))
+
+    def _keep_points(self, band: Band, loop_context: LoopContext) -> Tree:
+        """Map a band without tiles, vectors or copies: threads alone."""
         ordered = self.context.in_requested_order(band.statements, band.members)
         members, parallel = self.parallelizer.parallelize_members(
-            band.statements, ordered, parallel=tiles.is_parallel
+            band.statements, ordered, parallel=loop_context.is_parallel
         )
         inside = loop_context.inside_members(band.members, band.statements)
         below = inside.with_threads(parallel=parallel)
-        return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
+        return Band(band.statements, members, self.tree(band.child, below))
 
     def _tiles(self, band: Band, sizes: tuple[int, ...], loop_context: LoopContext) -> _TileBands:
         """Return the tiles around a band, the outermost coincident one parallel."""

@@ -26,6 +26,7 @@ from polygym.ir.expressions import Access
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Scop, Statement
 from polygym.mapping.sizes import Sizes, at_sizes, known_sizes
 from polygym.poly import isl_values
+from polygym.poly.data_bounds import running_share
 from polygym.poly.estimates.work import arithmetic_operations
 from polygym.poly.evaluation import RationalVertex, evaluate_extent, rational_vertices
 from polygym.poly.isl_budget import bounded_operations
@@ -126,7 +127,7 @@ def _statement_work(
         statement.depth,
         tuple(_domain_vertices(domain)) if statement.depth else ((),),
         domain_holes(domain),
-        count_instances(statement.domain, sizes),
+        ceil(running_share(statement, domain) * count_instances(statement.domain, sizes)),
         max(1, arithmetic_operations(statement)),
         touches,
         bool(statement.accumulator_reads),

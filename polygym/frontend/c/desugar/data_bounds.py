@@ -141,7 +141,28 @@ class DataBoundsRewriter:
             declared, _ = syntax.array_type(getattr(self._declared.get(name), "type", None))
             return list(self._given.get(name, declared))
 
-        return counter_range(counter, loop.stmt, sizes, lambda name: name not in self._changed)
+        bodies = self._bodies_that_matter(loop.stmt)
+        ranges = (
+            counter_range(counter, body, sizes, lambda name: name not in self._changed)
+            for body in bodies
+        )
+        return next((span for span in ranges if span is not None), None)
+
+    def _bodies_that_matter(self, body: Any) -> Iterator[Any]:
+        """Yield a body, and what alone is in it: where that does not run, nothing else happens.
+
+        So in ``for (j = 0; j < m; j++) c[i][j] += value[k] * b[column[k]][j];`` value[k] counts,
+        though m may be 0.
+        """
+        while True:
+            yield body
+            match syntax.statements_of(body):
+                case [c_ast.For() as inner] if syntax.counter_of(inner) not in self._exposed:
+                    body = inner.stmt
+                case [c_ast.If(iffalse=None) as inner] if not _modified(inner.cond):
+                    body = inner.iftrue
+                case _:
+                    return
 
     def _stays_false(
         self, condition: Any, loop: Any, counter: str | None, changes: Collection[str]
