@@ -9,8 +9,9 @@ both signs are among them (:mod:`polygym.codegen.llvm.loops.emit_split_accumulat
 
 What is recognised: x + e, e + x, x - e, sums with x as one of their terms, as in x + e - f;
 products in the same way, without divisions; ``a > x ? a : x`` and what means the same, fmax and
-fmin; the operators ``&``, ``|``, ``^``. Whether the rest of the body reads x by another name is not
-looked at: a caller that takes terms in another order has to know that it does not.
+fmin; the operators ``&``, ``|``, ``^``; ``c ? x + e : x``, where c does not need x. Whether e reads
+x by another name is not looked at: a caller that takes terms in another order has to know that it
+does not.
 
 >>> (ReductionOperator.SUM.value, ReductionOperator.PRODUCT.is_idempotent,
 ...     ReductionOperator.MAXIMUM.is_idempotent)
@@ -26,6 +27,7 @@ from polygym.ir.expressions import (
     Binary,
     BinaryOperator,
     Call,
+    Cast,
     Comparison,
     ComparisonOperator,
     Conditional,
@@ -94,11 +96,7 @@ def reduction_operator(statement: Statement) -> ReductionOperator | None:
         return None
     if (extreme := min_max_of(statement)) is not None:
         return ReductionOperator.MAXIMUM if extreme.is_maximum else ReductionOperator.MINIMUM
-    if len(own) != 1:
-        return None
-    (number,) = own
-    kinds = {_operator_of_step(*step) for step in _operator_path(body, number)}
-    return kinds.pop() if len(kinds) == 1 else None
+    return path_operator(body, 0, own) if own else None
 
 
 def is_order_independent(operator: ReductionOperator, kind: ScalarType) -> bool:
@@ -134,7 +132,7 @@ def _other_operand(
     return None
 
 
-def _operator_of_step(operator: BinaryOperator | None, is_left: bool) -> ReductionOperator | None:
+def _operator_of_step(operator: BinaryOperator, is_left: bool) -> ReductionOperator | None:
     """Return what a step of the way stands for; of a difference, x is what is subtracted from."""
     match operator:
         case BinaryOperator.ADD:
@@ -149,14 +147,54 @@ def _operator_of_step(operator: BinaryOperator | None, is_left: bool) -> Reducti
             return None
 
 
-def _operator_path(body: Expression, number: int) -> Iterator[tuple[BinaryOperator | None, bool]]:
-    """Yield the operators on the way from a body to a read, and whether it goes on to the left."""
-    start = 0
-    while not isinstance(body, Load):
-        if not isinstance(body, Binary):
-            yield None, False
+def path_operator(body: Expression, start: int, own: frozenset[int]) -> ReductionOperator | None:
+    """Return the operator between a body, whose first read is ``start``, and its own element."""
+    operators = set(_operators(body, start, own, body.type))
+    return operators.pop() if len(operators) == 1 else None
+
+
+def _operators(
+    body: Expression, start: int, own: frozenset[int], stored: ScalarType
+) -> Iterator[ReductionOperator | None]:
+    """Yield the operators on the ways to an element of type ``stored``; None for anything else.
+
+    Both arms of a condition have their way to the element: ``c ? x + e : x`` is a sum. Integers may
+    be widened on the way, and cut off at its end.
+    """
+    match body:
+        case Load() | Gather() if start in own:
             return
-        middle = start + len(loaded_accesses(body.left))
-        is_left = number < middle
-        yield body.operator, is_left
-        body, start = (body.left, start) if is_left else (body.right, middle)
+        case Cast(operand, scalar) if _is_modular(operand.type, scalar, stored):
+            yield from _operators(operand, start, own, stored)
+        case Binary(operator, left, right):
+            middle = start + len(loaded_accesses(left))
+            is_left, is_right = _reads_any(left, start, own), _reads_any(right, middle, own)
+            if is_left is is_right:
+                yield None
+                return
+            yield _operator_of_step(operator, is_left)
+            yield from _operators(*((left, start) if is_left else (right, middle)), own, stored)
+        case Conditional(condition, then, otherwise):
+            middle = start + len(loaded_accesses(condition))
+            end = middle + len(loaded_accesses(then))
+            if _reads_any(condition, start, own):
+                yield None
+                return
+            yield from _operators(then, middle, own, stored)
+            yield from _operators(otherwise, end, own, stored)
+        case _:
+            yield None
+
+
+def _is_modular(narrow: ScalarType, wide: ScalarType, stored: ScalarType) -> bool:
+    """Whether a conversion keeps all bits that are stored in the end, and adds no meaning."""
+    kinds = (narrow, wide, stored)
+    return (
+        all(kind.is_integer and kind is not ScalarType.BOOL for kind in kinds)
+        and min(narrow.bits, wide.bits) >= stored.bits
+    )
+
+
+def _reads_any(part: Expression, start: int, own: frozenset[int]) -> bool:
+    """Whether a part whose first read is ``start`` contains a read of the statement's element."""
+    return not own.isdisjoint(range(start, start + len(loaded_accesses(part))))

@@ -125,7 +125,11 @@ def test_two_operators_are_two_groups() -> None:
         ("int", "x[i] /= t[i][j];", False, False),
         ("int", "x[i] = t[i][j];", False, False),
         ("int", "x[i] = x[i] + 0.5;", True, False),
-        ("int", "x[i] = x[i] + (long)t[i][j];", False, False),
+        ("int", "x[i] = x[i] + (long)t[i][j];", False, True),  # cut off in the end
+        ("long", "x[i] = (int)x[i] + t[i][j];", False, False),  # cut off before
+        ("int", "x[i] = t[i][j] > 2 ? x[i] + t[i][j] : x[i];", False, True),
+        ("int", "x[i] = x[i] > 2 ? x[i] + t[i][j] : x[i];", False, False),
+        ("int", "x[i] = t[i][j] > 2 ? x[i] + 1 : x[i] * 2;", False, False),
     ],
 )
 def test_whose_terms_may_be_in_any_order(

@@ -24,7 +24,7 @@ does to a band depends on what stands below:
 
 The tiles themselves are made in one place, ``tile_bands``, and the
 outermost coincident loop on every way down becomes parallel
-(:mod:`polygym.codegen.tree.transforms.parallelization`), and, where terms may be added in any
+(:mod:`polygym.codegen.tree.transforms.parallelization`), and, where terms may be taken in any
 order, loops that wait for sums alone (:mod:`polygym.codegen.tree.transforms.parallel_reductions`).
 """
 
@@ -122,7 +122,7 @@ def plan_tree(
         packing = packing_in(groups, legal.scop, mapping.pack, sizes, memo)
         setting = PlannerContext(legal.scop, mapping, machine, packing, known, memo, loops)
         result = _TreePlanner(setting, threads, keep_term_order).tree(tree, around)
-        if not (mapping.reassociate and mapping.is_parallel) or known is None:
+        if not mapping.is_parallel or known is None:
             return result
         sums = ReductionParallelizer(legal.scop, mapping, parameters, known, machine.level_2 // 2)
         return sums.parallelize_tree(result, around)

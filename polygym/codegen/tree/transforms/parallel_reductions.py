@@ -1,4 +1,4 @@
-"""Loops that wait for nothing but sums, shared out among threads (``reassociate=on``).
+"""Loops that wait for nothing but sums, shared out among threads.
 
 ::
 
@@ -9,12 +9,15 @@
 Every iteration of i waits for the one before, but only because all add to the same elements. If
 terms may be added in any order, threads may have copies of q of their own, which begin with what
 changes nothing and are taken together at the end, in the order of the parts of the loop: for a
-number of threads the result is always the same.
+number of threads the result is always the same. Of integers it is that of the source, bit for bit;
+for floats ``reassociate=on`` has to allow it. Elements may be computed ones: a thread has its own
+histogram.
 
 Let P be the pairs of instances that depend on each other, are inside of one execution of the loop,
 and differ in its counter. The loop may be shared out if every one of P is on an array R, of which
 
-* all that the statements inside do is to reduce it (R[f] = R[f] ⊕ e), with one operator;
+* all that the statements inside do is to reduce it (R[f] = R[f] ⊕ e), with one operator
+  (:mod:`polygym.codegen.common.scattered_reductions`);
 * none of them reads it otherwise: so no instance inside needs a value of R that is not its own;
 * ⊕ takes terms in any order: sums, products, and of integers also maxima, minima and bits. (Maxima
   of floats might be another one of two zeros, or forget a NaN.)
@@ -43,7 +46,8 @@ from polygym.codegen.common.loop_annotation import (
     ScalarReplacement,
     SequentialLoop,
 )
-from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
+from polygym.codegen.common.reductions import ReductionOperator
+from polygym.codegen.common.scattered_reductions import reduction_of
 from polygym.codegen.tree.analysis.trip_counts import row_trip_count
 from polygym.codegen.tree.ir import (
     Band,
@@ -59,7 +63,7 @@ from polygym.codegen.tree.ir import (
 )
 from polygym.codegen.tree.loop_context import LoopContext, order_groups
 from polygym.codegen.tree.planning_memo import NO_MEMO
-from polygym.ir.scop import Scop, StorageClass
+from polygym.ir.scop import Scop, Statement, StorageClass
 from polygym.mapping.mapping import Mapping, WorkSharing
 from polygym.mapping.sizes import Sizes
 from polygym.mapping.tuning_parameters import TUNING
@@ -121,7 +125,7 @@ class ReductionParallelizer:
         reduced = {
             self.scop.statement(name).write.array
             for name in names
-            if reduction_operator(self.scop.statement(name)) is not None
+            if reduction_of(self.scop.statement(name)) is not None
         }
         others = [name for name in names if self._uses_otherwise(name, reduced)]
         rest = tuple(name for name in names if name not in others)
@@ -138,13 +142,10 @@ class ReductionParallelizer:
     def _uses_otherwise(self, name: str, reduced: Collection[str]) -> bool:
         """Whether a statement does something else with arrays that others reduce."""
         statement = self.scop.statement(name)
-        is_own = reduction_operator(statement) is not None
-        accesses = [] if is_own else [statement.write]
-        accesses += [
-            access
-            for number, access in enumerate(statement.reads)
-            if not (is_own and number in statement.accumulator_reads)
-        ]
+        reduction = reduction_of(statement)
+        own = frozenset[int]() if reduction is None else reduction.own_reads
+        accesses = [statement.write] if reduction is None else []
+        accesses += [access for number, access in enumerate(statement.reads) if number not in own]
         return any(access.array in reduced for access in accesses)
 
     def _privatized_arrays(
@@ -174,7 +175,8 @@ class ReductionParallelizer:
         kinds: set[ReductionOperator] = set()
         for name in band.statements:
             statement = self.scop.statement(name)
-            own = statement.accumulator_reads if statement.write.array == array else frozenset()
+            reduction = reduction_of(statement) if statement.write.array == array else None
+            own = frozenset[int]() if reduction is None else reduction.own_reads
             if any(
                 access.array == array and number not in own
                 for number, access in enumerate(statement.reads)
@@ -182,11 +184,16 @@ class ReductionParallelizer:
                 return None
             if statement.write.array != array:
                 continue
-            operator = reduction_operator(statement)
-            if operator is None or (operator.is_min_max and statement.body.type.is_floating):
+            if reduction is None or not self._may_reorder(reduction.operator, statement):
                 return None
-            kinds.add(operator)
+            kinds.add(reduction.operator)
         return kinds.pop() if len(kinds) == 1 else None
+
+    def _may_reorder(self, operator: ReductionOperator, statement: Statement) -> bool:
+        """Whether terms may be taken in any order: of floats only where the mapping says so."""
+        if statement.body.type.is_integer:
+            return True
+        return self.mapping.reassociate and not operator.is_min_max
 
     def _is_profitable(self, band: Band, place: int, sums: _ReducedArrays) -> bool:
         """Whether there is much more to do than copies have elements, which are not too many."""
