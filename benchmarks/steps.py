@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -38,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
     """Return what one kernel's episodes take: six or more, until the time is over."""
-    of_kernels = {"kernel": kernel, "reward": "static", "dataset": "mini"}
+    of_kernels: dict[str, Any] = {"kernel": kernel, "reward": "static", "dataset": "mini"}
     if name == OPTIMIZE:
         of_kernels = {"kernel": kernel, "reward": "log_model", "start": "original"}
     arguments = {"term": kernel} if name == TERMS else of_kernels
