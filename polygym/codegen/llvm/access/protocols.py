@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from llvmlite import ir
 
+from polygym.codegen.analysis.loop_data_bounds import KnownConditions
 from polygym.codegen.common.reductions import MinMaxUpdate
 from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.core.emit_index import Environment, LaneSet
@@ -47,6 +48,7 @@ class Emitter(Protocol):
     carried: dict[Cell, Any]
     results: dict[Cell, Any]
     thread_count: Any
+    known_conditions: KnownConditions
 
     def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
         """Return the lanes of an instance, and which of them run."""
