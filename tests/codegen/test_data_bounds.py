@@ -1,11 +1,15 @@
 """Loops whose bounds are read from memory run from the one to the other, and compute the same."""
 
+import ctypes
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polygym.codegen.analysis.loop_data_bounds import loop_data_bounds
+from polygym.codegen.c import print_c
 from polygym.codegen.common.loop_annotation import ScalarReplacement
 from polygym.codegen.loopir.ir import LoopProgram, loops_in
 from polygym.codegen.pipeline import lower
@@ -18,7 +22,7 @@ from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs.dtypes import DTYPES
 from polygym.programs.initial_data import initial_data_program
 from tests.codegen.mapped_programs import random_mapping
-from tests.codegen.sparse_programs import SHORTENED, SPARSE_PROGRAMS, sizes_of, sparse_data
+from tests.codegen.sparse_programs import SHORTENED, SIZES, SPARSE_PROGRAMS, sizes_of, sparse_data
 from tests.oracles.compiled_runs import run_in_order, run_natively
 from tests.oracles.interpreter import interpret
 from tests.oracles.random_schedules import random_legal_schedule
@@ -104,3 +108,40 @@ def check(scop, generator: np.random.Generator, number: int, in_order: bool) -> 
     for array in scop.arrays:
         if array.live_out:
             np.testing.assert_array_equal(given[array.name], expected[array.name], str(mapping))
+
+
+def test_printed_c_computes_the_same(tmp_path: Path) -> None:
+    """Gcc's sanitizer sees no access outside of the arrays."""
+    scops = {
+        name: replace(parse_text(text), name=name, contraction=False)
+        for name, text in SPARSE_PROGRAMS.items()
+    }
+    texts = [
+        print_c(lower(LegalSchedule(scop, original_schedule(scop)))) for scop in scops.values()
+    ]
+    files = [str(tmp_path / f"{name}.c") for name in scops]
+    for file, text in zip(files, texts, strict=True):
+        Path(file).write_text(text)
+    library = str(tmp_path / "all.so")
+    flags = [
+        "-shared",
+        "-fPIC",
+        "-w",
+        "-O1",
+        "-ffp-contract=off",
+        "-fsanitize-undefined-trap-on-error",
+    ]
+    command = ["gcc", *flags, "-fsanitize=undefined", "-o", library, *files, "-lm"]
+    subprocess.run(command, check=True)
+    functions = ctypes.CDLL(library)
+    generator = np.random.default_rng(5)
+    for name, scop in scops.items():
+        given = sparse_data(scop, generator, in_order=True)
+        expected = {key: array.copy() for key, array in given.items()}
+        interpret(scop, sizes_of(scop), expected)
+        sizes = {key: ctypes.c_int(value) for key, value in SIZES.items()}
+        values = {key: array.ctypes.data_as(ctypes.c_void_p) for key, array in given.items()}
+        getattr(functions, name)(*({**sizes, **values}.get(key) for key in scop.signature))
+        for array in scop.arrays:
+            if array.live_out:
+                np.testing.assert_array_equal(given[array.name], expected[array.name], name)

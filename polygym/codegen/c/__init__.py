@@ -5,7 +5,9 @@ computes: both are printed from the same loop IR. Compile it with the contractio
 do by default (``-ffp-contract=on``; gcc's ``fast`` may fuse across statements) to get the same
 bits. Globals of the source are declared ``extern``.
 
-* ``function``: the function: its arguments and arrays, loops, guards, statements;
+* ``function``: the function: its arguments and arrays, loops and guards;
+* ``statements``: statement instances and their expressions;
+* ``data_bounds``: headers of loops between bounds that are read from memory;
 * ``prelude``: what stands above it: headers, prototypes, definitions;
 * ``size_checks``: checks at entry of a function that was made for given sizes;
 * ``index_text``: bounds, conditions and subscripts;

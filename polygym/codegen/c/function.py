@@ -11,25 +11,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from polygym.codegen.analysis.loop_data_bounds import KnownConditions, loop_data_bounds
 from polygym.codegen.analysis.private_memory import pooled_arrays
-from polygym.codegen.c.index_text import UNARY_PRECEDENCE, print_index
+from polygym.codegen.c.data_bounds import data_bounded_header
+from polygym.codegen.c.index_text import print_index
 from polygym.codegen.c.prelude import prelude_lines
 from polygym.codegen.c.size_checks import HEADERS, size_check_lines
+from polygym.codegen.c.statements import print_assignment
 from polygym.codegen.common.loop_annotation import ParallelLoop, annotation_text
 from polygym.codegen.common.reductions import ReductionOperator
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import add_constant, minimum, substitute_in
-from polygym.ir.expressions import (
-    Access,
-    Expression,
-    FloatLiteral,
-    IntegerLiteral,
-    IteratorValue,
-    Update,
-    walk,
-)
+from polygym.ir.expressions import FloatLiteral, IntegerLiteral
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, StorageClass
+
+_NOTHING_KNOWN: KnownConditions = {}
 
 
 def global_declarations(program: ir.LoopProgram) -> Iterator[str]:
@@ -184,13 +181,19 @@ def print_c(
     return "\n".join([*lines, "}", ""]).lstrip("\n")
 
 
-def _lines(program: ir.LoopProgram, node: ir.Node, depth: int, annotated: bool) -> Iterator[str]:
-    """Yield the lines of a node."""
+def _lines(
+    program: ir.LoopProgram,
+    node: ir.Node,
+    depth: int,
+    annotated: bool,
+    known: KnownConditions = _NOTHING_KNOWN,
+) -> Iterator[str]:
+    """Yield the lines of a node where ``known`` holds."""
     indent = "  " * depth
     match node:
         case ir.Block(children):
             for child in children:
-                yield from _lines(program, child, depth, annotated)
+                yield from _lines(program, child, depth, annotated, known)
         case ir.Loop(variable, lower, upper, step, body, annotation):
             if isinstance(annotation, ParallelLoop) and program.threads > 1:
                 kind = "dynamic" if annotation.is_dynamic else "static"
@@ -201,29 +204,34 @@ def _lines(program: ir.LoopProgram, node: ir.Node, depth: int, annotated: bool) 
                 )
             text = annotation_text(annotation) if annotated else ""
             note = f"  /* {text} */" if text else ""
-            yield f"{indent}{_loop_header(variable, lower, upper, step)} {{{note}"
+            header = _loop_header(variable, lower, upper, step)
+            if not isinstance(annotation, ParallelLoop):
+                bounds = loop_data_bounds(program, node, known)
+                if bounds is not None and (own := data_bounded_header(program, node, bounds)):
+                    header, known = own, {**known, **bounds.known}
+            yield f"{indent}{header} {{{note}"
             if isinstance(annotation, ParallelLoop) and program.threads > 1:
                 yield from _slot_declarations(program, "omp_get_thread_num()", indent + "  ")
-            yield from _lines(program, body, depth + 1, annotated)
+            yield from _lines(program, body, depth + 1, annotated, known)
             yield f"{indent}}}"
         case ir.Guard(condition, then, otherwise):
             yield f"{indent}if ({print_index(condition)}) {{"
-            yield from _lines(program, then, depth + 1, annotated)
+            yield from _lines(program, then, depth + 1, annotated, known)
             if otherwise is not None:
                 yield f"{indent}}} else {{"
-                yield from _lines(program, otherwise, depth + 1, annotated)
+                yield from _lines(program, otherwise, depth + 1, annotated, known)
             yield f"{indent}}}"
         case ir.Instance(lanes=lanes):
             if lanes is None:
                 note = _stream_comment(program, node.statement) if annotated else ""
-                yield f"{indent}{_assignment(program, node)}{note}"
+                yield f"{indent}{print_assignment(program, node, known)}{note}"
                 return
             lane = f"{lanes.variable}_"
             iteration = substitute_in(
                 replace(node, lanes=None), {lanes.variable: ir.IndexVariable(lane)}
             )
             yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
-            yield from _lines(program, iteration, depth + 1, annotated)
+            yield from _lines(program, iteration, depth + 1, annotated, known)
         case _:
             assert_never(node)
 
@@ -266,50 +274,3 @@ def _loop_header(variable: str, lower: ir.Index, upper: ir.Index, step: int) -> 
         case _:
             condition = f"{variable} <= {print_index(upper, 7)}"
     return f"for (long {variable} = {print_index(lower)}; {condition}; {variable} += {step})"
-
-
-def _assignment(program: ir.LoopProgram, instance: ir.Instance) -> str:
-    statement = program.scop.statement(instance.statement)
-    reads = {
-        access: _element_text(program.scop.array(access.array), subscripts)
-        for access, subscripts in zip(statement.reads, instance.reads, strict=True)
-    }
-    values = dict(zip(statement.iterators, instance.iterators, strict=True))
-
-    nodes = walk(statement.body)
-    types = {node.name: node.type for node in nodes if isinstance(node, IteratorValue)}
-
-    def load(access: Access) -> str:
-        return reads[access]
-
-    def iterator(name: str) -> str:
-        return f"(({types[name].value}){print_index(values[name], UNARY_PRECEDENCE)})"
-
-    subscripts_of = dict(zip(statement.reads, instance.reads, strict=True))
-
-    def gather(access: Access, computed: tuple[str, ...]) -> str:
-        array = program.scop.array(access.array)
-        texts = [print_index(subscript) for subscript in subscripts_of[access]]
-        for dimension, text in zip(access.gathered, computed, strict=True):
-            size = array.c_extents[dimension]
-            said = f"{access.text}, dimension {dimension} of {array.name}"
-            texts[dimension] = f'polygym_in({text}, {size}, "{said}")'
-        return array.name + "".join(f"[{text}]" for text in texts)
-
-    def text(expression: Expression) -> str:
-        return c_expression(expression, load, iterator, gather=gather)
-
-    match statement.body:
-        case Update(access, condition, computed, value):
-            guard = "" if condition is None else f"if ({text(condition)}) "
-            return f"{guard}{gather(access, tuple(map(text, computed)))} = {text(value)};"
-        case _:
-            target = _element_text(program.scop.array(statement.write.array), instance.write)
-            return f"{target} = {text(statement.body)};"
-
-
-def _element_text(array: Array, subscripts: tuple[ir.Index, ...]) -> str:
-    """Return an element as C; a scalar behind a pointer argument is dereferenced."""
-    if not array.rank and array.storage_class is StorageClass.ARGUMENT:
-        return f"(*{array.name})"
-    return array.name + "".join(f"[{print_index(subscript)}]" for subscript in subscripts)
