@@ -47,6 +47,13 @@ SPARSE_PROGRAMS = {
       for (int j = 0; j < 7; j++)
         c[i][j] += val[k] * b[col[k]][j];""",
     ),
+    "integers": _function(
+        "int n, int z, int ptr[n + 1], int val[z], int y[n]",
+        """
+  for (int i = 0; i < n; i++)
+    for (int k = ptr[i]; k < ptr[i + 1]; k++)
+      y[i] += 1000000007 * val[k];""",
+    ),
     "scatter": _function(
         f"{_ARGUMENTS}, double x[n], double y[m]",
         """
@@ -109,6 +116,7 @@ SHORTENED = {
     "rows": 1,
     "local_sum": 1,
     "dense_columns": 1,
+    "integers": 1,
     "scatter": 1,
     "elementwise_backwards": 1,
     "unsigned_and_long": 1,

@@ -10,7 +10,7 @@ import pytest
 
 from polygym.codegen.analysis.loop_data_bounds import loop_data_bounds
 from polygym.codegen.c import print_c
-from polygym.codegen.common.loop_annotation import ScalarReplacement
+from polygym.codegen.common.loop_annotation import ScalarReplacement, SplitAccumulators
 from polygym.codegen.loopir.ir import LoopProgram, loops_in
 from polygym.codegen.pipeline import lower
 from polygym.frontend.c import parse_text
@@ -64,6 +64,21 @@ def test_rows_hold_their_sums_in_registers() -> None:
     program = lower(LegalSchedule(scop, original_schedule(scop)), DEFAULT_MAPPING)
     last = [*loops_in(program.body)][-1]
     assert last.annotation == ScalarReplacement(frozenset({"S1"}))
+
+
+def test_sums_of_rows_run_in_chains_where_their_order_does_not_matter() -> None:
+    chains = ScalarReplacement(frozenset({"S1"}), SplitAccumulators(1, 4))
+    scop = parse_text(SPARSE_PROGRAMS["rows"])
+    mapping = replace(DEFAULT_MAPPING, reassociate=True)
+    program = lower(LegalSchedule(scop, original_schedule(scop)), mapping)
+    assert [*loops_in(program.body)][-1].annotation == chains
+    generator = np.random.default_rng(3)
+    for in_order in (True, False):
+        given = sparse_data(scop, generator, in_order=in_order)
+        expected = {name: array.copy() for name, array in given.items()}
+        interpret(scop, sizes_of(scop), expected)
+        run_natively(scop, original_schedule(scop), sizes_of(scop), given, mapping)
+        np.testing.assert_allclose(given["y"], expected["y"])
 
 
 def test_the_starts_of_rows_are_test_data() -> None:

@@ -19,7 +19,7 @@ does not.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from polygym.codegen.common.math_support import MIN_MAX_OPERATORS
@@ -97,6 +97,25 @@ def reduction_operator(statement: Statement) -> ReductionOperator | None:
     if (extreme := min_max_of(statement)) is not None:
         return ReductionOperator.MAXIMUM if extreme.is_maximum else ReductionOperator.MINIMUM
     return path_operator(body, 0, own) if own else None
+
+
+def guarded_sum_operator(statement: Statement) -> ReductionOperator | None:
+    """Return the operator of ``x = c ? x ⊕ e : x``, a sum or the like; None for other statements.
+
+    Neither c nor e reads the array of x. Computed subscripts are allowed: terms stay one by one.
+    """
+    own, body = statement.write, statement.body
+    match body:
+        case Conditional(_, then, Load(access)) if access.relation == own.relation:
+            step = replace(statement, body=then)
+        case _:
+            return None
+    reads = [access for access in loaded_accesses(body) if access.array == own.array]
+    if len(reads) != 2 or len(step.accumulator_reads) != 1 or body.type.size < _MIN_BYTES:
+        return None
+    (number,) = step.accumulator_reads
+    kinds = {_operator_of_step(*part) for part in _operator_path(then, number)}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def is_order_independent(operator: ReductionOperator, kind: ScalarType) -> bool:

@@ -50,6 +50,7 @@ from polygym.codegen.common.loop_annotation import SplitAccumulators
 from polygym.codegen.common.reductions import (
     MinMaxUpdate,
     ReductionOperator,
+    guarded_sum_operator,
     min_max_of,
     reduction_operator,
 )
@@ -274,7 +275,8 @@ def _emit_terms(
 
 
 def _operator_of(emitter: Emitter, part: tuple[Cell, Instance]) -> ReductionOperator:
-    operator = reduction_operator(emitter.statements[part[1].statement])
+    statement = emitter.statements[part[1].statement]
+    operator = reduction_operator(statement) or guarded_sum_operator(statement)
     assert operator is not None
     return operator
 

@@ -32,8 +32,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.codegen.common.loop_annotation import ScalarReplacement
+from polygym.codegen.common.loop_annotation import ScalarReplacement, SplitAccumulators
 from polygym.codegen.common.packing_candidates import PackingCandidates, packing_candidates
+from polygym.codegen.common.reductions import guarded_sum_operator, is_order_independent
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.recurrences.early_reduction_terms.analysis import (
     early_terms_candidate,
@@ -88,6 +89,8 @@ from polygym.mapping.sizes import Sizes, known_sizes
 from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import LegalSchedule
+
+_ROW_CHAINS = 4  # a row is short, and an addition takes four cycles
 
 
 def plan_tree(
@@ -394,7 +397,19 @@ class _TreePlanner:
         held = replaceable(self.context.scop, names, names, outer)
         if not held:
             return band
-        return replace(band, members=(*others, with_annotation(last, ScalarReplacement(held))))
+        replacement = ScalarReplacement(held, self._row_accumulators(names))
+        return replace(band, members=(*others, with_annotation(last, replacement)))
+
+    def _row_accumulators(self, names: tuple[str, ...]) -> SplitAccumulators | None:
+        """Return the chains of the sums over a row, None where its terms have an order."""
+        statements = [self.context.scop.statement(name) for name in names]
+        for statement in statements:
+            operator = guarded_sum_operator(statement)
+            if operator is None or not (
+                self.mapping.reassociate or is_order_independent(operator, statement.body.type)
+            ):
+                return None
+        return SplitAccumulators(width=1, count=_ROW_CHAINS)
 
     def _keep_points(self, band: Band, loop_context: LoopContext) -> Tree:
         """Map a band without tiles, vectors or copies: threads alone."""
