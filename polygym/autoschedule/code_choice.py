@@ -18,6 +18,8 @@ the source's storage, the same in one thread, the source's loops in threads
 (:mod:`polygym.autoschedule.threaded_source`). Else the source: its order, its storage, no mapping.
 The source's loops in threads have to seem :data:`THREADS_GAIN` times as fast. They also replace a
 choice that stands if that takes new memory, gains less than the number of threads and seems slower.
+So do the source's passes in overlapped tiles (:mod:`polygym.autoschedule.overlapped_source`), which
+replace any such choice that seems :data:`LEAST_GAIN` times as slow.
 
 No code computes more than its program, so an estimate with more floating operations is scaled down:
 the middle iteration of a loop over tiles is a full tile, where others are cut off.
@@ -30,6 +32,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from polygym.autoschedule.overlapped_source import overlapped_sources
 from polygym.autoschedule.schedule_choice import (
     AutomaticSchedule,
     RankedSchedule,
@@ -190,9 +193,10 @@ def _confirmed(
         usual = choose_schedule(written.scop, sizes, mapping)
         known += _estimated(_Candidate(written, usual, mapping))
     is_kept = stands and not _has_new_memory(start.program)
-    if not (keeps_mapping or is_kept) and known[1].cycles * mapping.threads > known[0].cycles:
-        threaded = _threaded(written, start.choice, mapping, limit)
+    if not keeps_mapping and known[1].cycles * mapping.threads > known[0].cycles:
+        threaded = _threaded(written, start.choice, mapping, limit, is_kept=is_kept)
         known += [each for each in threaded if each.cycles <= known[0].cycles / THREADS_GAIN]
+        is_kept &= all(each.cycles > known[1].cycles / LEAST_GAIN for each in known[2:])
     allowed = [each for each in known[1:] if each.mapping == mapping or not keeps_mapping]
     best = known[1] if is_kept else min(allowed, key=lambda each: each.cycles)
     if best.cycles > known[0].cycles / LEAST_GAIN and not keeps_mapping:
@@ -208,18 +212,20 @@ def _has_new_memory(program: Program) -> bool:
 
 
 def _threaded(
-    written: Program, choice: AutomaticSchedule, mapping: Mapping, limit: int
+    written: Program, choice: AutomaticSchedule, mapping: Mapping, limit: int, *, is_kept: bool
 ) -> list[_Estimate]:
-    """Return the estimate of the source's loops in threads, if some loop is parallel then."""
+    """Return the estimates of the source's loops in threads, and of its passes in tiles.
+
+    Where the choice of the models is kept otherwise, only of tiles.
+    """
     if not mapping.is_parallel:
         return []
     try:
-        threaded = threaded_source(written, mapping, limit)
-        if threaded is None:
-            return []
-        program, own = threaded
-        candidate = _Candidate(program, _in_order(program, choice), own)
-        return _estimated(candidate, SHARED_BANDWIDTH)[:1]
+        threaded = None if is_kept else threaded_source(written, mapping, limit)
+        programs = [] if threaded is None else [threaded]
+        programs += overlapped_sources(written, mapping, limit)
+        candidates = [_Candidate(own, _in_order(own, choice), to) for own, to in programs]
+        return [_estimated(candidate, SHARED_BANDWIDTH)[0] for candidate in candidates]
     except PolygymError:  # out of reach; the others are estimated already
         return []
 

@@ -27,6 +27,7 @@ from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.scheduling.properties import has_box_domains
+from polygym.poly.transform.storage.plan import StoragePlan
 from polygym.poly.transform.storage.private_plan import private_plan
 from polygym.programs import Program
 from polygym.programs.stored_program import with_storage_plan
@@ -44,6 +45,16 @@ def threaded_source(
     """
     sizes = scop_sizes(program.scop, dict(program.parameters))
     plan = private_plan(program.scop, sizes, TUNING.max_pooled_bytes)
+    return in_threads(program, plan, mapping, memory_limit)
+
+
+def in_threads(
+    program: Program, plan: StoragePlan, mapping: Mapping, memory_limit: int
+) -> tuple[Program, Mapping] | None:
+    """Return the program under a plan in the order of its text, its outer loops in threads.
+
+    It is None if no loop is parallel, or if something would not be private.
+    """
     if not plan.is_source:
         try:
             program = with_storage_plan(program, plan, memory_limit)

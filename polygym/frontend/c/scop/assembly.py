@@ -226,7 +226,7 @@ def _is_observable(symbol: Symbol, bindings: Bindings) -> bool:
         case StorageClass.GLOBAL | StorageClass.ARGUMENT:
             return True
         case StorageClass.LOCAL:
-            return bindings.names.is_static(symbol) or bindings.names.is_used_after(symbol)
+            return bindings.names.is_static(symbol) or bindings.names.is_read_after(symbol)
         case StorageClass.VALUE:
             return bindings.names.is_used_after(symbol)
         case _:

@@ -70,7 +70,8 @@ class ResolvedNames:
     for. ``visible`` are the symbols in scope where the region begins. ``redeclared`` are
     declarations of a name that its scope has already, which C forbids. ``unnamed_changes`` are
     calls around the region, which set what ``effects`` says, and stores there through pointers,
-    which set variables whose addresses are ``kept``.
+    which set variables whose addresses are ``kept``. ``freed`` are the names, by node, whose memory
+    a call of ``free`` gives back.
     """
 
     symbols: dict[int, Symbol] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class ResolvedNames:
     redeclared: list[Any] = field(default_factory=list)
     unnamed_changes: list[Use] = field(default_factory=list)
     kept: set[Symbol] = field(default_factory=set)
+    freed: set[int] = field(default_factory=set)
     effects: FunctionEffects | None = None
 
     def symbol_of(self, node: Any) -> Symbol | None:
@@ -152,6 +154,18 @@ class ResolvedNames:
             or (use.position < self.begin and (self.in_loop or use.kind is UseKind.ADDRESS))
             for use in self.uses.get(symbol, ())
         )
+
+    def is_read_after(self, symbol: Symbol) -> bool:
+        """Whether code after the region may see the values of a symbol.
+
+        Memory that is given back, and that the code around has no other use for, is seen by nobody.
+        Where its pointer is declared it is then an array, as all memory from ``malloc``.
+        """
+        uses = self.uses.get(symbol, ())
+        around = [use for use in uses if not self.begin < use.position < self.end]
+        is_given_back = not self.in_loop and all(id(use.node) in self.freed for use in around)
+        is_own = isinstance(getattr(symbol.declaration, "type", None), c_ast.ArrayDecl)
+        return self.is_used_after(symbol) and not (is_own and is_given_back)
 
     def is_used_around(self, symbol: Symbol) -> bool:
         """Whether code around the region mentions a symbol, its declaration apart."""
@@ -362,6 +376,8 @@ class _NameResolver:
         """Record a call: what it may set, and addresses that it may keep."""
         self.unnamed_change(node, UseKind.CALL)
         effects, name = self.names.effects, getattr(node.name, "name", "")
+        if name == "free":
+            self.names.freed.update(map(id, map(syntax.without_casts, syntax.operands_of(node))))
         if effects is None or not effects.is_library(name):
             return
         for operand in syntax.operands_of(node):

@@ -7,6 +7,7 @@
 ``default_plan``       The default storage plan: it frees a loop and costs less than a limit
 ``inhibitors``         Inhibitors of a program's loops in the order of the source
 ``memory_cost``        Memory cost of a storage plan, known before its arrays exist
+``overlapped_tiles``   Overlapped tiles: passes over whole images become passes over strips
 ``overwritten_reads``  Reads of elements that are overwritten in the same iteration
 ``plan``               Storage plans as values with a text: the storage of each array
 ``private_plan``       The private plan: temporaries in the way of a loop, one copy a thread

@@ -32,6 +32,7 @@ from polygym.ir.verifier import verify
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.isl_values import isl_text
 from polygym.poly.transform.storage import copy_statements
+from polygym.poly.transform.storage.overlapped_tiles import with_overlapped_tiles
 from polygym.poly.transform.storage.plan import StorageEntry, StoragePlan
 from polygym.poly.transform.storage.read_copies import with_read_copies
 from polygym.poly.transform.storage.versions import (
@@ -60,6 +61,8 @@ def apply_plan(scop: Scop, plan: StoragePlan) -> Scop:
     """
     if plan.is_source:
         return scop
+    if plan.overlapped_tile:
+        scop = with_overlapped_tiles(scop, plan.overlapped_tile)
     if plan.copies:
         scop = with_read_copies(scop, plan.copies)
     return _apply_entries(scop, plan.entries, plan.dead) if plan.entries or plan.dead else scop

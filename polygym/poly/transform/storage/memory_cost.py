@@ -62,7 +62,12 @@ def private_copy_bytes(source: Scop, plan: StoragePlan, sizes: Mapping[str, int]
         for web in webs_of(source, name):
             entry = plan.entry_for(name, web.names)
             if entry is not None and entry.is_privatized:
-                total += thread_copy_bytes(source.array(name), sizes)
+                array = source.array(name)
+                share = 1.0
+                if plan.overlapped_tile and array.rank:  # a strip, with edges on both sides
+                    rows = max(1, evaluate_extent(array.extents[0], sizes))
+                    share = min(1.0, 2 * plan.overlapped_tile / rows)
+                total += int(share * thread_copy_bytes(array, sizes))
     return total
 
 

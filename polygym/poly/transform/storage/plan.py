@@ -15,6 +15,7 @@ some arrays other storage; the text lists what differs from the source's::
     p=dead                    p is not read after the region
     w=copy                    elements of w that are read and then overwritten are read from a copy
     S3:w=copy                 the same for what statement S3 reads, alone
+    overlap:32                passes over rows become passes over strips of 32, edges run twice
 
 ``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
 that are never alive at the same time share memory, as far as no loop loses anything by it.
@@ -32,11 +33,15 @@ says more of them.
 overwritten before the loops around it go on, is copied before it is read
 (:mod:`polygym.poly.transform.storage.read_copies`).
 
+``overlap`` comes first: the others may speak of its loop, ``tile``
+(:mod:`polygym.poly.transform.storage.overlapped_tiles`).
+
 Words stand apart by spaces; of two for one array (and statement) the later one counts. Every plan
 keeps the results bit for bit, or is refused: :mod:`polygym.poly.transform.storage.copy_statements`
 proves it.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -45,6 +50,7 @@ from polygym.pickling import pickle_by_name
 
 _MOST_VERSIONS = 1 << 20
 _LONGEST_TEXT = 100_000
+_OVERLAP = re.compile("overlap:([1-9][0-9]{0,5})")
 
 
 @pickle_by_name
@@ -108,7 +114,7 @@ class StoragePlan:
     """What becomes of a program's arrays; those that no entry names are as the source has them.
 
     ``dead`` names arrays, in order, whose last values are not read. ``copies`` names those that
-    are read from copies, in order.
+    are read from copies, in order. ``overlapped_tile`` is the size of overlapped tiles, 0 for none.
     (:class:`polygym.ir.scop.StorageClass` says where one array comes from.)
     """
 
@@ -116,6 +122,7 @@ class StoragePlan:
     has_contraction: bool = False
     dead: tuple[str, ...] = ()
     copies: tuple[ReadCopy, ...] = ()
+    overlapped_tile: int = 0
 
     def __post_init__(self) -> None:
         """Refuse entries that have no meaning, or do not stand in their order."""
@@ -151,7 +158,8 @@ class StoragePlan:
     @property
     def is_source(self) -> bool:
         """Whether nothing is changed."""
-        return not self.entries and not self.dead and not self.copies
+        changes = self.entries or self.dead or self.copies or self.overlapped_tile
+        return not changes
 
     @property
     def has_privatization(self) -> bool:
@@ -172,7 +180,8 @@ class StoragePlan:
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_storage` reads it back to an equal value."""
-        words = [*map(str, self.entries), *map(str, self.copies)]
+        words = [f"overlap:{self.overlapped_tile}"] if self.overlapped_tile else []
+        words += [*map(str, self.entries), *map(str, self.copies)]
         words += [f"{array}=dead" for array in self.dead]
         words += ["contract"] if self.has_contraction else []
         return " ".join(words) or "keep"
@@ -188,6 +197,7 @@ def plan_of(
     has_contraction: bool = False,
     dead: Iterable[str] = (),
     copies: Iterable[ReadCopy] = (),
+    overlapped_tile: int = 0,
 ) -> StoragePlan:
     """Return a plan with these entries, of which the last one for an array counts."""
     storage_entries = {(entry.array, entry.statement): entry for entry in entries}
@@ -196,6 +206,7 @@ def plan_of(
         has_contraction,
         tuple(sorted(dead)),
         tuple(sorted(copies)),
+        overlapped_tile,
     )
 
 
@@ -211,22 +222,30 @@ def parse_storage(text: str) -> StoragePlan:
     if len(text) > _LONGEST_TEXT:
         raise InputError(f"storage: expected at most {_LONGEST_TEXT:,} characters")
     entries: list[StorageEntry] = []
-    contracts, dead, copies = False, set[str](), set[ReadCopy]()
+    contracts, dead, copies, tile = False, set[str](), set[ReadCopy](), 0
     for word in text.split():
         if word == "keep":
             entries.clear()
             dead.clear()
             copies.clear()
+            tile = 0
         elif word == "contract":
             contracts = True
+        elif (overlap := _OVERLAP.fullmatch(word)) is not None:
+            tile = int(overlap[1])
         elif word.endswith("=dead") and word.removesuffix("=dead").isidentifier():
             dead.add(word.removesuffix("=dead"))
         elif word.endswith("=copy"):
             copies.add(_parse_copy(word))
         else:
             entries.append(_parse_entry(word))
-    is_any = bool(entries or dead or copies)
-    return plan_of(tuple(entries), has_contraction=contracts and is_any, dead=dead, copies=copies)
+    return plan_of(
+        tuple(entries),
+        has_contraction=contracts and bool(entries or dead or copies),
+        dead=dead,
+        copies=copies,
+        overlapped_tile=tile,
+    )
 
 
 def _parse_copy(word: str) -> ReadCopy:
