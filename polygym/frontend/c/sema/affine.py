@@ -53,8 +53,9 @@ class AffineReader:
         space = isl.Space.set_alloc(bindings.context, 0, 0)
         self._zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)))
         # The node is kept with its number: an identity is only good while the object lives.
+        narrow = integer_arithmetic.narrow_type_names(bindings.names.typedefs)
         self.is_narrow = any(
-            token.text in integer_arithmetic.NARROW_TYPE_NAMES
+            token.text in narrow
             or (token.text[0].isdigit() and ("u" in token.text.lower() or len(token.text) > 9))
             for token in self._source.tokens
         )

@@ -11,6 +11,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.scoped_types import enumeration_type
 from polygym.frontend.c.source.standard_headers import OPAQUE
 from polygym.ir.types import ScalarType
 
@@ -114,7 +115,12 @@ class Declarations:
     def _element(self, kind: Any, alias: str, at: Any, subject: str) -> ScalarType:
         """Return the scalar type at the bottom of a declaration; ``alias`` is a typedef's name."""
         if isinstance(kind, c_ast.Enum):
-            return ScalarType.INT
+            known = ScalarType.INT if self._source.cpp else enumeration_type(kind)
+            if known is not None:
+                return known
+            raise self._source.error(
+                at, f"{subject} is of an enumeration whose constants are not computed"
+            )
         names: tuple[str, ...]
         match kind:
             case c_ast.IdentifierType():

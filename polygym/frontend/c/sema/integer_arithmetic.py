@@ -20,11 +20,14 @@ a parameter: :mod:`polygym.programs` refuses to run a program with one of 2^31 o
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import islpy as isl
+from pycparser import c_ast
 
 from polygym.frontend.c.sema.affine_expressions import comparison_set
+from polygym.frontend.c.source.syntax import walk
 from polygym.ir.types import ScalarType
 from polygym.poly.isl_values import to_int
 
@@ -136,11 +139,17 @@ def shift_or_mask(operator: str, left: Any, right: Any) -> Any:
     return left.scale_val(power) if operator == "<<" else left.scale_down_val(power).floor()
 
 
-# Words in a program without which all its integers are int and long.
-NARROW_TYPE_NAMES = frozenset(
-    "unsigned char short _Bool bool size_t uintptr_t int8_t int16_t uint8_t uint16_t uint32_t "
-    "uint64_t".split()
-)
+def narrow_type_names(typedefs: Mapping[str, Any]) -> frozenset[str]:
+    """Return words without which all integers of a program are int and long.
+
+    ``typedefs`` are the types that the program and its headers name, in their order.
+    """
+    words = {"unsigned", "char", "short", "_Bool", "bool", "enum", "sizeof"}
+    for name, kind in typedefs.items():
+        if any(not words.isdisjoint(part.names) for part in walk(kind, c_ast.IdentifierType)):
+            words.add(name)
+    return frozenset(words)
+
 
 # What sizes and subscripts stay below, however a program combines parameters that are small.
 _SMALL_VALUE, LARGE_VALUE = 2**10, 2**31 - 1

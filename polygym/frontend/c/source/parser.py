@@ -182,7 +182,8 @@ def parse(source: SourceMap) -> Any:
         tree = parse_text(source.text, 0)
     except PartRefused as refused:
         tree = tolerant_tree(source, refused, parse_text)
-    separate_local_types(tree, [token.text for token in source.tokens])
+    spelled = [token.text for token in source.tokens]
+    separate_local_types(tree, spelled, is_cpp=source.cpp is not None)
     mark_unwritten_statics(tree, source)
     return tree
 

@@ -236,5 +236,5 @@ def test_sizes_that_mention_further_names(name: str) -> None:
 
 def test_a_brace_that_is_never_closed_is_told() -> None:
     text = "typedef struct { int k[2]; } r;\nr d = {{1, 2};\nvoid g(double *a) { a[0] = 1; }\n"
-    with pytest.raises(SourceError, match=r"expected a \} for this \{, found the end of the file"):
+    with pytest.raises(SourceError, match=r"expected a \} for this {, found the end"):
         functions_of_text(text, "x.c")

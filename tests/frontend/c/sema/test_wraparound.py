@@ -181,3 +181,20 @@ def test_conditions_are_those_of_c(form: str) -> None:
             ).is_empty()
         }
         assert kept == expected, condition
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("stddef.h", "size_t"),
+        ("stdint.h", "uint_least32_t"),
+        ("stdint.h", "uintmax_t"),
+        ("sys/types.h", "uint"),
+        ("sys/types.h", "mode_t"),
+    ],
+)
+def test_unsigned_types_of_headers_wrap_around(header: str, name: str) -> None:
+    text = f"#include <{header}>\nvoid f(int n, double a[n], double b[n]) {{\n#pragma scop\n"
+    text += f"for (int i = 0; i < n; i++) {{ {name} m = i % 2; b[i] = 1;"
+    text += "if (m - 1 < 0) a[i] = 1; }\n#pragma endscop\n}"
+    assert len(parse_text(text).statements) == 1
