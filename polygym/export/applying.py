@@ -3,13 +3,13 @@
 import difflib
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.export.c_kernel import expect_one_cpu, kernel_c_text
-from polygym.export.cpu_levels import NATIVE
+from polygym.export.cpu_dispatch import kernel_texts, level_plans
+from polygym.export.cpu_levels import cpu_names
 from polygym.export.exporting import Export
 from polygym.files import create_folder, path_from_here, write_atomically
 from polygym.frontend.c.driver import read_text
@@ -54,13 +54,11 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
         InputError: the folder cannot be written to.
     """
     assert export.embedding is not None
-    if kind is ApplyKind.C:
-        expect_one_cpu(export)
     name, kernel = Path(export.embedding.scop.file).name, export.plan.name
     texts = {} if export.is_source else {f"{kernel}.h": export.kernel_header().encode()}
     if not export.is_source:
         if kind is ApplyKind.C:
-            texts[f"{kernel}.c"] = kernel_c_text(export).encode()
+            texts |= {f"{part.stem}.c": part.text.encode() for part in kernel_texts(export)}
         else:
             texts[f"{kernel}.o"] = export.object_code()
     # Last: it needs the others.
@@ -78,13 +76,13 @@ def apply_export(export: Export, kind: ApplyKind, folder: Path) -> tuple[Path, .
 class _Kernel:
     """A kernel that the changed file calls: its path without an ending, seen from the file.
 
-    ``processor`` is that of ``-march`` for one in C.
+    ``processor`` is that of ``-march`` for one in C, None for one that chooses among others.
     """
 
     path: str
     ending: str
     has_threads: bool
-    processor: str
+    processor: str | None
 
     @property
     def file(self) -> str:
@@ -97,7 +95,8 @@ class _Kernel:
     @property
     def flags(self) -> str:
         """The flags of a kernel in C."""
-        return f"-O3 -march={self.processor}{' -fopenmp' if self.has_threads else ''}"
+        march = "" if self.processor is None else f" -march={self.processor}"
+        return f"-O3{march}{' -fopenmp' if self.has_threads else ''}"
 
 
 def lost_kernels(export: Export, folder: Path) -> tuple[str, ...]:
@@ -123,9 +122,22 @@ def _called(text: str, folder: Path) -> list[_Kernel]:
         if not endings or not header.is_file() or MARK not in (said := read_text(header)):
             continue
         level = _MARCH.search(read_text(folder / f"{path}.c")) if endings[0] == ".c" else None
-        processor = NATIVE if level is None else level[1]
+        processor = None if level is None else level[1]
         result.append(_Kernel(path, endings[0], _OPENMP in said, processor))
     return result
+
+
+def _with_levels(kernel: _Kernel, folder: Path) -> list[_Kernel]:
+    """Return a kernel and, where it chooses among some for processors, those."""
+    if not kernel.is_c or kernel.processor is not None:
+        return [kernel]
+    paths = {name: f"{kernel.path}_{name.replace('-', '_')}" for name in cpu_names()}
+    levels = [
+        replace(kernel, path=path, processor=name)
+        for name, path in paths.items()
+        if (folder / f"{path}.c").is_file()
+    ]
+    return [replace(kernel, has_threads=False), *levels]
 
 
 _KERNEL_HEADER = re.compile(r'^#include "([^"\n]+)\.h"', re.MULTILINE)
@@ -143,37 +155,48 @@ def build_lines(export: Export, kind: ApplyKind, folder: Path) -> dict[str, str]
         return {}
     name, is_cpp = Path(export.embedding.scop.file).name, export.embedding.cpp is not None
     ending, has_threads = ".c" if kind is ApplyKind.C else ".o", export.plan.threads > 1
-    own = _Kernel(export.plan.name, ending, has_threads, export.plans[0][0].name)
-    others = [k for k in _called(changed_text(export, folder), folder) if k.path != own.path]
-    kernels = [own, *others]
+    level = export.plans[0][0].name if len(export.plans) == 1 else None
+    own = _Kernel(export.plan.name, ending, has_threads and level is not None, level)
+    kernels = [own]
+    if own.is_c and level is None:
+        kernels += [
+            _Kernel(plan.name, ending, has_threads, level.name)
+            for level, plan in level_plans(export)
+        ]
+    for other in _called(changed_text(export, folder), folder):
+        kernels += [] if other.path == own.path else _with_levels(other, folder)
     has_threads = any(kernel.has_threads for kernel in kernels)
     own_flags = "".join(f"{shlex.quote(flag)} " for flag in export.embedding.compile_flags)
     return {
-        "Shell": (_cpp_shell_lines if is_cpp else _shell_line)(folder, name, kernels, own_flags),
+        "Shell": _shell_lines(folder, name, kernels, own_flags, is_cpp=is_cpp),
         "Make": _make_lines(Path(name).stem, kernels, has_threads),
         "CMake": _cmake_lines(name, kernels, has_threads, "CXX" if is_cpp else "C"),
         "Meson": _meson_lines(name, kernels, has_threads, "cpp" if is_cpp else "c"),
     }
 
 
-def _shell_line(folder: Path, name: str, kernels: list[_Kernel], own_flags: str) -> str:
-    """Return the command that builds a changed C file with all kernels at once."""
-    march = f" -march={kernels[0].processor}" if kernels[0].is_c else ""
+def _shell_lines(
+    folder: Path, name: str, kernels: list[_Kernel], own_flags: str, *, is_cpp: bool
+) -> str:
+    """Return the commands that build a changed file with all kernels.
+
+    It is one command where all are C for one processor. g++ takes a C file for C++, so gcc is
+    first.
+    """
     openmp = " -fopenmp" if any(kernel.has_threads for kernel in kernels) else ""
-    files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
-    return f"gcc -O3{march}{openmp} {own_flags}{files} -lm"
-
-
-def _cpp_shell_lines(folder: Path, name: str, kernels: list[_Kernel], own_flags: str) -> str:
-    """Return the commands for a changed C++ file: g++ takes a C file for C++, so gcc is first."""
+    levels = {kernel.processor for kernel in kernels if kernel.is_c}
+    if not is_cpp and len(levels) < 2:
+        march = "".join(f" -march={level}" for level in levels)
+        files = " ".join(str(folder / file) for file in (name, *(k.file for k in kernels)))
+        return f"gcc -O3{march}{openmp} {own_flags}{files} -lm"
     lines = [
         f"gcc {kernel.flags} -c {folder / kernel.file} -o {folder / kernel.path}.o"
         for kernel in kernels
         if kernel.is_c
     ]
-    openmp = " -fopenmp" if any(kernel.has_threads for kernel in kernels) else ""
     files = " ".join([str(folder / name), *(f"{folder / kernel.path}.o" for kernel in kernels)])
-    return "\n".join([*lines, f"g++ -O3{openmp} {own_flags}{files} -lm"])
+    compiler = "g++" if is_cpp else "gcc"
+    return "\n".join([*lines, f"{compiler} -O3{openmp} {own_flags}{files} -lm"])
 
 
 def _make_lines(stem: str, kernels: list[_Kernel], has_threads: bool) -> str:

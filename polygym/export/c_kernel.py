@@ -7,7 +7,6 @@ those of the machine code.
 from collections.abc import Iterator
 
 from polygym.codegen.c import kernel_prelude, macro_definitions, print_index, print_kernel
-from polygym.errors import InputError
 from polygym.export.cpu_levels import CpuLevel
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block, element_type, kernel_prototype, watched_names
@@ -18,20 +17,6 @@ def kernel_c_text(export: Export, level: CpuLevel | None = None) -> str:
     """Return the C text of a kernel for a CPU level, the first one by default."""
     level = level or export.plans[0][0]
     return plan_c_text(export, level, dict(export.plans)[level])
-
-
-def expect_one_cpu(export: Export) -> None:
-    """Refuse several processors for one C file: its flags say which one it is for.
-
-    Raises:
-        InputError: there are several.
-    """
-    if len(export.plans) > 1:
-        names = ", ".join(level.name for level, _ in export.plans)
-        raise InputError(
-            f"--kind c: expected one --cpu, that of the file's -march, found {names}; objects and "
-            "libraries take several"
-        )
 
 
 def plan_c_text(export: Export, level: CpuLevel, plan: KernelPlan) -> str:

@@ -11,12 +11,38 @@ This text is for any processor of its kind.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from polygym.export.c_kernel import kernel_c_text, plan_c_text
 from polygym.export.cpu_levels import FEATURE_BITS, CpuLevel, best_first
 from polygym.export.exporting import Export
-from polygym.export.header import kernel_prototype, watched_names
+from polygym.export.header import comment_block, kernel_prototype, watched_names
 from polygym.export.kernel import KernelPlan
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A C file of a kernel: its name without an ending, its text, and the processor of -march.
+
+    ``processor`` is None for the file that chooses: it is for any processor.
+    """
+
+    stem: str
+    text: str
+    processor: str | None
+
+
+def kernel_texts(export: Export) -> tuple[KernelText, ...]:
+    """Return the C files of a kernel: one, or the choice among levels, and one for each."""
+    if len(export.plans) == 1:
+        ((level, plan),) = export.plans
+        return (KernelText(plan.name, kernel_c_text(export), level.name),)
+    choice = f"{comment_block(export.comment('-O3'))}\n{dispatch_text(export)}"
+    kernels = (
+        KernelText(plan.name, plan_c_text(export, level, plan), level.name)
+        for level, plan in level_plans(export)
+    )
+    return (KernelText(export.plan.name, choice, None), *kernels)
 
 
 def level_plans(export: Export) -> tuple[tuple[CpuLevel, KernelPlan], ...]:

@@ -95,9 +95,8 @@ class Export:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the user's file stays as it is: it is a C file, and nothing was faster."""
-        is_c = self.embedding is not None and self.embedding.cpp is None
-        return is_c and self.is_source
+        """Whether the user's file stays as it is: there is one, and nothing was faster."""
+        return self.embedding is not None and self.is_source
 
     def object_code(self) -> bytes:
         """Return the object file of the kernel."""

@@ -18,9 +18,9 @@ from polygym.export.c_compiler import (
     user_cpp_compiler,
     weaken_all_but,
 )
-from polygym.export.c_kernel import expect_one_cpu, kernel_c_text
 from polygym.export.clang_ir import clang_ir, clang_texts, source_text
 from polygym.export.cpp_header import expect_external, has_own_types
+from polygym.export.cpu_dispatch import kernel_texts
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block
 from polygym.export.python_module import python_module
@@ -60,8 +60,6 @@ def write_export(
     Raises:
         InputError: the folder cannot be written to, a tool is missing, or refuses.
     """
-    if kind is ExportKind.C:
-        expect_one_cpu(export)
     create_folder(out)
     try:
         with temporary_folder(out, ".export-") as folder:
@@ -91,8 +89,12 @@ def _write_linked(
     export: Export, folder: Path, out: Path, compiler: UserCompiler | None, ending: str
 ) -> str:
     """Write an object or a library with the user's function, or without a compiler its parts."""
+    cpp = None if export.embedding is None else export.embedding.cpp
+    unit_compiler = compiler if cpp is None else user_cpp_compiler()
+    if cpp is not None:
+        expect_external(cpp)
     if export.is_unchanged:
-        return _write_source(export, folder, out, compiler, ending)
+        return _write_source(export, folder, out, unit_compiler, ending)
     name, kernel = export.function, export.plan.name
     kernel_file = folder / f"{kernel}.o"
     kernel_file.write_bytes(export.object_code())
@@ -102,16 +104,10 @@ def _write_linked(
         if ending != ".o":
             kernel_file.unlink()
         return _no_function(export)
-    cpp = export.embedding.cpp
-    unit_compiler = compiler if cpp is None else user_cpp_compiler()
-    if cpp is not None:
-        expect_external(cpp)
     if unit_compiler is None:
         (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
         _write_unit(export, folder, out)
-        names = "C compiler was found (CC, cc, gcc, clang)"
-        if cpp is not None:
-            names = "C++ compiler was found (CXX, c++, g++, clang++)"
+        names = _compiler_names(export)
         return f"no {names}: compile {name}{export.suffix} and link it with {kernel}.o"
     unit_object = _compiled_unit(export, folder, export.kernel_header(), unit_compiler)
     note = _write_function_header(export, folder)
@@ -143,21 +139,28 @@ def _write_source(
 ) -> str:
     """Write an object or a library of the user's file as it is, without a compiler the file."""
     name = export.function
-    (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
+    note = _write_function_header(export, folder)
     if compiler is None:
         _write_source_text(export, folder, out)
-        return f"no C compiler was found (CC, cc, gcc, clang): compile {name}.c"
+        return f"no {_compiler_names(export)}: compile {name}{export.suffix}"
     unit_object = _compiled_unit(export, folder, "", compiler)
     if ending == ".o":
         unit_object.rename(folder / f"{name}.o")
     else:
         _link([unit_object], folder / f"{name}{ending}", export, compiler)
-    return ""
+    return note
+
+
+def _compiler_names(export: Export) -> str:
+    """Return the compilers that were looked for, and not found."""
+    if export.suffix == ".cpp":
+        return "C++ compiler was found (CXX, c++, g++, clang++)"
+    return "C compiler was found (CC, cc, gcc, clang)"
 
 
 def _write_source_text(export: Export, folder: Path, out: Path) -> None:
     text = _whole_unit(export, "", out)
-    (folder / f"{export.function}.c").write_bytes(_encoded(export, text))
+    (folder / f"{export.function}{export.suffix}").write_bytes(_encoded(export, text))
 
 
 def _compiled_unit(export: Export, folder: Path, top: str, compiler: UserCompiler) -> Path:
@@ -249,6 +252,9 @@ def _write_llvm(export: Export, folder: Path, out: Path, compiler: UserCompiler 
 def _write_source_ir(export: Export, folder: Path, out: Path) -> str:
     """Write the user's file as it is as LLVM IR, without clang the file."""
     name = export.function
+    if export.suffix == ".cpp":
+        _write_source_text(export, folder, out)
+        return f"compile {name}.cpp, which is the source, by clang++ -S -emit-llvm"
     (folder / f"{name}.h").write_text(export.function_header(), encoding="utf-8")
     clang = user_clang()
     if clang is None:
@@ -260,22 +266,32 @@ def _write_source_ir(export: Export, folder: Path, out: Path) -> str:
 
 
 def _write_c(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:
-    """Write one C file: the kernel, and the user's file with the call; two for a C++ file."""
-    kernel = export.plan.name
-    if export.embedding is None or export.embedding.cpp is not None:
-        (folder / f"{kernel}.c").write_text(kernel_c_text(export), encoding="utf-8")
-        (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
-        if export.embedding is None:
-            return _no_function(export)
-        _write_unit(export, folder, out)
-        return f"compile {kernel}.c as C, {export.function}.cpp as C++, and link both"
+    """Write one C file: the kernel, and the user's file with the call; two for a C++ file.
+
+    With several processors there is one more file for each.
+    """
     if export.is_unchanged:
         _write_source_text(export, folder, out)
-    else:
-        text = _whole_unit(export, kernel_c_text(export) + "\n", out)
-        (folder / f"{export.function}.c").write_bytes(_encoded(export, text))
-    (folder / f"{export.function}.h").write_text(export.function_header(), encoding="utf-8")
-    return ""
+        return _write_function_header(export, folder)
+    kernel = export.plan.name
+    first, *others = kernel_texts(export)
+    is_apart = export.embedding is None or export.embedding.cpp is not None
+    for part in [*([first] if is_apart else []), *others]:
+        (folder / f"{part.stem}.c").write_text(part.text, encoding="utf-8")
+    if is_apart:
+        (folder / f"{kernel}.h").write_text(export.kernel_header(), encoding="utf-8")
+    if export.embedding is None:
+        return _no_function(export)
+    with_flags = [f"{part.stem}.c with -O3 -march={part.processor}" for part in others]
+    if is_apart:
+        _write_unit(export, folder, out)
+        names = [f"{kernel}.c as C", f"{export.function}.cpp as C++", *with_flags]
+        return f"compile {', '.join(names)}, and link {'all' if others else 'both'}"
+    text = _whole_unit(export, first.text + "\n", out)
+    (folder / f"{export.function}.c").write_bytes(_encoded(export, text))
+    _write_function_header(export, folder)
+    listed = ", ".join([f"{export.function}.c", *with_flags])
+    return f"compile {listed}, and link all" if others else ""
 
 
 def _write_python(export: Export, folder: Path, out: Path, compiler: UserCompiler | None) -> str:

@@ -16,8 +16,8 @@ from polygym.errors import InputError, SourceError
 from polygym.export.applying import ApplyKind, apply_export, build_lines
 from polygym.export.exporting import Export, ExportOptions, prepare_export
 from polygym.export.writing import ExportKind, write_export
-from polygym.mapping.mapping import DEFAULT_MAPPING
-from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import load_program
 from tests.export.against_source import GCC
 
@@ -314,6 +314,41 @@ def test_objects_need_the_compiler_of_their_language(
     written = write_export(export, ExportKind.OBJECT, tmp_path / "parts", GCC)
     assert written.note.startswith("no C++ compiler was found")
     assert {path.name for path in written.files} == {"f.cpp", "f_kernel.h", "f_kernel.o"}
+
+
+@pytest.mark.parametrize("kind", [ExportKind.C, ExportKind.OBJECT, ExportKind.SHARED])
+def test_an_answer_that_is_the_source_is_the_file(kind: ExportKind, tmp_path: Path) -> None:
+    """Where nothing is faster, no kernel is called, and the object is the file's own."""
+    text = """
+#include <vector>
+namespace a {
+static inline double f(const std::vector<double> &x, int n) {
+  double s = 0;
+  for (int i = 0; i < n; i++) s += x[i];
+  return s;
+}
+}
+"""
+    (tmp_path / "program.cpp").write_text(text)
+    program = load_program(str(tmp_path / "program.cpp"))
+    schedule = original_schedule(program.scop)
+    export = prepare_export(program, schedule, SEQUENTIAL_MAPPING, ExportOptions())
+    written = write_export(export, kind, tmp_path / "out", GCC)
+    assert written.note == ""
+    ending = {ExportKind.C: "cpp", ExportKind.OBJECT: "o", ExportKind.SHARED: "so"}[kind]
+    assert {path.name for path in written.files} == {"f.hpp", f"f.{ending}"}
+    if kind is ExportKind.C:
+        external = text.replace("static inline double", "double")
+        assert " ".join((tmp_path / "out" / "f.cpp").read_text().split()) == " ".join(
+            external.split()
+        )
+    (tmp_path / "caller.cpp").write_text(
+        '#include "out/f.hpp"\n#include <cstdio>\n'
+        'int main() { std::vector<double> x(9, 1.5); std::printf("%g", a::f(x, 9)); }\n'
+    )
+    rpath = f"-Wl,-rpath,{tmp_path}/out"
+    _run(["g++", *_FLAGS, "caller.cpp", f"out/f.{ending}", rpath, "-o", "caller"], tmp_path)
+    assert _run(["./caller"], tmp_path) == b"13.5"
 
 
 def test_c_is_written_as_two_files(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from polygym.export.applying import (
     unified_diff,
 )
 from polygym.export.c_compiler import user_compiler
-from polygym.export.c_kernel import expect_one_cpu
 from polygym.mapping.mapping import Mapping as MachineMapping
 
 _HELP = """Change a C file so that its region calls the fast loops, and write what it needs.
@@ -107,8 +106,6 @@ def command(
     export = export_session.prepare(chosen, None, sizes, cpus, assume_disjoint)
     if export.embedding is None:
         raise InputError(f"{target}: expected the path of a C file, or a result of one")
-    if form is ApplyKind.C:
-        expect_one_cpu(export)
     source = Path(export.embedding.scop.file)
     difference = unified_diff(export, out or source.parent)
     if shows_diff:

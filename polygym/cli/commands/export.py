@@ -10,7 +10,6 @@ from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.export.c_compiler import user_clang, user_compiler
-from polygym.export.c_kernel import expect_one_cpu
 from polygym.export.writing import ExportKind, write_export
 from polygym.mapping.mapping import Mapping
 
@@ -24,7 +23,8 @@ Kinds:
   object   F.o and F.h: your whole file, with the function F made fast
   static   the same as F.a
   shared   the same as F.so
-  c        F.c: one C file, your file and the loops, for gcc and clang
+  c        F.c: one C file, your file and the loops, for gcc and clang;
+           F_kernel_CPU.c: with several --cpu, the loops for each
   llvm     F.ll: the same as LLVM IR, by clang; F_kernel.ll: measured loops;
            F_CPU.ll: with --cpu, the loops for each, linked with F.ll
   python   F.py and the loops as a shared library: a function on NumPy arrays
@@ -97,8 +97,6 @@ def command(
     )
     export = export_session.prepare(chosen, name, sizes, cpus, assume_disjoint)
     form = ExportKind(kind)
-    if form is ExportKind.C:
-        expect_one_cpu(export)
     clang = user_clang() if form is ExportKind.LLVM else None
     result = export_session.measured(
         export,

@@ -220,17 +220,65 @@ def test_a_processor_that_this_machine_lacks_is_not_measured(
     assert "not measured: this machine's processor is none of x86-64-v4" in document["notes"]
 
 
-def test_a_c_file_is_for_one_processor(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program = str(project / "blur.c")
-    out = ["--kind", "c", "-p", "n=60", "--schedule", "isl", "--out", str(project / "lib")]
-    both = ["--cpu", "x86-64-v3", "--cpu", "x86-64-v2"]
-    for command in ("export", "apply"):
-        code, _, error = call(capsys, command, program, *out, *both)
-        assert (code, "expected one --cpu" in error) == (2, True)
-    code, document = call_json(capsys, "apply", program, *out, *both[:2], "--no-measure")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_c_for_several_processors(
+    project: Path, capsys: pytest.CaptureFixture[str], compiler: str
+) -> None:
+    """Each file is compiled for its own processor; the first one asks which of them runs."""
+    cc = ["gcc"] if compiler == "gcc" else [] if (clang := user_clang()) is None else clang.command
+    if not cc:
+        pytest.skip("clang is not installed")
+    expected = _printed(project, "main.c", "blur.c")
+    out = project / "lib"
+    arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--schedule", "isl"]
+    levels = ["--cpu", "x86-64-v3", "--cpu", "x86-64-v4", "--cpu", "x86-64-v2", "--no-measure"]
+    code, document = call_json(capsys, *arguments, *levels, "--kind", "c", "--out", str(out))
+    assert code == 0
+    assert "blur_kernel_x86_64_v3.c with -O3 -march=x86-64-v3" in document["notes"][0]
+    objects = ["lib/blur.o"]
+    flags = ["-O3", "-Wall", "-Wextra", "-Werror", "-c"]
+    subprocess.run([*cc, *flags, "blur.c", "-o", "blur.o"], cwd=out, check=True)
+    for number in (4, 3, 2):
+        name = f"blur_kernel_x86_64_v{number}"
+        assert f"compile with -O3 -march=x86-64-v{number}" in (out / f"{name}.c").read_text()
+        march = f"-march=x86-64-v{number}"
+        command = [*cc, *flags, march, f"{name}.c", "-o", f"{name}.o"]
+        subprocess.run(command, cwd=out, check=True)
+        objects.append(f"lib/{name}.o")
+    assert _printed(project, "main.c", *objects) == expected
+    best = next(n for n in (4, 3, 2, 0) if n == 0 or cpu_level(f"x86-64-v{n}").runs_here)
+    name = "blur_kernel_x86_64_v"
+    (project / "stubs.c").write_text(
+        "".join(
+            f'int puts(const char *);\nint {name}{n}(void) {{ puts("v{n}"); return 1; }}\n'
+            for n in (4, 3, 2)
+        )
+    )
+    printed = _printed(project, "main.c", "stubs.c", objects[0])
+    assert printed == f"v{best}\n" * 4 * (best > 0) + expected
+
+
+def test_apply_for_one_and_for_several_processors(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, out = str(project / "blur.c"), project / "lib"
+    words = ["apply", program, "--kind", "c", "-p", "n=60", "--schedule", "isl", "--out", str(out)]
+    level = ["--cpu", "x86-64-v3", "--no-measure"]
+    code, document = call_json(capsys, *words, *level)
     assert code == 0
     assert all("-march=x86-64-v3" in document["build"][tool] for tool in ("Shell", "Make", "CMake"))
-    assert "-march=x86-64-v3" in (project / "lib/blur_kernel.c").read_text()
+    assert "-march=x86-64-v3" in (out / "blur_kernel.c").read_text()
+    expected = _printed(project, "main.c", "blur.c")
+    code, document = call_json(capsys, *words, *level, "--cpu", "x86-64-v2", "--threads", "2")
+    assert code == 0
+    build = document["build"]
+    assert "blur_kernel.o: CFLAGS += -O3\n" in build["Make"]
+    assert "blur_kernel_x86_64_v3.o: CFLAGS += -O3 -march=x86-64-v3 -fopenmp\n" in build["Make"]
+    assert "blur.o blur_kernel.o blur_kernel_x86_64_v3.o blur_kernel_x86_64_v2.o" in build["Make"]
+    commands = build["Shell"].replace(" -lm", f" {project / 'main.c'} -o {project / 'it'} -lm")
+    subprocess.run(["sh", "-ec", commands], check=True, cwd=project)
+    done = subprocess.run([project / "it"], capture_output=True, text=True, check=True)
+    assert done.stdout == expected
 
 
 def test_llvm_ir_with_threads_links_with_libomp(
