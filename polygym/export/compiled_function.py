@@ -9,6 +9,7 @@ The region runs in place, on the arrays themselves. The first call with other si
 schedule and compiles; later calls with the same sizes run that code.
 """
 
+import re
 import threading
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
@@ -25,6 +26,9 @@ from polygym.codegen.llvm.emit_module import caller_arrays
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError
 from polygym.export.structured_arrays import argument_name, pairs_of_reals, rows_of_structures
+from polygym.frontend.c.embedding import embed_file
+from polygym.frontend.c.source.compile_flags import checked_flags
+from polygym.frontend.c.source.region_selection import with_extents
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping, parse_mapping
 from polygym.poly.evaluation import context_holds, runs_any
@@ -35,6 +39,7 @@ from polygym.poly.scheduling.strategy import AutomaticStrategy, is_strategy, par
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.programs import Program, load_program, load_scop
 from polygym.programs.dtypes import dtype_of
+from polygym.programs.targets import split_line, with_found_region
 from polygym.runtime.evaluation.time_limits import schedule_within
 from polygym.runtime.loader import LoadedProgram, load_object, may_use_threads
 from polygym.tc.arguments import address_of
@@ -50,8 +55,13 @@ def compile_function(
     function: str | None = None,
     threads: int = 1,
     mapping: str | None = None,
+    extents: Sequence[str] = (),
+    include_directories: Sequence[str | Path] = (),
+    macros: Sequence[str] = (),
 ) -> "CompiledFunction":
     """Return the region of a C file, or a kernel of PolyBench, as a function on NumPy arrays.
+
+    It returns the number that the region computes, where ``return`` follows the region.
 
     Args:
         program: The path of a C file, or the name of a kernel.
@@ -59,9 +69,13 @@ def compile_function(
         function: The function with the region, where a file has several.
         threads: How many threads parallel loops use.
         mapping: The mapping to the machine; the default one where it is not given.
+        extents: Sizes of bare pointers, such as ``"A=100x200"`` or ``"x[n + 1]"``.
+        include_directories: Folders to look for headers in.
+        macros: Macros, as ``"NAME"`` or ``"NAME=VALUE"``.
 
     Raises:
-        InputError: the file cannot be read, or an option makes no sense.
+        InputError: the file cannot be read, an option makes no sense, or other code of the function
+            uses a number that the region computes.
         SourceError: the region is refused.
     """
     chosen = DEFAULT_MAPPING if mapping is None else parse_mapping(mapping)
@@ -69,9 +83,11 @@ def compile_function(
         chosen = SEQUENTIAL_MAPPING
     if type(threads) is not int or threads < 1:
         raise InputError(f"threads: expected a number from 1 on, found {threads!r}")
+    target, line = split_line(str(program))
+    flags = checked_flags(include_directories, macros, ())
     return CompiledFunction(
-        str(program),
-        function,
+        target,
+        with_extents(function, extents, None, flags, line),
         schedule,
         replace(chosen, threads=threads),
         mapping is not None,
@@ -108,6 +124,7 @@ class CompiledFunction:
         self._scop = load_scop(target, function, {})
         if not is_strategy(schedule):
             parse_schedule(schedule, self._scop)
+        self._result = _returned_number(target, function, self._scop)
         self.__name__ = self._scop.name
         parameters = [p.name for p in self._scop.parameters]
         arrays = [a for a in self._scop.arrays if a.storage_class in _GIVEN]
@@ -123,8 +140,8 @@ class CompiledFunction:
         """Return ``<polygym function gemm(n, C, A, B)>``."""
         return f"<polygym function {self.__name__}({', '.join(self.arguments)})>"
 
-    def __call__(self, *values: Any, **named: Any) -> None:
-        """Run the region on the arguments, in place.
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Run the region on the arguments, in place; return the number that it computes, if any.
 
         Raises:
             InputError: an argument is missing, or is not as the C function has it.
@@ -134,7 +151,7 @@ class CompiledFunction:
         bound = self._bound(values, named)
         kernel = self._kernel(bound)
         if kernel is None:
-            return
+            return None
         kept, addresses = [], []
         for array, shape in kernel.arrays:
             memory = _memory(array, shape, bound, is_written=array.name in kernel.written)
@@ -148,6 +165,8 @@ class CompiledFunction:
         code = kernel.code.call([*addresses, *places], [0])
         if code:
             raise call_error(code, kernel.range_errors, "function")
+        names = [array.name for array, _ in kernel.arrays]
+        return None if self._result is None else kept[names.index(self._result)][()]
 
     def _bound(self, values: Sequence[Any], named: Dictionary[str, Any]) -> dict[str, Any]:
         """Return the arguments by name; those that the region does not use may be anything."""
@@ -195,7 +214,8 @@ class CompiledFunction:
     def _is_empty(self, sizes: dict[str, int]) -> bool:
         """Return whether no statement runs; such sizes may be ones that arrays cannot have."""
         is_defined = context_holds(self._scop.context, sizes)
-        return not is_defined and not runs_any(self._scop.statements, sizes)
+        is_plain = self._result is None
+        return is_plain and not is_defined and not runs_any(self._scop.statements, sizes)
 
     def _compiled(self, sizes: dict[str, int]) -> _SizedKernel:
         program = load_program(self._target, function=self._function, parameters=sizes)
@@ -227,6 +247,30 @@ class CompiledFunction:
             program, self._mapping, DEFAULT_MEMORY_LIMIT, keeps_mapping=self._keeps_mapping
         )
         return result.start.program, result.choice.schedule, result.mapping
+
+
+def _returned_number(target: str, function: str | None, scop: Scop) -> str | None:
+    """Return the variable that the region sets and ``return`` gives back, None if none is used.
+
+    Raises:
+        InputError: other code of the function uses it.
+    """
+    own = (StorageClass.LOCAL, StorageClass.VALUE)
+    numbers = [array for array in scop.arrays if not array.rank and array.storage_class in own]
+    set_there = [array.name for array in numbers if array.live_out]
+    if not set_there:
+        return None
+    embedding = embed_file(Path(scop.file), with_found_region(target, function))
+    behind = _RETURN.match(embedding.text, embedding.end)
+    if behind is None or set_there != [behind[1]]:
+        raise InputError(
+            f"{target}: expected results in arrays, or a return of the number right behind the "
+            f"region, found that other code uses {', '.join(set_there)}"
+        )
+    return set_there[0]
+
+
+_RETURN = re.compile(r"\s*return\s+(\w+)\s*;\s*\}")
 
 
 def _integer(name: str, value: Any) -> int:

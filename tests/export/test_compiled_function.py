@@ -187,3 +187,44 @@ def test_a_function_can_be_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     c = np.zeros((4, 6))
     copy(4, 6, c, np.ones((4, 4)), np.ones((4, 6)))
     np.testing.assert_array_equal(c, 4)
+
+
+def test_a_number_that_return_gives_back_is_returned(tmp_path: Path) -> None:
+    text = """
+double f(int n, double *a, double s) {
+  for (int i = 0; i < n; i++) s += a[i];
+  return s;
+}
+double g(int n, double *a) {
+  double sum = 5;
+#pragma scop
+  for (int i = 0; i < n; i++) sum += a[i];
+#pragma endscop
+  return sum / n;
+}"""
+    path = _file(tmp_path, text)
+    f = polygym.compile(path, schedule="isl", function="f")
+    assert f(4, np.arange(4.0), 0.5) == 6.5
+    with pytest.raises(InputError, match=r"expected results in arrays.*other code uses sum"):
+        polygym.compile(path, function="g")
+    path = _file(tmp_path, text.replace("sum / n", "sum"))
+    g = polygym.compile(path, schedule="original", function="g")
+    assert g(4, np.arange(4.0)) == 11
+
+
+def test_sizes_macros_and_headers_are_given_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "own.h").write_text("typedef unsigned char byte;\n")
+    text = """#include <own.h>
+void f(int n, byte *x, int *h) { for (int i = 0; i < n; i++) h[x[i]] += STEP; }"""
+    path = _file(tmp_path, text)
+    f = polygym.compile(
+        path,
+        schedule="isl",
+        extents=["h=256"],
+        include_directories=[tmp_path / "include"],
+        macros=["STEP=3"],
+    )
+    h = np.zeros(256, np.int32)
+    f(4, np.array([1, 2, 2, 255], np.uint8), h)
+    assert (h[1], h[2], h[255], h.sum()) == (3, 6, 3, 12)
