@@ -1,4 +1,4 @@
-"""The source's passes in overlapped tiles: where there are such tiles, and how many rows they have."""
+"""The source's passes in overlapped tiles: where there are such tiles, and how many rows."""
 
 from __future__ import annotations
 

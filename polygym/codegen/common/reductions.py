@@ -113,9 +113,7 @@ def guarded_sum_operator(statement: Statement) -> ReductionOperator | None:
     reads = [access for access in loaded_accesses(body) if access.array == own.array]
     if len(reads) != 2 or len(step.accumulator_reads) != 1 or body.type.size < _MIN_BYTES:
         return None
-    (number,) = step.accumulator_reads
-    kinds = {_operator_of_step(*part) for part in _operator_path(then, number)}
-    return kinds.pop() if len(kinds) == 1 else None
+    return path_operator(then, 0, step.accumulator_reads)
 
 
 def is_order_independent(operator: ReductionOperator, kind: ScalarType) -> bool:
