@@ -177,12 +177,12 @@ def _body(export: Export, unused: frozenset[str]) -> Iterator[str]:
         dtype, name = dtype_of(array.type).name, python.get(array.name, array.name)
         written = array.name in plan.written
         is_number = array.storage_class is StorageClass.VALUE
+        if array.live_out and (is_number or array.storage_class is StorageClass.LOCAL):
+            raise InputError(
+                f"--kind python: expected outputs in arrays, found that {array.name} is a variable "
+                "of the function that the region sets"
+            )
         if is_number or (not array.rank and not written and _is_given(array)):
-            if is_number and array.live_out:
-                raise InputError(
-                    f"--kind python: expected outputs in arrays, found that {name} is a number "
-                    "that the region sets"
-                )
             yield f'{name}_ = np.asarray({name}).astype("{dtype}")'
             values.append(f"ctypes.c_void_p({name}_.ctypes.data)")
         elif _is_given(array):

@@ -15,6 +15,7 @@ import polygym
 from polygym.errors import InputError, OutOfRangeError
 from polygym.export.c_compiler import user_compiler
 from polygym.export.exporting import ExportOptions, prepare_export
+from polygym.export.python_module import python_module
 from polygym.export.writing import ExportKind, write_export
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.poly.scheduling.baselines import original_schedule
@@ -207,6 +208,10 @@ double g(int n, double *a) {
     assert f(4, np.arange(4.0), 0.5) == 6.5
     with pytest.raises(InputError, match=r"expected results in arrays.*other code uses sum"):
         polygym.compile(path, function="g")
+    program = load_program(path, function="g", parameters={"n": 4})
+    options = (original_schedule(program.scop), SEQUENTIAL_MAPPING, ExportOptions(name="k"))
+    with pytest.raises(InputError, match="expected outputs in arrays, found that sum is"):
+        python_module(prepare_export(program, *options))
     path = _file(tmp_path, text.replace("sum / n", "sum"))
     g = polygym.compile(path, schedule="original", function="g")
     assert g(4, np.arange(4.0)) == 11

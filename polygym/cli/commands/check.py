@@ -17,12 +17,14 @@ _HELP = """Say whether a schedule is legal; if not, which dependence it breaks a
 
 The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
 Under --storage it is about the dependences that are left when arrays have other storage.
+The schedule of auto depends on the sizes: give all of them by -p.
 
 \b
 Examples:
   polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
   polygym check gemm --schedule \\
     '{ S0[i,j] -> [i,j,0,0]; S1[i,k,j] -> [i,j,1,k] }'
+  polygym check mvt --schedule auto -p n=2000
 """
 
 
