@@ -47,12 +47,22 @@ SPARSE_PROGRAMS = {
       for (int j = 0; j < 7; j++)
         c[i][j] += val[k] * b[col[k]][j];""",
     ),
+    "dense_columns_of_a_temporary": _function(
+        f"{_ARGUMENTS}, double b[m][7], double c[n][7]",
+        """
+  for (int i = 0; i < n; i++)
+    for (int k = ptr[i]; k < ptr[i + 1]; k++) {
+      double v = val[k];
+      for (int j = 0; j < 7; j++)
+        c[i][j] += v * b[col[k]][j];
+    }""",
+    ),
     "integers": _function(
         "int n, int z, int ptr[n + 1], int val[z], int y[n]",
         """
   for (int i = 0; i < n; i++)
     for (int k = ptr[i]; k < ptr[i + 1]; k++)
-      y[i] += 1000000007 * val[k];""",
+      y[i] += 7 * val[k];""",
     ),
     "scatter": _function(
         f"{_ARGUMENTS}, double x[n], double y[m]",
@@ -116,6 +126,7 @@ SHORTENED = {
     "rows": 1,
     "local_sum": 1,
     "dense_columns": 1,
+    "dense_columns_of_a_temporary": 1,
     "integers": 1,
     "scatter": 1,
     "elementwise_backwards": 1,

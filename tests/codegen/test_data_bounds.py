@@ -126,7 +126,6 @@ def check(scop, generator: np.random.Generator, number: int, in_order: bool) -> 
 
 
 def test_printed_c_computes_the_same(tmp_path: Path) -> None:
-    """Gcc's sanitizer sees no access outside of the arrays."""
     scops = {
         name: replace(parse_text(text), name=name, contraction=False)
         for name, text in SPARSE_PROGRAMS.items()
@@ -138,15 +137,7 @@ def test_printed_c_computes_the_same(tmp_path: Path) -> None:
     for file, text in zip(files, texts, strict=True):
         Path(file).write_text(text)
     library = str(tmp_path / "all.so")
-    flags = [
-        "-shared",
-        "-fPIC",
-        "-w",
-        "-O1",
-        "-ffp-contract=off",
-        "-fsanitize-undefined-trap-on-error",
-    ]
-    command = ["gcc", *flags, "-fsanitize=undefined", "-o", library, *files, "-lm"]
+    command = ["gcc", "-shared", "-fPIC", "-w", "-O1", "-ffp-contract=off", "-o", library, *files]
     subprocess.run(command, check=True)
     functions = ctypes.CDLL(library)
     generator = np.random.default_rng(5)

@@ -40,7 +40,7 @@ from polygym.codegen.loopir.ir import (
     loops_in,
 )
 from polygym.codegen.loopir.linear_sums import to_linear_sum
-from polygym.codegen.loopir.nests import only_instances
+from polygym.codegen.loopir.nests import only_instances, sequence_parts
 from polygym.ir.data_bounds import Conjunct, DataBound, guard_conjuncts, holds_by
 from polygym.ir.expressions import (
     Binary,
@@ -194,20 +194,20 @@ class _Site:
 
         Then it does not matter what it is where the guards of all of them fail.
         """
-        array = statement.write.array
-        body = only_instances(self.loop.body)
-        if body is None or self.program.scop.array(array).is_observable:
+        array, parts = statement.write.array, list(sequence_parts(self.loop.body))
+        place = next((number for number, part in enumerate(parts) if part is instance), None)
+        if place is None or self.program.scop.array(array).is_observable:
             return False
         readers = [
-            (other, place)
+            (other, number)
             for other in instances_in(self.program.body)
-            for place, access in enumerate(self.program.scop.statement(other.statement).reads)
+            for number, access in enumerate(self.program.scop.statement(other.statement).reads)
             if access.array == array
         ]
-        after = body[body.index(instance) + 1 :]
+        after = [own for part in parts[place + 1 :] for own in instances_in(part)]
         return all(
-            any(reader is other for other in after) and reader.reads[place] == instance.write
-            for reader, place in readers
+            any(reader is other for other in after) and reader.reads[number] == instance.write
+            for reader, number in readers
         )
 
     def _is_nonnegative(self, sign: int, offset: Index) -> bool:

@@ -19,7 +19,7 @@ does not.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from polygym.codegen.common.math_support import MIN_MAX_OPERATORS
@@ -99,21 +99,16 @@ def reduction_operator(statement: Statement) -> ReductionOperator | None:
     return path_operator(body, 0, own) if own else None
 
 
-def guarded_sum_operator(statement: Statement) -> ReductionOperator | None:
-    """Return the operator of ``x = c ? x ⊕ e : x``, a sum or the like; None for other statements.
+def row_sum_operator(statement: Statement) -> ReductionOperator | None:
+    """Return the operator of a reduction whose terms stay one by one; None for other statements.
 
-    Neither c nor e reads the array of x. Computed subscripts are allowed: terms stay one by one.
+    Terms may have computed subscripts, of other arrays than that of the element.
     """
-    own, body = statement.write, statement.body
-    match body:
-        case Conditional(_, then, Load(access)) if access.relation == own.relation:
-            step = replace(statement, body=then)
-        case _:
-            return None
-    reads = [access for access in loaded_accesses(body) if access.array == own.array]
-    if len(reads) != 2 or len(step.accumulator_reads) != 1 or body.type.size < _MIN_BYTES:
+    body, own = statement.body, statement.accumulator_reads
+    if isinstance(body, Update) or not own or body.type.size < _MIN_BYTES:
         return None
-    return path_operator(then, 0, step.accumulator_reads)
+    same_array = [a for a in statement.reads if a.array == statement.write.array]
+    return path_operator(body, 0, own) if len(same_array) == len(own) else None
 
 
 def is_order_independent(operator: ReductionOperator, kind: ScalarType) -> bool:

@@ -50,9 +50,9 @@ from polygym.codegen.common.loop_annotation import SplitAccumulators
 from polygym.codegen.common.reductions import (
     MinMaxUpdate,
     ReductionOperator,
-    guarded_sum_operator,
     min_max_of,
     reduction_operator,
+    row_sum_operator,
 )
 from polygym.codegen.llvm.access.protocols import Cell, Emitter
 from polygym.codegen.llvm.core import types
@@ -276,7 +276,7 @@ def _emit_terms(
 
 def _operator_of(emitter: Emitter, part: tuple[Cell, Instance]) -> ReductionOperator:
     statement = emitter.statements[part[1].statement]
-    operator = reduction_operator(statement) or guarded_sum_operator(statement)
+    operator = reduction_operator(statement) or row_sum_operator(statement)
     assert operator is not None
     return operator
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 
 from polygym.codegen.common.loop_annotation import ScalarReplacement, SplitAccumulators
 from polygym.codegen.common.packing_candidates import PackingCandidates, packing_candidates
-from polygym.codegen.common.reductions import guarded_sum_operator, is_order_independent
+from polygym.codegen.common.reductions import is_order_independent, row_sum_operator
 from polygym.codegen.loopir.pass_types import CodegenRequest, Pass, Representation
 from polygym.codegen.recurrences.early_reduction_terms.analysis import (
     early_terms_candidate,
@@ -404,7 +404,7 @@ class _TreePlanner:
         """Return the chains of the sums over a row, None where its terms have an order."""
         statements = [self.context.scop.statement(name) for name in names]
         for statement in statements:
-            operator = guarded_sum_operator(statement)
+            operator = row_sum_operator(statement)
             if operator is None or not (
                 self.mapping.reassociate or is_order_independent(operator, statement.body.type)
             ):
