@@ -158,6 +158,11 @@ class _Estimate:
     def mapping(self) -> Mapping:
         return self.candidate.mapping
 
+    @property
+    def is_overlapped(self) -> bool:
+        """Whether the source's passes run in tiles."""
+        return self.candidate.program.storage.overlapped_tile > 0
+
 
 def confirmed_start(
     program: Program, mapping: Mapping, limit: int, *, keeps_mapping: bool = False
@@ -196,6 +201,9 @@ def _confirmed(
     is_kept = stands and not _has_new_memory(start.program)
     if not keeps_mapping and known[1].cycles * mapping.threads > known[0].cycles:
         threaded = _threaded(written, start.choice, mapping, limit, is_kept=is_kept)
+        if any(each.is_overlapped for each in threaded):
+            # Else the source's temporaries come from the operating system in each call.
+            known = [replace(each, cycles=each.cycles + _fresh_cycles(written)) for each in known]
         known += [each for each in threaded if each.cycles <= known[0].cycles / THREADS_GAIN]
         is_kept &= all(each.cycles > known[1].cycles / LEAST_GAIN for each in known[2:])
     allowed = [each for each in known[1:] if each.mapping == mapping or not keeps_mapping]
@@ -306,6 +314,20 @@ def _code(
     slots = sum(private_array_bytes(loops, name) for name in pooled_arrays(loops))
     fresh = fresh_bytes(loops.scop, sizes, slots * threads)
     return replace(scaled, cycles=scaled.cycles + fresh * FRESH_CYCLES)
+
+
+def _fresh_cycles(program: Program) -> float:
+    """Return the cycles until a program has the local memory of its source, page by page.
+
+    The C library keeps twice as much as the largest piece that is given back.
+    """
+    sizes = scop_sizes(program.scop, dict(program.parameters))
+    local = [
+        element_count(array, sizes) * array.type.size
+        for array in program.scop.arrays
+        if array.storage_class is StorageClass.LOCAL and not array.is_observable
+    ]
+    return FRESH_CYCLES * sum(local) if sum(local) > 2 * max(local, default=0) else 0.0
 
 
 def fresh_bytes(scop: Scop, sizes: Sizes, slots: int = 0) -> int:
