@@ -63,14 +63,15 @@ FORMS = {
         "{x} = {x} <= {e} ? {x} : {e};",
         "{x} = {x} >= {e} ? {x} : {e};",
     ),
+    "condition": ("if ({e} > {x}) {x} = {e};", "if (y[j] > 0) {x} += {e};"),
     "bits": ("{x} &= {e};", "{x} = {e} | {x};", "{x} ^= {e};"),
 }
 
 
 def random_text(rng: np.random.Generator) -> str:
     """Return a program of one to three nests, each with one or two reductions."""
-    kind = str(rng.choice(["double", "float", "int", "long"]))
-    names = [name for name in FORMS if name != "bits" or kind in ("int", "long")]
+    kind = str(rng.choice(["double", "float", "int", "long", "signed char", "short"]))
+    names = [name for name in FORMS if name != "bits" or kind not in ("double", "float")]
     lines = [HEAD.format(kind=kind), f"  {kind} w = 3;\n"]
     for _ in range(rng.integers(1, 4)):
         body = []
@@ -162,6 +163,9 @@ REDUCTIONS = {
     "x[i] = x[i] + x[i];": None,
     "x[i] = sqrt(x[i]) + A[i][j];": None,
     "x[i] = A[i][j] > x[i] ? y[j] : x[i];": None,
+    "if (A[i][j] > x[i]) x[i] = A[i][j];": ReductionOperator.MAXIMUM,
+    "if (A[i][j] > 0) x[i] += A[i][j];": ReductionOperator.SUM,
+    "if (x[i] > 0) x[i] += A[i][j];": None,
     "x[i] = A[i][j];": None,
 }
 

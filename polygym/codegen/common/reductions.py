@@ -90,13 +90,13 @@ class MinMaxUpdate:
 def reduction_operator(statement: Statement) -> ReductionOperator | None:
     """Return the operator of a reduction; None if a statement is none."""
     body, own = statement.body, statement.accumulator_reads
-    if isinstance(body, Update) or statement.write.gathered or body.type.size < _MIN_BYTES:
+    if isinstance(body, Update) or statement.write.gathered:
         return None
     if any(isinstance(node, Gather) for node in walk(body)):
         return None
     if (extreme := min_max_of(statement)) is not None:
         return ReductionOperator.MAXIMUM if extreme.is_maximum else ReductionOperator.MINIMUM
-    return path_operator(body, 0, own) if own else None
+    return path_operator(body, 0, own) if own and body.type.size >= _MIN_BYTES else None
 
 
 def row_sum_operator(statement: Statement) -> ReductionOperator | None:
@@ -121,6 +121,7 @@ def min_max_of(statement: Statement) -> MinMaxUpdate | None:
     body = statement.body
     match body:
         case Conditional(Comparison(operator, left, right), then, otherwise):
+            left, right = _unwidened(left, right)
             if operator not in (*_GREATER, *_LESS) or {left, right} != {then, otherwise}:
                 return None
             is_maximum = (operator in _GREATER) is (then == left)
@@ -129,6 +130,17 @@ def min_max_of(statement: Statement) -> MinMaxUpdate | None:
         case _:
             return None
     return _other_operand(statement, left, right, is_maximum)
+
+
+def _unwidened(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """Return two bytes or shorts that are compared as int."""
+    match left, right:
+        case Cast(own, wide), Cast(other, _) if own.type is other.type and (
+            own.type.is_integer and wide.is_integer and wide.can_represent(own.type)
+        ):
+            return own, other
+        case _:
+            return left, right
 
 
 def _other_operand(

@@ -199,13 +199,14 @@ class StatementExtractor:
     def _guarded(self, node: Any, spot: _WalkState) -> Iterable[tuple[Any, _WalkState]]:
         """Yield what stands under an if on data: every statement decides for itself.
 
-        Where the branches change what the condition reads, it is computed once, before them.
+        Where the branches change what the condition reads, it is computed once, before them. One
+        assignment alone, ``if (a[i] > m) m = a[i];``, has read it by the time when it stores.
         """
         names = self._bindings.names
         condition, before = node.cond, self._values.known
         read = set(map(names.symbol_of, walk(condition, c_ast.ID)))
         changed = set(map(names.symbol_of, modified_roots([node.iftrue, node.iffalse])))
-        if (read & changed) - {None}:
+        if (read & changed) - {None} and not _is_one_assignment(node):
             condition = self._bindings.new_variable("holds", condition)
             zero = c_ast.Constant("int", "0", node.cond.coord)
             truth = c_ast.BinaryOp("!=", node.cond, zero, node.cond.coord)
@@ -383,3 +384,14 @@ class StatementExtractor:
         refuse_counter_assignment(symbol, base, environment, self._bindings)
         if not starts and "const" in getattr(symbol.declaration, "quals", ()):
             raise self._source.error(base, f"{base.name} is const")
+
+
+def _is_one_assignment(node: Any) -> bool:
+    """Whether an if without an else has one assignment under it."""
+    branch = node.iftrue
+    while isinstance(branch, c_ast.Compound) and len(branch.block_items or ()) == 1:
+        (branch,) = branch.block_items
+    is_assignment = isinstance(branch, c_ast.Assignment) or (
+        isinstance(branch, c_ast.UnaryOp) and is_modification(branch)
+    )
+    return is_assignment and node.iffalse is None
