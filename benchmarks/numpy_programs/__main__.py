@@ -14,7 +14,8 @@ Each tool is a process of its own (``--python`` is the one with Numba and Pythra
 installed beside polygym). They compute the same outputs first, which are compared; then they are
 timed in turn, ``--rounds`` times, and the least time of each counts. Arrays that a call changes are
 set back before each call, outside of what is timed. ``results.jsonl`` in the folder gets a line for
-each program; the same command leaves out those that have one. Nothing else should run meanwhile.
+each program; the same command, with as many threads, leaves out those that have one. Nothing else
+should run meanwhile.
 """
 
 from __future__ import annotations
@@ -314,6 +315,15 @@ def table(rows: Sequence[dict[str, Any]], peers: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def earlier_rows(file: Path, threads: int) -> list[dict[str, Any]]:
+    """Return the lines of earlier commands with as many threads; a torn last line is cut off."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        file.write_text(whole, encoding="utf-8")
+    return [row for row in map(json.loads, whole.splitlines()) if row["threads"] == threads]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -334,8 +344,7 @@ def main() -> int:
         parser.error("expected --out FOLDER, a glob of some programs, and known peers")
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "results.jsonl"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    known = {row["program"]: row for row in map(json.loads, lines)}
+    known = {row["program"]: row for row in earlier_rows(file, options.threads)}
     pythons = {"polygym": sys.executable, **dict.fromkeys(peers, options.python)}
     workers = {peer: Worker(peer, python, options.threads) for peer, python in pythons.items()}
     try:

@@ -283,6 +283,29 @@ def whole_structures(draft: Draft) -> list[str]:
     return made.around(body)
 
 
+def narrow_types(draft: Draft) -> list[str]:
+    """``word t = i * 9 - 40; if (t - 3 > 50) …``; a block may name another type ``word``."""
+    made, target = loop(draft, "2", loop_end(draft)), target_view(draft)
+    kind, number = draft.name("word", "T", "level"), draft.name("t", "w", "code")
+    outer, inner = draft.pick(NARROW_TYPES), draft.pick(NARROW_TYPES)
+    draft.file_scope.append(f"typedef {outer.format(kind)} {kind};")
+    comparison = f"{draft.pick('<>')} {draft.pick(('0', '5', '50', '-1'))}"
+    body = [
+        f"{kind} {number} = {made.index} * {draft.integer(1, 40)} - {draft.integer(0, 300)};",
+        f"if ({number} - {draft.integer(0, 9)} {comparison}) {{",
+        *statements(draft, made.index, target),
+        "}",
+    ]
+    if draft.chance(0.5):
+        body = [f"typedef {inner.format(f'{kind}_in')} {kind};", *body]
+    return made.around(body)
+
+
+NARROW_TYPES = (
+    "enum {{ {0}_a, {0}_b = 7 }}",
+    "enum {{ {0}_a = -1, {0}_b }}",
+    *"char short unsigned uint8_t uint16_t uint_least32_t uintmax_t size_t _Bool".split(),
+)
 NESTS: tuple[tuple[int, Nest], ...] = (
     (7, over_one),
     (4, over_two),
@@ -294,4 +317,5 @@ NESTS: tuple[tuple[int, Nest], ...] = (
     (2, time_loop),
     (2, memory_functions),
     (2, whole_structures),
+    (2, narrow_types),
 )

@@ -90,3 +90,13 @@ def test_the_faster_form_counts_and_errors_are_said() -> None:
     assert "| one | 1 | 2.00 |  |" in text
     assert "one: pythran: loops: no" in text
     assert "| geometric mean | | 2.00 (1) |  |" in text
+
+
+def test_rows_of_other_threads_and_a_torn_line_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "results.jsonl"
+    rows = [{"program": "a", "threads": 1}, {"program": "b", "threads": 2}]
+    whole = "".join(json.dumps(row) + "\n" for row in rows)
+    file.write_text(whole + '{"program": "c", "thr')
+    assert STUDY.earlier_rows(file, 2) == rows[1:]
+    assert file.read_text() == whole
+    assert STUDY.earlier_rows(tmp_path / "none", 2) == []
