@@ -16,7 +16,7 @@ from polygym.codegen.llvm.jit import compile_object, optimization_level
 from polygym.codegen.loopir.ir import LoopProgram, count_instances
 from polygym.codegen.loopir.pass_types import CodegenRequest, max_instances
 from polygym.codegen.passes import BUILD, GENERATE, LOOP_PASSES, PLAN
-from polygym.codegen.tree.ir import Tree, reordered_reductions_in, without_annotations
+from polygym.codegen.tree.ir import Tree, without_annotations
 from polygym.codegen.validate.bounds import with_bounds_proofs
 from polygym.codegen.validate.execution import check_by_execution, prepare_probes
 from polygym.codegen.validate.ranges import check_ranges
@@ -155,13 +155,14 @@ def _first_success(
     again.
     """
     for mapping in _simpler_mappings(request.mapping):
+        previous: Tree | None = None
         for in_order in (False, True):
-            goal = replace(request, mapping=mapping, keeps_term_order=in_order)
+            goal = replace(request, mapping=mapping, keeps_order_in_tiles=in_order)
             mapped: Tree | None = None
             try:
                 with bounded_operations("mapping the schedule to the machine", max_operations):
                     mapped = PLAN.run(tree, goal)
-                    if without_annotations(mapped) in failed_trees:
+                    if mapped == previous or without_annotations(mapped) in failed_trees:
                         break
                     failed_trees.add(without_annotations(mapped))  # unless it turns out otherwise
                     way = _run_passes(mapped, goal)
@@ -170,8 +171,8 @@ def _first_success(
                 failed_trees.discard(without_annotations(mapped))
             except _RETRYABLE_ERRORS:
                 pass
-            if mapped is None or not reordered_reductions_in(mapped):
-                break  # nothing would be another way
+            if (previous := mapped) is None:
+                break
     return None
 
 

@@ -25,14 +25,14 @@ class CodegenRequest:
     """A legal schedule under a mapping, for all sizes or for given ones.
 
     With ``keeps_loops_whole`` isl splits no loop where its body changes. With
-    ``keeps_term_order`` the terms of reductions stay in their tiles.
+    ``keeps_order_in_tiles`` the terms of reductions stay in their tiles, which have no strips.
     """
 
     legal: LegalSchedule
     mapping: Mapping
     sizes: Sizes | None = None
     keeps_loops_whole: bool = False
-    keeps_term_order: bool = False
+    keeps_order_in_tiles: bool = False
 
 
 class Representation(Enum):

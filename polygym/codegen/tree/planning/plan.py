@@ -81,7 +81,7 @@ from polygym.codegen.tree.transforms.sinking import (
     sink_partly,
     sink_points,
 )
-from polygym.codegen.tree.transforms.tiling import tile_bands
+from polygym.codegen.tree.transforms.tiling import tile_bands, tile_members
 from polygym.ir.scop import Scop
 from polygym.mapping.machine import Machine, this_machine
 from polygym.mapping.mapping import Mapping
@@ -101,12 +101,12 @@ def plan_tree(
     sizes: Sizes | None = None,
     memo: PlanningMemo = NO_MEMO,
     *,
-    keep_term_order: bool = False,
+    keep_order_in_tiles: bool = False,
 ) -> Tree:
     """Return the tree of loops that a mapping makes of a schedule's tree.
 
     ``memo`` is that of earlier plans for the same program at the same sizes on the same machine.
-    With ``keep_term_order`` no terms of sums run before their tile.
+    With ``keep_order_in_tiles`` no terms of sums run before their tile, and no tile has strips.
     """
     known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
     threads = Parallelizer(legal.scop, mapping, parameters, known, memo)
@@ -124,7 +124,7 @@ def plan_tree(
         )
         packing = packing_in(groups, legal.scop, mapping.pack, sizes, memo)
         setting = PlannerContext(legal.scop, mapping, machine, packing, known, memo, loops)
-        result = _TreePlanner(setting, threads, keep_term_order).tree(tree, around)
+        result = _TreePlanner(setting, threads, keep_order_in_tiles).tree(tree, around)
         if not mapping.is_parallel or known is None:
             return result
         sums = ReductionParallelizer(legal.scop, mapping, parameters, known, machine.level_2 // 2)
@@ -150,7 +150,7 @@ class _TreePlanner:
 
     context: PlannerContext
     parallelizer: Parallelizer
-    keep_term_order: bool = False
+    keep_order_in_tiles: bool = False
 
     @property
     def mapping(self) -> Mapping:
@@ -184,7 +184,7 @@ class _TreePlanner:
                 loop_context,
                 context.packing,
                 own,
-                self.keep_term_order,
+                self.keep_order_in_tiles,
                 walk.mapping,
             ),
             lambda: walk.tree(tree, loop_context),
@@ -199,7 +199,7 @@ class _TreePlanner:
         return _TreePlanner(
             self.context.with_mapping(mapping),
             self.parallelizer.with_mapping(mapping),
-            self.keep_term_order,
+            self.keep_order_in_tiles,
         )
 
     def band(self, nest: TiledBand) -> Tree:
@@ -246,6 +246,9 @@ class _TreePlanner:
                 )
         sizes = tile_sizes.point_band_sizes(nest, arrangement, self.context)
         tiles = self._tiles(band, sizes, loop_context)
+        if (tiles.is_parallel or not self.mapping.is_parallel) and not self.keep_order_in_tiles:
+            strips = tile_sizes.strip_sizes(nest, arrangement, sizes, self.context)
+            tiles = tiles.with_level(tile_members(band.members, strips))
         return tiles.around(self.parallelizer.parallelize_tree(points, parallel=tiles.is_parallel))
 
     def _arrange(self, band: Band, loop_context: LoopContext) -> tuple[Arrangement, Tree]:
@@ -354,7 +357,7 @@ class _TreePlanner:
     def _tile_early_terms(self, nest: TiledBand) -> Tree | None:
         """Let terms of a sum run before the rest of their tile; None where that is not possible."""
         band, loop_context = nest.band, nest.loop_context
-        if self.keep_term_order:
+        if self.keep_order_in_tiles:
             return None
         terms = early_terms_candidate(band, loop_context, self.context)
         if terms is None:
@@ -441,6 +444,10 @@ class _TileBands:
     levels: tuple[tuple[BandMember, ...], ...]
     is_parallel: bool
 
+    def with_level(self, members: tuple[BandMember, ...]) -> _TileBands:
+        """Return the bands with a further one inside, if it has members."""
+        return replace(self, levels=(*self.levels, members)) if members else self
+
     def around(self, tree: Tree) -> Tree:
         """Return the tree with the tiles around it."""
         for level in reversed(self.levels):
@@ -449,9 +456,9 @@ class _TileBands:
 
 
 def _plan(tree: Tree, request: CodegenRequest) -> Tree:
-    legal, mapping, term_order = request.legal, request.mapping, request.keeps_term_order
+    legal, mapping, in_order = request.legal, request.mapping, request.keeps_order_in_tiles
     return plan_tree(
-        tree, legal, mapping, this_machine(), request.sizes, keep_term_order=term_order
+        tree, legal, mapping, this_machine(), request.sizes, keep_order_in_tiles=in_order
     )
 
 

@@ -12,6 +12,7 @@ from polygym.codegen.tree.analysis.planner_context import THREADED_LOOP_OPTIONS,
 from polygym.codegen.tree.analysis.trip_counts import has_uniform_work, inner_trip_count
 from polygym.codegen.tree.inner_loops.arrangement import Arrangement, choose_arrangement
 from polygym.codegen.tree.inner_loops.nested_reduction import NestedReduction
+from polygym.codegen.tree.inner_loops.register_blocking import choose_block
 from polygym.codegen.tree.ir import Band
 from polygym.codegen.tree.loop_context import LoopContext
 from polygym.ir.scop import Scop
@@ -71,6 +72,37 @@ def point_band_sizes(
         size = TUNING.stream_tile if first == chosen.vector else TUNING.sink_tile
         return tuple(size if place == first else 1 for place in range(len(members)))
     return sizes
+
+
+def strip_sizes(
+    nest: TiledBand, arrangement: Arrangement, sizes: tuple[int, ...], context: PlannerContext
+) -> tuple[int, ...]:
+    """Return the heights of the strips in the tiles of a stencil over time; 1 for no strips.
+
+    Where the time t is the outermost loop of a tile, each step takes all rows of the tile from the
+    level 2 cache. A strip of the r rows that are jammed runs through all times of the tile first::
+
+        for t: for x: ...    →    for ⌊x/r⌋: for t: for x in the strip: ...
+
+    From one time to the next it moves by the skew, and finds its other rows in the level 1 cache.
+    Side condition: that of tiles. Example: in the band (t, 2t + i, 2t + j) with tiles of 16 by 64
+    by 256 and four rows jammed, the strips ⌊(2t + i)/4⌋ have the sizes (1, 4, 1). Of four rows of
+    A and B, two are new at each time.
+    """
+    none = (1,) * len(sizes)
+    is_asked = context.mapping.tile_for(len(sizes)) is not None
+    waits = not any(member.coincident for member in nest.band.members)
+    if is_asked or arrangement.outer != (0,) or not waits or sizes[0] == 1:
+        return none
+    heights = {
+        (arrangement.inner[group.roles.jammed], choose_block(group, context).unroll_jam)
+        for group in arrangement.groups
+        if group.has_vectors and group.roles.jammed is not None and group.roles.reduction is None
+    }
+    strip, height = max(heights, default=(0, 1))
+    if {place for place, _ in heights} != {strip} or not 1 < 2 * height <= sizes[strip]:
+        return none
+    return tuple(height if place == strip else 1 for place in range(len(sizes)))
 
 
 def _default_sizes(
