@@ -75,6 +75,7 @@ class CompiledContenders:
     errors: dict[str, str] = field(default_factory=dict)
     choices: dict[str, dict[str, Any]] = field(default_factory=dict)
     programs: dict[str, Program] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 def bench_program(
@@ -113,9 +114,7 @@ def bench_program(
             outcomes.get(name),
             said.errors.get(name, ""),
             speedup_of(base, outcomes.get(name)),
-            options.mapping.simplification_note(candidates[name].applied_mapping)
-            if name in candidates and name != ORIGINAL
-            else "",
+            said.notes.get(name, ""),
             said.choices.get(name),
             variant=_variant_of(
                 said.programs.get(name, program), name in options.schedules and name != ORIGINAL
@@ -153,8 +152,11 @@ def _compile(
             said.programs[name] = own
             if isinstance(compiled_program, str):
                 said.errors[name] = compiled_program
-            else:
-                candidates[name] = compiled_program or problem.original
+                continue
+            candidates[name] = compiled_program or problem.original
+            if name != ORIGINAL:
+                applied = candidates[name].applied_mapping
+                said.notes[name] = _mapping_of(given, how).simplification_note(applied)
         except (PolygymError, MemoryError, RecursionError) as error:
             said.errors[name] = error_report(error).message
     for name in how.compilers:
@@ -200,10 +202,15 @@ def _compile_contender(
     if given.variant is not None:
         program = given.variant.program
     try:
-        mapping = how.mapping if given.confirmed is None else given.confirmed.mapping
-        return given, program, compile_schedule(program, given.schedule, mapping)
+        compiled = compile_schedule(program, given.schedule, _mapping_of(given, how))
+        return given, program, compiled
     except (PolygymError, MemoryError, RecursionError) as error:
         return given, program, error_report(error).message
+
+
+def _mapping_of(given: ResolvedSchedule, how: BenchOptions) -> MachineMapping:
+    """Return the mapping that is asked for: the automatic choice may be another one's."""
+    return how.mapping if given.confirmed is None else given.confirmed.mapping
 
 
 def limit_entries(

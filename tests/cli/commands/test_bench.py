@@ -122,6 +122,16 @@ def test_a_mapping_that_is_out_of_reach_is_said(
     assert report["simplified"] == said
 
 
+def test_a_source_that_is_kept_has_no_simpler_mapping_than_asked_for(
+    two_files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["bench", two_files[0], "-d", "mini", "--schedules", "auto", "--threads", "2"]
+    assert dispatch.run([*command, "--repeat", "1", "--json"]) == 0
+    *_, entry = json.loads(capsys.readouterr().out)["entries"]
+    assert entry["choice"]["code"]["mapping"] == "sequential"
+    assert entry["simplified"] is None
+
+
 def test_nothing_is_measured_before_everything_is_loaded(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
