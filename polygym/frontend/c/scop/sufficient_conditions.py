@@ -23,7 +23,7 @@ from polygym.poly.isl_values import coefficients, constant_term
 
 _MAX_CONSTRAINTS = 3
 _MAX_CONDITIONS = 32
-_MAX_CONSTANT = 2**40
+_MAX_CONSTANT = 2**31 - 2  # below the bounds of int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
