@@ -17,7 +17,9 @@ Definitions: TypeAlias = Mapping[str, Instruction | Phi]
 
 _NUMBER = re.compile(r"^-?\d+$")
 _FLAGS = re.compile(r"\b(nuw|nsw|exact|disjoint|nneg|samesign|inbounds|nusw)\s+")
-_CALL = re.compile(r"@llvm\.(?P<name>smax|smin|umax|umin|abs)\.i(?P<bits>\d+)\((?P<rest>.*)\)")
+_CALL = re.compile(
+    r"@llvm\.(?P<name>smax|smin|umax|umin|abs|usub\.sat|uadd\.sat)\.i(?P<bits>\d+)\((?P<rest>.*)\)"
+)
 _TYPE = re.compile(r"^i(\d+)\s+")
 _MOST_STEPS = 400
 
@@ -157,6 +159,11 @@ class Values:
             return abs(known[0])
         if call["name"].startswith("u"):
             known = [value % (1 << bits) for value in known]
+        if call["name"].endswith(".sat"):
+            first, second = known
+            is_sum = call["name"].startswith("uadd")
+            result = min(first + second, (1 << bits) - 1) if is_sum else max(0, first - second)
+            return _wrapped(result, bits)
         return max(known) if call["name"].endswith("max") else min(known)
 
 

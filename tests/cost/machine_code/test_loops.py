@@ -123,6 +123,23 @@ def test_values_are_kept_in_their_bits(a: int, b: int, opcode: str) -> None:
     assert -(2**31) <= known < 2**31
 
 
+@pytest.mark.parametrize(
+    ("name", "a", "b", "expected"),
+    [
+        ("usub.sat", 3, 16, 0),
+        ("usub.sat", 40, 16, 24),
+        ("uadd.sat", 40, 16, 56),
+        ("uadd.sat", -1, 16, -1),
+        ("umin", -1, 16, 16),
+        ("smax", -1, 16, 16),
+    ],
+)
+def test_calls_in_bounds_have_values(name: str, a: int, b: int, expected: int) -> None:
+    """LLVM writes ``usub.sat`` for ``max(0, x - 16)``, the first tile of a wavefront."""
+    call = Instruction("r", "call", f"tail call i16 @llvm.{name}.i16(i16 %a, i16 %b)")
+    assert Values({"r": call}, {"a": a, "b": b}).value("%r") == expected
+
+
 def test_loops_are_nested() -> None:
     text = """define void @kernel(ptr %a) {
 entry:
