@@ -6,7 +6,7 @@ a random mapping and random sizes; the code is made for these sizes or for all, 
 threads that really start, however little there is to do. Its output must be that of the original
 order bit for bit. Exit code 1 if one is not.
 
-    PYTHONPATH=. python benchmarks/random_mappings.py --time-limit 10m
+    PYTHONPATH=. python benchmarks/crash_study/random_mappings.py --time-limit 10m
 """
 
 import argparse
