@@ -184,12 +184,14 @@ def test_a_row_is_private_at_known_sizes_and_shared_at_others() -> None:
     expect_same(scop, loops, SIZES)
 
 
-def test_a_row_that_is_too_long_for_a_stack_is_shared() -> None:
+def test_a_row_that_is_too_long_for_a_thread_is_shared() -> None:
     mapping = f"threads=2 {SHARED} tile=off vector_bits=off unroll_jam=1"
     loops = loops_of(parse_text(ROW), "row=private:i", mapping, {"n": 40_000})
+    assert loops.privatization_failures == ()
+    loops = loops_of(parse_text(ROW), "row=private:i", mapping, {"n": 9_000_000})
     ((name, reason),) = loops.privatization_failures
     assert name == "row_1"
-    assert "320,008 bytes of its stack, and 262,144 are left" in reason
+    assert "need 72,000,008 bytes for it, and 67,108,864 are left" in reason
 
 
 def test_values_that_leave_their_iteration_stay_shared() -> None:
