@@ -2,6 +2,7 @@
 
     python benchmarks/unseen.py --out outside
     python benchmarks/unseen.py sobel kmeans --out outside --threads 1
+    python benchmarks/unseen.py --out outside --against gcc,polly
 
 Images, physics, learning, dynamic programming and recurrences, 37 C files in ``unseen_programs/``
 with their sizes in ``unseen_programs/sizes.json``: scalars in loops, flat pointers, structures, as
@@ -13,7 +14,9 @@ they come. None was learned from. Of each stand beside its source, compiled at -
 
 Each is measured in turn with the source in a process of its own; ratios of such ratios are shown.
 ``results.jsonl`` in the folder gets a line for each program, and the same command leaves out what
-is there. Nothing else should run meanwhile. The exit code is 1 if an output was wrong.
+is there. With ``--against`` the automatic schedule runs in turn with the source and with other
+compilers' code of it, and is compared with the fastest of them (``against.jsonl``). Nothing else
+should run meanwhile. The exit code is 1 if an output was wrong.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from typing import Any
 
 PROGRAM_FOLDER = Path(__file__).parent / "unseen_programs"
 _NAMES = ("isl", "auto", "learned")
+_ORIGINAL, _AUTO = "original", "auto"
+_MEASURABLE = 5e-5  # seconds of the fastest; a mean of less would say little
 
 
 def sizes() -> dict[str, str]:
@@ -53,6 +58,26 @@ def measure_program(name: str, parameters: str, threads: int) -> dict[str, Any]:
         "storage": auto.get("storage", ""),
         "wrong": any(document.get("status") == "wrong output" for document in (isl, auto))
         or bool(learned.get("wrong")),
+    }
+
+
+def measure_against(name: str, parameters: str, threads: int, compilers: str) -> dict[str, Any]:
+    """Return the seconds of the source, of other compilers' code, and of the automatic schedule."""
+    how = ("--schedules", f"{_ORIGINAL},{_AUTO}", "--against", compilers, "--repeat", 8)
+    document = _command_json("bench", name, "--parameters", parameters, "--threads", threads, *how)
+    entries = document.get("entries", [])
+    return {
+        "program": name,
+        "threads": threads,
+        "against": compilers,
+        "seconds": {
+            entry["schedule"]: entry["seconds"] for entry in entries if entry["status"] == "ok"
+        },
+        "wrong": any(
+            entry["status"] == "wrong output"
+            for entry in entries
+            if entry["schedule"] in (_ORIGINAL, _AUTO)
+        ),
     }
 
 
@@ -89,19 +114,46 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def over_best(row: dict[str, Any]) -> float | None:
+    """Return how many times as fast as the best of the others the automatic schedule is."""
+    others = [seconds for name, seconds in row["seconds"].items() if name != _AUTO]
+    own = row["seconds"].get(_AUTO)
+    return min(others) / own if own and others else None
+
+
+def table_against(rows: Sequence[dict[str, Any]], compilers: str) -> str:
+    """Return for people the times of each program in milliseconds, and the ratio to the best."""
+    names = (_ORIGINAL, *compilers.split(","), _AUTO)
+    lines = [f"| program | {' | '.join(names)} | over the best |", "|---" * (len(names) + 2) + "|"]
+    gains = []
+    for row in rows:
+        times = [row["seconds"].get(name) for name in names]
+        cells = [f"{1e3 * time:.3g}" if time else "-" for time in times]
+        gain = over_best(row)
+        if gain is not None and min(filter(None, times[:-1])) >= _MEASURABLE:
+            gains.append(gain)
+        lines.append(f"| {' | '.join([row['program'], *cells, f'{gain:.2f}' if gain else '-'])} |")
+    if gains:
+        mean = f"**{geometric_mean(gains):.2f}**"
+        blank = " | ".join("" for _ in names)
+        lines.append(f"| geometric mean of {len(gains)} | {blank} | {mean} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("programs", nargs="*", help="some of them; default: all")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--against", metavar="COMPILER,...", help="gcc, clang, polly")
     parser.add_argument("--out", type=Path, required=True, help="a folder")
     options = parser.parse_args()
     known = sizes()
     if unknown := [name for name in options.programs if name not in known]:
         parser.error(f"programs: expected some of {', '.join(known)}, found {unknown[0]}")
     options.out.mkdir(parents=True, exist_ok=True)
-    file = options.out / "results.jsonl"
+    file = options.out / ("against.jsonl" if options.against else "results.jsonl")
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     lines = text.splitlines()
     if text and not text.endswith("\n"):
@@ -109,18 +161,22 @@ def main() -> int:
     rows = {
         row["program"]: row
         for row in map(json.loads, (line for line in lines if line.endswith("}")))
-        if row["threads"] == options.threads
+        if row["threads"] == options.threads and row.get("against") == options.against
     }
     wanted = options.programs or list(known)
     for name in wanted:
         if name in rows:
             continue
-        rows[name] = measure_program(name, known[name], options.threads)
+        rows[name] = (
+            measure_against(name, known[name], options.threads, options.against)
+            if options.against
+            else measure_program(name, known[name], options.threads)
+        )
         with file.open("a", encoding="utf-8") as more:
             more.write(json.dumps(rows[name]) + "\n")
         print(f"{name}: {rows[name]}", file=sys.stderr, flush=True)
     result = [rows[name] for name in wanted]
-    print(table(result))
+    print(table_against(result, options.against) if options.against else table(result))
     return int(any(row["wrong"] for row in result))
 
 

@@ -49,6 +49,25 @@ def test_a_table_by_hand() -> None:
     ]
 
 
+def test_a_table_against_compilers_by_hand() -> None:
+    first = {"original": 2e-3, "gcc": 1e-3, "auto": 5e-4}
+    rows = [
+        {"program": "some", "seconds": first},
+        {"program": "fast", "seconds": first | {"gcc": 4e-5}},
+        {"program": "even", "seconds": {"original": 1e-3, "auto": 2e-3}},
+        {"program": "none", "seconds": {"original": 1e-3}},
+    ]
+    assert unseen.table_against(rows, "gcc").splitlines() == [
+        "| program | original | gcc | auto | over the best |",
+        "|---|---|---|---|---|",
+        "| some | 2 | 1 | 0.5 | 2.00 |",
+        "| fast | 2 | 0.04 | 0.5 | 0.08 |",
+        "| even | 1 | - | 2 | 0.50 |",
+        "| none | 1 | - | - | - |",
+        "| geometric mean of 2 |  |  |  | **1.00** |",
+    ]
+
+
 def test_what_is_there_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
