@@ -38,7 +38,7 @@ from polygym.ir.scop import Scop, Statement
 from polygym.ir.verifier import verify
 from polygym.poly.dependences import access_relation, flow_sources, maps_of, original_order
 from polygym.poly.isl_budget import bounded_operations
-from polygym.poly.isl_values import isl_text
+from polygym.poly.isl_values import highest_value, isl_text, lowest_value
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.copy_statements import unused_name
 from polygym.poly.transform.storage.webs import live_out_writers
@@ -170,10 +170,9 @@ def _distances(pair: isl.Map) -> tuple[int, int]:
         pair = pair.project_out(kind, 1, pair.dim(kind) - 1).reset_tuple_id(kind)
     deltas = pair.deltas()
     deltas = deltas.project_out(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param))
-    low, high = deltas.dim_min_val(0), deltas.dim_max_val(0)
-    if not (low.is_int() and high.is_int()):
+    if not deltas.is_bounded():
         raise _refusal("distances that have bounds", str(deltas))
-    return low.to_python(), high.to_python()
+    return lowest_value(deltas, 0), highest_value(deltas, 0)
 
 
 def _tiled(

@@ -52,10 +52,10 @@ def lines_in_loops(scop: Scop) -> set[int]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_region_is_found_without_its_pragmas(path: Path) -> None:
-    scops = marked_scops(read_text(path), str(path))
+    scops = [scop for scop in marked_scops(read_text(path), str(path)) if lines_in_loops(scop)]
     if not scops:
         assert "cases" in path.parts, "every kernel and unseen program has a region"
-        return  # a case that is refused, or that stands in no function
+        return  # a case that is refused, or that stands in no function, or without a loop that runs
     _, result = found(path)
     for scop in scops:
         inside = [
