@@ -15,9 +15,11 @@ each run, which is part of computing: three expanded images of 34 MB cost 30 mil
 The choice of the models stands if the source's estimate is :data:`LEAST_GAIN` times its own. Else
 the best of these is taken for which that holds: the choice in one thread, the models' schedule of
 the source's storage, the same in one thread, the source's loops in threads
-(:mod:`polygym.autoschedule.threaded_source`). Else the source: its order, its storage, no mapping.
-The source's loops in threads have to seem :data:`THREADS_GAIN` times as fast. They also replace a
-choice that stands if that takes new memory, gains less than the number of threads and seems slower.
+(:mod:`polygym.autoschedule.threaded_source`), the same with two loops interchanged
+(:mod:`polygym.autoschedule.interchanged_source`). Else the source: its order, its storage, no
+mapping. The source's loops in threads have to seem :data:`THREADS_GAIN` times as fast. They also
+replace a choice that stands if that takes new memory, gains less than the number of threads and
+seems slower.
 So do the source's passes in overlapped tiles (:mod:`polygym.autoschedule.overlapped_source`), which
 replace any such choice that seems :data:`LEAST_GAIN` times as slow.
 
@@ -29,10 +31,12 @@ is enough. Measured it is 2.1. The byte blur: 0.3, measured 0.08; the source sta
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from polygym.autoschedule.interchanged_source import interchanged_sources
 from polygym.autoschedule.overlapped_source import overlapped_sources
 from polygym.autoschedule.schedule_choice import (
     AutomaticSchedule,
@@ -65,6 +69,7 @@ from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.mapping.sizes import Sizes, element_count, scop_sizes
 from polygym.pickling import pickle_by_name
 from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.scheduling.strategy import ORIGINAL
 from polygym.programs import Program
@@ -200,7 +205,7 @@ def _confirmed(
         known += _estimated(_Candidate(written, usual, mapping))
     is_kept = stands and not _has_new_memory(start.program)
     if not keeps_mapping and known[1].cycles * mapping.threads > known[0].cycles:
-        threaded = _threaded(written, start.choice, mapping, limit, is_kept=is_kept)
+        threaded = _other_sources(written, start.choice, mapping, limit, is_kept=is_kept)
         if any(each.is_overlapped for each in threaded):
             # Else the source's temporaries come from the operating system in each call.
             known = [replace(each, cycles=each.cycles + _fresh_cycles(written)) for each in known]
@@ -220,28 +225,38 @@ def _has_new_memory(program: Program) -> bool:
     return any(not entry.is_privatized for entry in program.storage.entries)
 
 
-def _threaded(
+def _other_sources(
     written: Program, choice: AutomaticSchedule, mapping: Mapping, limit: int, *, is_kept: bool
 ) -> list[_Estimate]:
-    """Return the estimates of the source's loops in threads, and of its passes in tiles.
+    """Return the estimates of the source's loops in threads or interchanged, of passes in tiles.
 
     Where the choice of the models is kept otherwise, only of tiles.
     """
-    if not mapping.is_parallel:
-        return []
-    try:
-        threaded = None if is_kept else threaded_source(written, mapping, limit)
-        programs = [] if threaded is None else [threaded]
-        programs += overlapped_sources(written, mapping, limit)
-        candidates = [_Candidate(own, _in_order(own, choice), to) for own, to in programs]
-        return [_estimated(candidate, SHARED_BANDWIDTH)[0] for candidate in candidates]
-    except PolygymError:  # out of reach; the others are estimated already
-        return []
+    candidates: list[_Candidate] = []
+    with suppress(PolygymError):  # out of reach; the others are estimated already
+        if mapping.is_parallel:
+            threaded = None if is_kept else threaded_source(written, mapping, limit)
+            programs = [] if threaded is None else [threaded]
+            programs += overlapped_sources(written, mapping, limit)
+            candidates += [_Candidate(own, _in_order(own, choice), to) for own, to in programs]
+        if not is_kept:
+            candidates += [
+                _Candidate(own, _in_order(own, choice, order), to)
+                for own, order, to in interchanged_sources(written, mapping, limit)
+            ]
+    result: list[_Estimate] = []
+    for candidate in candidates:
+        with suppress(PolygymError):
+            result.append(_estimated(candidate, SHARED_BANDWIDTH)[0])
+    return result
 
 
-def _in_order(program: Program, choice: AutomaticSchedule) -> AutomaticSchedule:
-    """Return the choice of the order of the text, with the ranking of another choice."""
-    entry = RankedSchedule(ORIGINAL, original_schedule(program.scop), None)
+def _in_order(
+    program: Program, choice: AutomaticSchedule, order: Schedule | None = None
+) -> AutomaticSchedule:
+    """Return the choice of the order of the text, or of another, with another choice's ranking."""
+    schedule = original_schedule(program.scop) if order is None else order
+    entry = RankedSchedule(ORIGINAL, schedule, None)
     return AutomaticSchedule((*choice.ranking, entry), len(choice.ranking))
 
 

@@ -25,6 +25,7 @@ from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping, WorkSharing
 from polygym.mapping.sizes import scop_sizes
 from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.scheduling.properties import has_box_domains
 from polygym.poly.transform.storage.plan import StoragePlan
@@ -55,19 +56,35 @@ def in_threads(
 
     It is None if no loop is parallel, or if something would not be private.
     """
-    if not plan.is_source:
-        try:
-            program = with_storage_plan(program, plan, memory_limit)
-        except (InputError, LimitError):
-            return None
-    tree = build_tree(LegalSchedule(program.scop, original_schedule(program.scop)))
-    is_parallel = any(
-        member.coincident
-        for band in subtrees(tree)
-        if isinstance(band, Band)
-        for member in band.members
-    )
-    if not is_parallel or with_private_arrays(program.scop, tree) != program.scop:
+    stored = with_private_temporaries(program, plan, memory_limit)
+    if stored is None:
         return None
+    to = order_in_threads(stored, original_schedule(stored.scop), mapping.threads)
+    return None if to is None or to.threads == 1 else (stored, to)
+
+
+def with_private_temporaries(
+    program: Program, plan: StoragePlan, memory_limit: int
+) -> Program | None:
+    """Return the program under a plan, None if that is not possible."""
+    if plan.is_source:
+        return program
+    try:
+        return with_storage_plan(program, plan, memory_limit)
+    except (InputError, LimitError):
+        return None
+
+
+def order_in_threads(program: Program, order: Schedule, threads: int) -> Mapping | None:
+    """Return the mapping of an order of the source's loops: in one thread if no loop is parallel.
+
+    It is None if something would not be private.
+    """
+    tree = build_tree(LegalSchedule(program.scop, order))
+    if with_private_arrays(program.scop, tree) != program.scop:
+        return None
+    bands = [band for band in subtrees(tree) if isinstance(band, Band)]
+    if threads == 1 or not any(member.coincident for band in bands for member in band.members):
+        return SEQUENTIAL_MAPPING
     sharing = WorkSharing.STATIC if has_box_domains(program.scop) else WorkSharing.DYNAMIC
-    return program, replace(SEQUENTIAL_MAPPING, threads=mapping.threads, parallel=sharing)
+    return replace(SEQUENTIAL_MAPPING, threads=threads, parallel=sharing)

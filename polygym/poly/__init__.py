@@ -1,20 +1,21 @@
 """Dependences and schedules: exact integer-set mathematics through isl.
 
-===================  ============================================================================
-``data_bounds``      Loops with bounds that are read from memory
-``dependences``      Dependences of a Scop: the pairs of instances that must keep their order
-``distance``         Distances of dependences under a schedule, one dimension after the other
-``edits``            Edits: changes that lead from a schedule to one nearby, legal or not
-``evaluation``       Evaluation of isl text at given parameter values
-``index_ranges``     Ranges of index arrays that keep gathers in range, and arrays of divisors
-``innermost``        The innermost loop of a statement
-``integer_vectors``  Exact linear algebra on integer vectors, one or very many at once
-``isl_budget``       A bound on the operations of isl
-``isl_values``       Conversion of isl's numbers and texts to Python
-``legality``         Legality test of a schedule
-``may_accesses``     May-accesses: the known part of accesses with computed subscripts
-``schedule``         Schedules as values: for every statement, an affine function to time vectors
-===================  ============================================================================
+====================  ============================================================================
+``data_bounds``       Loops with bounds that are read from memory
+``dependences``       Dependences of a Scop: the pairs of instances that must keep their order
+``distance``          Distances of dependences under a schedule, one dimension after the other
+``edits``             Edits: changes that lead from a schedule to one nearby, legal or not
+``evaluation``        Evaluation of isl text at given parameter values
+``index_ranges``      Ranges of index arrays that keep gathers in range, and arrays of divisors
+``innermost``         The innermost loop of a statement
+``integer_vectors``   Exact linear algebra on integer vectors, one or very many at once
+``isl_budget``        A bound on the operations of isl
+``isl_values``        Conversion of isl's numbers and texts to Python
+``legality``          Legality test of a schedule
+``may_accesses``      May-accesses: the known part of accesses with computed subscripts
+``schedule``          Schedules as values: for every statement, an affine function to time vectors
+``subscript_ranges``  Computed subscripts that are in range for sure, by ranges of values
+====================  ============================================================================
 
 Four packages stand beside the modules: ``estimates`` (a program's work and gain, by rules of
 thumb), ``scheduling`` (schedules without a search and their properties), ``spaces`` (all legal

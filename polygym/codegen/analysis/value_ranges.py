@@ -11,6 +11,7 @@ Each upper piece of a counter's bound gives a valid upper end of the form, so th
 A guard bounds a variable too: where i <= j, and i = j does not hold, i is at most j - 1.
 What is no linear form becomes a variable with bounds of its own: ⌊e/d⌋ lies between (e - d + 1)/d
 and e/d; min(a, b) is at most a and at most b, and at least the smaller one of what a and b give.
+Of c ? a : b the values are those of a where c holds, and those of b elsewhere.
 Ends are rationals, and a subscript is an integer: 3.5 as greatest value is 3.
 
 On the way it is seen which divisions leave no remainder, whatever guards say: with i = 1 + 2k, from
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import floor, gcd, lcm
+from math import ceil, floor, gcd, lcm
 from typing import NamedTuple, TypeAlias, assert_never
 
 from polygym.codegen.loopir import ir
@@ -235,6 +236,8 @@ class BoundContext:
                 return self._quotient(*parts)
             case ir.IndexOperator.REMAINDER_NONNEGATIVE | ir.IndexOperator.REMAINDER_ZERO_TEST:
                 return parts[0].plus(self._quotient(*parts).times(-parts[1].constant_term))
+            case ir.IndexOperator.SELECT:
+                return self._selection(operands[0], parts)
             case _:
                 return self._operation_variable(operator, parts)
 
@@ -254,6 +257,30 @@ class BoundContext:
         if not rest.terms:
             return whole
         return whole.plus(self._operation_variable(ir.IndexOperator.DIVIDE_FLOOR, (rest, divisor)))
+
+    def _selection(self, condition: ir.Index, parts: tuple[LinearForm, ...]) -> LinearForm:
+        """Return ``c ? a : b``: a number is known of a where c holds, and of b where it does not.
+
+        Of ``k <= -1 ? -k : k`` with -2 <= k <= 2 the first one is 1 to 2, the second one 0 to 2.
+        """
+        operator = ir.IndexOperator.SELECT
+        is_new = (operator, parts) not in self.operation_variables
+        either = self._operation_variable(operator, parts)
+        if not is_new:
+            return either
+        ends: list[tuple[Rational, Rational]] = []
+        for part, holds in zip(parts[1:], (True, False), strict=True):
+            inside = self.with_names({})
+            inside.assume(condition, holds=holds)
+            low, high = inside.greatest(part.times(-1)), inside.greatest(part)
+            if low is None or high is None:
+                return either
+            ends.append((-low, high))
+        lows = (either, constant_form(ceil(min(low for low, _ in ends))))
+        highs = (either, constant_form(floor(max(high for _, high in ends))))
+        result = self.new_variable(VariableBounds(lows, highs))
+        self.operation_variables[operator, parts] = result
+        return result
 
     def _operation_variable(
         self, operator: ir.IndexOperator, parts: tuple[LinearForm, ...]

@@ -6,6 +6,9 @@ then it notes that (:mod:`polygym.codegen.llvm.core.runtime_checks`), by the num
 
     s = I[i];  fine = 0 <= s < n;  note = max(note, fine ? 0 : sites - number);  X[fine ? s : 0]
 
+A subscript that is in range for sure (:mod:`polygym.poly.subscript_ranges`) is not compared, unless
+lanes have a mask: one that does not exist may have any value.
+
 There is no branch in it: loops with gathers run in vectors as others do. Loops over rows of sparse
 matrices, in which each term of a sum waits for the one before, branch: that takes fewer
 instructions.
@@ -74,8 +77,12 @@ def emit_update(
         memory.store(value, Element(array, subscripts, site.environment), check=check)
         return
     indices, environment, outside = _checked_subscripts(emitter, site, node, values)
+    place = Element(array, indices, environment)
+    if not outside:
+        memory.store(value, place, check=check)
+        return
     with builder.if_then(builder.not_(reduce(builder.or_, outside))):
-        memory.store(value, Element(array, indices, environment), check=check)
+        memory.store(value, place, check=check)
 
 
 def _checked_subscripts(
@@ -84,7 +91,7 @@ def _checked_subscripts(
     """Note which computed subscripts are out of range.
 
     Return all subscripts, with 0 in the place of those, the environment in which they have values,
-    and for each of the computed ones whether it is out of range.
+    and for each of the computed ones that may be out of range whether it is.
     """
     builder, checks, access = emitter.builder, emitter.checks, node.access
     assert checks is not None
@@ -96,6 +103,12 @@ def _checked_subscripts(
             wide = I64 if not is_vector(value) else LaneType(I64, value.type.count)
             extend = builder.sext if subscript.type.is_signed else builder.zext
             value = extend(value, wide)
+        name = f"#{dimension}"
+        subscripts[dimension] = IndexVariable(name)
+        key = (site.statement.name, site.number, dimension)
+        if key in checks.sure and (lanes is None or lanes.mask is None):
+            environment = environment | {name: value}
+            continue
         size = emit_index(builder, checks.sizes[access.array][dimension], emitter.parameters)
         if is_vector(value):
             size = splat(builder, size, value.type.count)
@@ -104,15 +117,13 @@ def _checked_subscripts(
         if is_vector(value) and lanes is not None and lanes.mask is not None:
             # Not `and`: a lane that does not exist may have no value.
             bad = builder.select(lanes.mask, bad, ir.Constant(bad.type, None))
-        number = checks.numbers[site.statement.name, site.number, dimension]
-        name = f"#{dimension}"
+        number = checks.numbers[key]
         if lanes is None and site.statement.name in emitter.known_conditions:
             inside = _branch_out(emitter, number, bad, value)
         else:
             checks.runtime_checks.record_gather(builder, number, bad)
             inside = builder.select(bad, ir.Constant(value.type, None), value)
         environment = environment | {name: inside}
-        subscripts[dimension] = IndexVariable(name)
         outside.append(bad)
     return tuple(subscripts), environment, outside
 

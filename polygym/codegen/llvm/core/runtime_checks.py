@@ -23,6 +23,7 @@ from polygym.codegen.llvm.core.binary_interface import FIRST_OUT_OF_RANGE, Broke
 from polygym.codegen.llvm.core.types import I1, I32, LaneType, i32
 from polygym.codegen.loopir.ir import Index, LoopProgram
 from polygym.ir.gathers import computed_subscripts
+from polygym.poly.subscript_ranges import sure_subscripts
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,13 @@ def new_check_variable(builder: ir.IRBuilder) -> Any:
 class SubscriptChecks:
     """What is checked as a function runs, and where it is noted.
 
-    ``numbers`` are those of the sites, by statement, read and dimension; ``sizes`` those of the
-    arrays.
+    ``numbers`` are those of the sites, by statement, read and dimension; ``sure`` are sites that
+    are in range for sure; ``sizes`` are those of the arrays.
     """
 
     runtime_checks: RuntimeChecks
     numbers: Mapping[tuple[str, int, int], int]
+    sure: frozenset[tuple[str, int, int]]
     sizes: Mapping[str, tuple[Index, ...]]
 
     def for_callee(self, builder: ir.IRBuilder, shared: Any) -> SubscriptChecks:
@@ -107,7 +109,9 @@ def begin_subscript_checks(
         new_check_variable(builder), new_check_variable(builder), len(subscripts)
     )
     numbers = {(own.statement, own.read, own.dimension): k for k, own in enumerate(subscripts)}
-    return SubscriptChecks(checks, numbers, dict(zip(names, program.extents, strict=True)))
+    sizes = dict(zip(names, program.extents, strict=True))
+    sure = frozenset() if is_instrumented else sure_subscripts(program.scop)
+    return SubscriptChecks(checks, numbers, sure, sizes)
 
 
 class CheckedBuilder(ir.IRBuilder):  # type: ignore[misc]

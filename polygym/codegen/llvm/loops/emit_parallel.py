@@ -292,9 +292,10 @@ def _wanted_chunks(emitter: Emitter, annotation: ParallelLoop) -> Any:
 class _Captured:
     """What a region needs of the function around it, and the values in their order.
 
-    First comes where ``arrays`` are; of ``scalars``, which nobody writes, their values: the slot of
-    one stays a register of the caller's. Then, unless sizes are known, the extents of these arrays
-    and the parameters; then the ``counters`` of loops around; last, where notes go, if anywhere.
+    First comes where ``arrays`` are, but for constants of the module; of ``scalars``, which nobody
+    writes, their values: the slot of one stays a register of the caller's. Then, unless sizes are
+    known, the extents of these arrays and the parameters; then the ``counters`` of loops around;
+    last, where notes go, if anywhere.
     """
 
     arrays: tuple[str, ...]
@@ -308,7 +309,9 @@ def _capture(emitter: Emitter, environment: Environment) -> _Captured:
     program = emitter.program
     written = {statement.write.array for statement in program.scop.statements}
     own = stack_arrays(program)
-    arrays = tuple(name for name in emitter.storage if name not in own)
+    arrays = tuple(
+        name for name, at in emitter.storage.items() if name not in own and not _is_table(at)
+    )
     by_name = {name: program.scop.array(name) for name in arrays}
     scalars = frozenset(name for name in arrays if not by_name[name].rank and name not in written)
     counters = tuple(name for name in environment if name not in emitter.parameters)
@@ -381,7 +384,13 @@ def _region_storage(
         if is_own or isinstance(emitter.storage[name], ir.Argument):
             argument.add_attribute("noalias")
         storage[name] = argument
-    return storage | allocate_stack_arrays(builder, program)
+    tables = {name: at for name, at in emitter.storage.items() if _is_table(at)}
+    return storage | tables | allocate_stack_arrays(builder, program)
+
+
+def _is_table(place: Any) -> bool:
+    """Whether an array is a constant of the module, of which every function knows the values."""
+    return isinstance(place, ir.GlobalVariable) and place.global_constant
 
 
 def _region_function(emitter: Emitter, captured: list[Any]) -> ir.Function:
