@@ -65,13 +65,22 @@ def test_orders(body: str, count: int) -> None:
             np.testing.assert_array_equal(given[name], values, name)
 
 
-def test_a_filter_by_columns_walks_along_rows_in_threads() -> None:
-    file = Path(__file__).parents[2] / "benchmarks/unseen_programs/bilateral.c"
-    program = load_program(str(file), parameters={"h": 800, "w": 800})
+@pytest.mark.parametrize(
+    ("name", "sizes", "is_parallel"),
+    [
+        ("bilateral", {"h": 800, "w": 800}, True),
+        ("implicit2d", {"n": 1000, "m": 1000, "sweeps": 6}, False),
+    ],
+)
+def test_programs_that_walk_along_columns_get_rows(
+    name: str, sizes: dict[str, int], is_parallel: bool
+) -> None:
+    file = Path(__file__).parents[2] / f"benchmarks/unseen_programs/{name}.c"
+    program = load_program(str(file), parameters=sizes)
     threads = replace(DEFAULT_MAPPING, threads=2)
     ((stored, order, to),) = interchanged_sources(program, threads, DEFAULT_MEMORY_LIMIT)
     assert not stored.storage.is_source
-    assert to.threads == 2
+    assert to.threads == 1 + is_parallel
     chosen = confirmed_start(program, threads, DEFAULT_MEMORY_LIMIT)
     assert chosen.mapping == to
     assert chosen.start.choice is not None
