@@ -1,4 +1,4 @@
-"""How many loop nests of C programs come how far: found → modelled → legal → faster → equal?
+"""Stages that loop nests of C programs reach: found → modelled → legal → faster → equal.
 
     python benchmarks/coverage.py --out coverage                   # the suite
     python benchmarks/coverage.py --only hls,vector --out coverage

@@ -1,4 +1,4 @@
-"""How far programs of others come: found → modelled → legal → faster → equal.
+"""Stages that programs of others reach: found → modelled → legal → faster → equal.
 
 =================  ===========================================================================
 ``bounded``        a process for each nest, ended with its children when its time is over

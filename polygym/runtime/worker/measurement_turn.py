@@ -11,7 +11,7 @@ another file; ``off`` measures without turns). The kernel takes them back when a
 they do not pass to a child. A core's locks are a queue::
 
     ticket = counter + 1, under a lock of its own      lock byte ticket: "I wait or measure"
-    wait for byte ticket - 1                            whoever came right before has finished
+    wait for byte ticket - 1                            the one right before has finished
     wait for the core's own byte                        and so have those before, should one die
 
 With ``POLYGYM_TURN_CORES=2`` the cores are divided into sets of two, and a turn takes the first set
@@ -41,7 +41,7 @@ CORES_VARIABLE = "POLYGYM_TURN_CORES"
 # One name for all users of the machine.
 _FILE = "/tmp/polygym-turns"
 _COUNTER_BYTES = 8
-# The bytes of a core: one for the counter, one for whoever measures, one for each ticket.
+# The bytes of a core: one for the counter, one for the process that measures, one for each ticket.
 _CORE_SPAN = 1 << 32
 _COUNTER, _MEASURES, _TICKETS = 0, 1, 2
 

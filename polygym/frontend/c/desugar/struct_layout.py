@@ -7,7 +7,7 @@ a multiple of the largest alignment of its members::
 
 Bit-fields follow each other, as long as none lies across a multiple of its type's size. Nothing is
 said of a structure with members of unknown types. Attributes and pragmas that change a layout are
-not read, so whoever relies on a layout lets the compiler check it.
+not read, so code that relies on a layout lets the compiler check it.
 """
 
 import operator

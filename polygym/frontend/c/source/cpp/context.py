@@ -1,4 +1,4 @@
-"""What the translation of a C++ file knows: names of the file, names of one function."""
+"""Contexts of the translation of a C++ file: names of the file, names of one function."""
 
 from dataclasses import dataclass, field
 
