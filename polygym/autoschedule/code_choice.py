@@ -19,9 +19,9 @@ the source's storage, the same in one thread, the source's loops in threads
 (:mod:`polygym.autoschedule.interchanged_source`). Else the source: its order, its storage, no
 mapping. The source's loops in threads have to seem :data:`THREADS_GAIN` times as fast. They also
 replace a choice that stands if that takes new memory, gains less than the number of threads and
-seems slower.
-So do the source's passes in overlapped tiles (:mod:`polygym.autoschedule.overlapped_source`), which
-replace any such choice that seems :data:`LEAST_GAIN` times as slow.
+seems slower. So do the source's passes in overlapped tiles
+(:mod:`polygym.autoschedule.overlapped_source`), which replace any such choice that seems
+:data:`LEAST_GAIN` times as slow.
 
 No code computes more than its program, so an estimate with more floating operations is scaled down:
 the middle iteration of a loop over tiles is a full tile, where others are cut off.
@@ -44,7 +44,7 @@ from polygym.autoschedule.schedule_choice import (
     choose_schedule,
 )
 from polygym.autoschedule.storage_choice import StartingProgram, starting_program
-from polygym.autoschedule.threaded_source import threaded_source
+from polygym.autoschedule.threaded_source import private_source, source_in_threads
 from polygym.codegen.analysis.private_memory import pooled_arrays, private_array_bytes
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.contraction import legal_with_storage
@@ -240,15 +240,16 @@ def _other_sources(
     """
     candidates: list[_Candidate] = []
     with suppress(PolygymError):  # out of reach; the others are estimated already
+        private = None if is_kept else private_source(written, limit)
         if mapping.is_parallel:
-            threaded = None if is_kept else threaded_source(written, mapping, limit)
-            programs = [] if threaded is None else [threaded]
+            threaded = None if private is None else source_in_threads(private, mapping.threads)
+            programs = [] if private is None or threaded is None else [(private, threaded)]
             programs += overlapped_sources(written, mapping, limit)
             candidates += [_Candidate(own, _in_order(own, choice), to) for own, to in programs]
-        if not is_kept:
+        if private is not None:
             candidates += [
-                _Candidate(own, _in_order(own, choice, order), to)
-                for own, order, to in interchanged_sources(written, mapping, limit)
+                _Candidate(private, _in_order(private, choice, order), to)
+                for order, to in interchanged_sources(private, mapping)
             ]
     result: list[_Estimate] = []
     for candidate in candidates:

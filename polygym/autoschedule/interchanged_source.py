@@ -18,37 +18,27 @@ rows first 2.5 ms, and 1.3 ms in two threads.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polygym.autoschedule.threaded_source import order_in_threads, with_private_temporaries
+from polygym.autoschedule.threaded_source import order_in_threads
 from polygym.ir.scop import PRIVATE_STORAGE_CLASSES, Scop, Statement
 from polygym.mapping.mapping import Mapping
-from polygym.mapping.sizes import scop_sizes
-from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.innermost import AccessStride, InnermostLoop, access_stride
 from polygym.poly.legality import find_violation
 from polygym.poly.schedule import Schedule, ScheduleRow
 from polygym.poly.scheduling.baselines import original_schedule
-from polygym.poly.transform.storage.private_plan import private_plan
 from polygym.programs import Program
 
 
-def interchanged_sources(
-    program: Program, mapping: Mapping, memory_limit: int
-) -> Iterator[tuple[Program, Schedule, Mapping]]:
-    """Yield the program with private temporaries, its other orders and their mappings.
+def interchanged_sources(program: Program, mapping: Mapping) -> Iterator[tuple[Schedule, Mapping]]:
+    """Yield other orders of a program with private temporaries, and their mappings.
 
     Raises:
         LimitError: isl would take too long.
     """
-    sizes = scop_sizes(program.scop, dict(program.parameters))
-    plan = private_plan(program.scop, sizes, TUNING.max_pooled_bytes)
-    stored = with_private_temporaries(program, plan, memory_limit)
-    if stored is None:
-        return
     threads = mapping.threads if mapping.is_parallel else 1
-    for order in interchanged_orders(stored.scop):
-        to = order_in_threads(stored, order, threads)
+    for order in interchanged_orders(program.scop):
+        to = order_in_threads(program, order, threads)
         if to is not None:
-            yield stored, order, to
+            yield order, to
 
 
 def interchanged_orders(scop: Scop) -> Iterator[Schedule]:
@@ -98,8 +88,7 @@ def _far_accesses(scop: Scop, source: Schedule, place: int) -> int:
     """
 
     def strides(statement: Statement) -> Iterator[AccessStride]:
-        (direction,) = {source.rows(statement.name)[place].iterators}
-        loop = InnermostLoop(direction, 1)
+        loop = InnermostLoop(source.rows(statement.name)[place].iterators, 1)
         for access in (statement.write, *statement.reads):
             if scop.array(access.array).storage_class not in PRIVATE_STORAGE_CLASSES:
                 yield access_stride(statement, access, loop)

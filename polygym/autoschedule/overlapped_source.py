@@ -17,7 +17,7 @@ Example, corners by Harris of 2048 × 2048 floats in two threads: 4.8 ms without
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polygym.autoschedule.threaded_source import in_threads
+from polygym.autoschedule.threaded_source import source_in_threads, with_private_temporaries
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.mapping.machine import this_machine
@@ -52,10 +52,10 @@ def overlapped_sources(
     except InputError:
         return
     plan = replace(private_plan(tiled, sizes, memory_limit), overlapped_tile=tile)
-    threaded = in_threads(program, plan, mapping, memory_limit)
-    if threaded is not None:
-        yield threaded
-        stored, sharing = threaded
+    stored = with_private_temporaries(program, plan, memory_limit)
+    sharing = None if stored is None else source_in_threads(stored, mapping.threads)
+    if stored is not None and sharing is not None:
+        yield stored, sharing
         own = replace(DEFAULT_MAPPING, threads=mapping.threads, parallel=sharing.parallel, tile=())
         yield stored, own
 

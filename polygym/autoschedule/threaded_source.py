@@ -34,33 +34,17 @@ from polygym.programs import Program
 from polygym.programs.stored_program import with_storage_plan
 
 
-def threaded_source(
-    program: Program, mapping: Mapping, memory_limit: int
-) -> tuple[Program, Mapping] | None:
-    """Return the program with private temporaries, and its mapping; None if no loop is parallel.
+def private_source(program: Program, memory_limit: int) -> Program | None:
+    """Return the program with private temporaries.
 
-    It is None too if a temporary would need an element for each iteration.
+    It is None if a temporary would need an element for each iteration.
 
     Raises:
         LimitError: isl would take too long.
     """
     sizes = scop_sizes(program.scop, dict(program.parameters))
     plan = private_plan(program.scop, sizes, TUNING.max_pooled_bytes)
-    return in_threads(program, plan, mapping, memory_limit)
-
-
-def in_threads(
-    program: Program, plan: StoragePlan, mapping: Mapping, memory_limit: int
-) -> tuple[Program, Mapping] | None:
-    """Return the program under a plan in the order of its text, its outer loops in threads.
-
-    It is None if no loop is parallel, or if something would not be private.
-    """
-    stored = with_private_temporaries(program, plan, memory_limit)
-    if stored is None:
-        return None
-    to = order_in_threads(stored, original_schedule(stored.scop), mapping.threads)
-    return None if to is None or to.threads == 1 else (stored, to)
+    return with_private_temporaries(program, plan, memory_limit)
 
 
 def with_private_temporaries(
@@ -73,6 +57,15 @@ def with_private_temporaries(
         return with_storage_plan(program, plan, memory_limit)
     except (InputError, LimitError):
         return None
+
+
+def source_in_threads(program: Program, threads: int) -> Mapping | None:
+    """Return the mapping of the order of the text in threads.
+
+    It is None if no loop is parallel, or if something would not be private.
+    """
+    mapping = order_in_threads(program, original_schedule(program.scop), threads)
+    return mapping if mapping is not None and mapping.is_parallel else None
 
 
 def order_in_threads(program: Program, order: Schedule, threads: int) -> Mapping | None:

@@ -8,6 +8,7 @@ import pytest
 
 from polygym.autoschedule.code_choice import confirmed_start
 from polygym.autoschedule.interchanged_source import interchanged_orders, interchanged_sources
+from polygym.autoschedule.threaded_source import private_source
 from polygym.frontend.c import parse_text
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.legality import find_violation
@@ -78,7 +79,9 @@ def test_programs_that_walk_along_columns_get_rows(
     file = Path(__file__).parents[2] / f"benchmarks/unseen_programs/{name}.c"
     program = load_program(str(file), parameters=sizes)
     threads = replace(DEFAULT_MAPPING, threads=2)
-    ((stored, order, to),) = interchanged_sources(program, threads, DEFAULT_MEMORY_LIMIT)
+    stored = private_source(program, DEFAULT_MEMORY_LIMIT)
+    assert stored is not None
+    ((order, to),) = interchanged_sources(stored, threads)
     assert not stored.storage.is_source
     assert to.threads == 1 + is_parallel
     chosen = confirmed_start(program, threads, DEFAULT_MEMORY_LIMIT)

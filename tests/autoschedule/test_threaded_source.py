@@ -6,7 +6,7 @@ import pytest
 
 from polygym.autoschedule import code_choice
 from polygym.autoschedule.code_choice import LEAST_GAIN, confirmed_start
-from polygym.autoschedule.threaded_source import threaded_source
+from polygym.autoschedule.threaded_source import private_source, source_in_threads
 from polygym.codegen.common.loop_annotation import ParallelLoop
 from polygym.codegen.tree.ir import Band, Tree, subtrees
 from polygym.cost.features.candidates.candidate_vector import candidate_features
@@ -84,7 +84,9 @@ TWO_SWEEPS = """void sweeps(int t, int n, double a[n], double b[n], double c[n])
 
 
 def threaded(program: Program) -> tuple[Program, Mapping] | None:
-    return threaded_source(program, Mapping(threads=2), DEFAULT_MEMORY_LIMIT)
+    stored = private_source(program, DEFAULT_MEMORY_LIMIT)
+    mapping = None if stored is None else source_in_threads(stored, 2)
+    return None if stored is None or mapping is None else (stored, mapping)
 
 
 def test_a_temporary_of_a_filter_is_private_and_the_rows_run_in_threads(tmp_path: Path) -> None:
