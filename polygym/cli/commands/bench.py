@@ -24,6 +24,7 @@ from polygym.cli.output.bench_table import (
     print_entries,
 )
 from polygym.cli.output.limits import busy_machine_note
+from polygym.comma_lists import split_at_commas
 from polygym.errors import InputError, SourceError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -269,26 +270,11 @@ def _variants_in_files(
 
 def _names(schedules: Sequence[str]) -> tuple[str, ...]:
     """Return what the options name, each once; the original order comes first in any case."""
-    names = [name for text in schedules for name in _split(text)]
+    parts = [part.strip() for text in schedules for part in split_at_commas(text)]
+    names = [part for part in parts if part]
     if not names:
         raise InputError("--schedules: expected at least one name")
     return tuple(dict.fromkeys([benching.ORIGINAL, *names]))
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets.
-
-    >>> _split("isl, { S[i,j] -> [j,i] },x.json")
-    ['isl', '{ S[i,j] -> [j,i] }', 'x.json']
-    """
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
 
 
 def _load(

@@ -1,19 +1,19 @@
 """Evaluation of schedules: schedule → measured speedup, or the reason of a failure.
 
-======================  =========================================================================
-``c_compilers``         C compilers as contenders
-``compilation``         Compiled programs for the worker
-``compile_server``      The compile server: the process that generates code for a compiler
-``compiler``            A compiler in a process of its own, with a time limit
-``evaluation``          Evaluations
-``evaluation_results``  Evaluations from the ends of compilations and runs, and counts of defects
-``evaluator``           Evaluators: schedules of one program, compiled and measured
-``fingerprint``         Fingerprints of machines: times of two machines are never compared
-``forked_timeout``      Time limit for calls that nothing interrupts
-``measurement_rule``    The measurement rule
+========================  ========================================================================
+``c_compilers``           C compilers as contenders
+``compilation``           Compiled programs for the worker
+``compile_server``        The compile server: the process that generates code for a compiler
+``compiler``              A compiler in a process of its own, with a time limit
+``evaluation``            Evaluations
+``evaluation_results``    Evaluations from the ends of compilations and runs, and counts of defects
+``evaluator``             Evaluators: schedules of one program, compiled and measured
+``fingerprint``           Fingerprints of machines: times of two machines are never compared
+``forked_timeout``        Time limit for calls that nothing interrupts
+``measurement_rule``      The measurement rule
 ``restricted_arguments``  A function whose array arguments are declared as disjoint
-``time_limits``         Schedules, spaces and code within a time limit, for commands
-======================  =========================================================================
+``time_limits``           Schedules, spaces and code within a time limit, for commands
+========================  ========================================================================
 """
 
 from typing import TYPE_CHECKING

@@ -15,6 +15,8 @@ array) stays as it is.
 
 import re
 
+from polygym.comma_lists import split_at_commas
+
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _RESTRICT = re.compile(r"\b(?:restrict|__restrict|__restrict__)\b")
 _POINTER_TO_ARRAY = re.compile(r"(\(\s*\*)(\s*(?:const\s+)?\w+\s*\)\s*\[)")
@@ -31,7 +33,8 @@ def with_restrict(text: str, function: str) -> str:
     for match in re.finditer(rf"\b{re.escape(function)}\s*\(", code):
         begin, end = match.end(), _closing(code, match.end())
         if end is not None and code[end + 1 :].lstrip().startswith("{"):
-            return text[:begin] + ",".join(map(_restricted, _split(code[begin:end]))) + text[end:]
+            parameters = map(_restricted, split_at_commas(code[begin:end]))
+            return text[:begin] + ",".join(parameters) + text[end:]
     return text
 
 
@@ -58,15 +61,3 @@ def _closing(text: str, begin: int) -> int | None:
         if depth == 0:
             return place
     return None
-
-
-def _split(text: str) -> list[str]:
-    """Split a list of parameters at the commas between them."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
