@@ -10,6 +10,7 @@
 ``innermost``         The innermost loop of a statement
 ``integer_vectors``   Exact linear algebra on integer vectors, one or very many at once
 ``isl_budget``        A bound on the operations of isl
+``isl_functions``     Functions as isl has them: the arguments that their results depend on
 ``isl_values``        Conversion of isl's numbers and texts to Python
 ``legality``          Legality test of a schedule
 ``may_accesses``      May-accesses: the known part of accesses with computed subscripts

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import islpy as isl
 
 from polygym.ir.data_bounds import DataBound, guard_conjuncts
 from polygym.ir.expressions import Access, IteratorValue, loaded_accesses, walk
 from polygym.ir.scop import Statement
+from polygym.poly.isl_functions import involved_arguments
 from polygym.poly.isl_values import range_length
 
 
@@ -79,10 +79,5 @@ def _involved_iterators(statement: Statement, access: Access) -> frozenset[str]:
     relation = isl.Map(access.relation)
     for dimension in sorted(access.gathered, reverse=True):
         relation = relation.project_out(isl.dim_type.out, dimension, 1)
-    pieces: list[Any] = []
-    isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, piece: pieces.append(piece))
-    return frozenset(
-        name
-        for place, name in enumerate(statement.iterators)
-        if any(piece.involves_dims(isl.dim_type.in_, place, 1) for piece in pieces)
-    )
+    places = frozenset().union(*involved_arguments(relation))
+    return frozenset(statement.iterators[place] for place in places)

@@ -79,6 +79,15 @@ class LoopDataBounds:
         """Whether there are bounds on both sides."""
         return len({bound.is_lower for bound in self.bounds}) == 2
 
+    def affine_subscripts(self, statement: Statement) -> Iterator[tuple[str, int, Index]]:
+        """Yield the array, dimension and subscript of what bounds read, but for computed ones."""
+        for bound in self.bounds:
+            for number in range(bound.start, bound.start + len(loaded_accesses(bound.value))):
+                access = statement.reads[number]
+                for dimension, subscript in enumerate(self.instance.reads[number]):
+                    if dimension not in access.gathered:
+                        yield access.array, dimension, subscript
+
 
 def loop_data_bounds(
     program: LoopProgram, loop: Loop, known: KnownConditions

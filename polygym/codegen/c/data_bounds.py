@@ -14,7 +14,6 @@ from polygym.codegen.analysis.loop_data_bounds import LoopDataBounds
 from polygym.codegen.c.index_text import UNARY_PRECEDENCE, print_index
 from polygym.codegen.c.statements import expression_printer
 from polygym.codegen.loopir.ir import Loop, LoopProgram
-from polygym.ir.expressions import loaded_accesses
 from polygym.ir.types import ScalarType
 
 
@@ -48,13 +47,7 @@ def _existence(program: LoopProgram, bounds: LoopDataBounds) -> Iterator[str]:
     """Yield the conditions under which what the bounds read exists, if that is not sure."""
     if bounds.are_reads_sure:
         return
-    reads = program.scop.statement(bounds.instance.statement).reads
-    for bound in bounds.bounds:
-        for number in range(bound.start, bound.start + len(loaded_accesses(bound.value))):
-            access = reads[number]
-            extents = program.scop.array(access.array).c_extents
-            places = zip(extents, bounds.instance.reads[number], strict=True)
-            for dimension, (extent, subscript) in enumerate(places):
-                if dimension not in access.gathered:
-                    place = print_index(subscript, 7)
-                    yield f"0 <= {place} && {place} < {extent}"
+    statement = program.scop.statement(bounds.instance.statement)
+    for array, dimension, subscript in bounds.affine_subscripts(statement):
+        place = print_index(subscript, 7)
+        yield f"0 <= {place} && {place} < {program.scop.array(array).c_extents[dimension]}"

@@ -13,6 +13,7 @@ import islpy as isl
 from polygym.ir.expressions import IteratorValue, walk
 from polygym.ir.scop import Scop, Statement
 from polygym.mapping.machine import this_machine
+from polygym.poly.isl_functions import involved_arguments
 from polygym.poly.isl_values import isl_value, to_int
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, ScheduleRow
@@ -112,17 +113,12 @@ def _arrays_along(statement: Statement, inner: int, length: int, scop: Scop) -> 
     for access in (statement.write, *statement.reads):
         if access.gathered:
             return frozenset()
-        function = isl.PwMultiAff.from_map(isl.Map(access.relation))
-        count = function.dim(isl.dim_type.out)
-        depends = [
-            place
-            for place in range(count)
-            if function.get_pw_aff(place).involves_dims(isl.dim_type.in_, inner, 1)
-        ]
+        arguments = involved_arguments(isl.Map(access.relation))
+        depends = [place for place, involved in enumerate(arguments) if inner in involved]
         if not depends:
             continue
         extents = scop.array(access.array).c_extents
-        if depends != [count - 1] or count < 2 or extents[-1] != str(length):
+        if depends != [len(arguments) - 1] or len(arguments) < 2 or extents[-1] != str(length):
             return frozenset()
         arrays.add(access.array)
     return frozenset(arrays)

@@ -19,7 +19,6 @@ from polygym.codegen.llvm.access.protocols import Emitter
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
 from polygym.codegen.llvm.core.types import I64, i64
 from polygym.ir.data_bounds import DataBound
-from polygym.ir.expressions import loaded_accesses
 
 
 def emit_data_bounds(
@@ -94,13 +93,7 @@ def _value(
 
 def _existence(emitter: Emitter, bounds: LoopDataBounds, environment: Environment) -> Iterator[Any]:
     """Yield the conditions under which what the bounds read exists."""
-    builder, instance = emitter.builder, bounds.instance
-    reads = emitter.statements[instance.statement].reads
-    for bound in bounds.bounds:
-        for number in range(bound.start, bound.start + len(loaded_accesses(bound.value))):
-            access = reads[number]
-            places = zip(emitter.extents[access.array], instance.reads[number], strict=True)
-            for dimension, (extent, subscript) in enumerate(places):
-                if dimension not in access.gathered:
-                    index = emit_index(builder, subscript, environment)
-                    yield builder.icmp_unsigned("<", index, extent)
+    statement = emitter.statements[bounds.instance.statement]
+    for array, dimension, subscript in bounds.affine_subscripts(statement):
+        index = emit_index(emitter.builder, subscript, environment)
+        yield emitter.builder.icmp_unsigned("<", index, emitter.extents[array][dimension])

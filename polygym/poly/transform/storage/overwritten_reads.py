@@ -22,6 +22,7 @@ import islpy as isl
 from polygym.ir.expressions import Access
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.dependences import maps_of
+from polygym.poly.isl_functions import involved_arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,8 @@ def overwritten_reads(scop: Scop, array: str) -> Iterator[OverwrittenRead]:
             relation = isl.Map(access.relation).intersect_domain(domain)
             if _is_own_element(statement, access.array, relation):
                 continue
-            counters = _involved(isl.Map(access.relation), statement.depth)
+            places = involved_arguments(isl.Map(access.relation))
+            counters = tuple(sorted(frozenset().union(*places)))
             read = OverwrittenRead(statement, access, counters)
             if len(counters) < statement.depth and _is_overwritten(scop, read, relation, order):
                 yield read
@@ -98,31 +100,11 @@ def times_by_statement(scop: Scop) -> dict[str, isl.Map]:
     }
 
 
-def _involved(function: isl.Map, depth: int) -> tuple[int, ...]:
-    """Return the places of the arguments that a function depends on."""
-    results = isl.PwMultiAff.from_map(function)
-    count = results.dim(isl.dim_type.out)
-    return tuple(
-        place
-        for place in range(depth)
-        if any(
-            results.get_pw_aff(row).involves_dims(isl.dim_type.in_, place, 1)
-            for row in range(count)
-        )
-    )
-
-
 def _shared_rows(times: isl.Map, read: OverwrittenRead) -> int:
     """Return how many rows of the order are those of loops that all readers of a copy share."""
-    rows = isl.PwMultiAff.from_map(times)
     shared = 0
-    for row in range(rows.dim(isl.dim_type.out)):
-        involved = [
-            place
-            for place in range(read.statement.depth)
-            if rows.get_pw_aff(row).involves_dims(isl.dim_type.in_, place, 1)
-        ]
-        if not set(involved) <= set(read.counters):
+    for row, involved in enumerate(involved_arguments(times)):
+        if not involved <= set(read.counters):
             break
         shared = row + 1 if involved else shared
     return shared
