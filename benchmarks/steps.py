@@ -2,12 +2,11 @@
 
 A random agent follows the mask; the reward is ``static`` (of Optimize-v0, which begins with the
 original order, ``log_model``), so nothing is compiled or run. Every episode has its own seed: what
-was computed for earlier ones may help, as it does in a training. Counted is
-all that a training pays: resets, steps, the ends of episodes with their legality check and score.
-Left out is what is paid once: loading the program, its dependences and their conditions. The time
-is the processor's, not the clock's, so that a busy machine changes little; what asking for it
-takes, a tenth of a step of Rewrite-v0 and more, is measured before and taken off. Kernels of
-Rewrite-v0 are sets of terms.
+was computed for earlier ones may help, as it does in a training. Counted is all that a training
+pays: resets, steps, the ends of episodes with their legality check and score. Left out is what is
+paid once: loading the program, its dependences and their conditions. The time is the processor's,
+not the clock's, so that a busy machine changes little; what asking for it takes, a tenth of a step
+of Rewrite-v0 and more, is measured before and taken off. Kernels of Rewrite-v0 are sets of terms.
 
     python benchmarks/steps.py --kernel gemm --kernel lu
     python benchmarks/steps.py --id polygym/Rewrite-v0

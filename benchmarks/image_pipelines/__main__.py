@@ -5,9 +5,9 @@
 
 NAME.c of this folder has separate passes through whole images. polygym compiles it with its
 automatic schedule; ``gcc -O3 -march=native -fopenmp`` the same passes, each parallel along its
-rows, with temporaries that stay from call to call.
-``halide_pipelines.py`` has the stages in Halide, for which each autoscheduler finds a schedule; the
-fastest counts. ``--python`` is the Python that has Halide.
+rows, with temporaries that stay from call to call. ``halide_pipelines.py`` has the stages in
+Halide, for which each autoscheduler finds a schedule; the fastest counts. ``--python`` is the
+Python that has Halide.
 
 Outputs are compared with those of gcc's code. Times are taken in turn, ``--rounds`` times, and the
 least of each counts. A line of JSON for each program is printed, then a table.

@@ -11,7 +11,6 @@ from typing import Any
 import halide as hl
 import numpy as np
 
-SCHEDULERS = ("Adams2019", "Mullapudi2016", "Li2018")
 MARGIN, PADDING = 3, 256
 _x, _y = hl.Var("x"), hl.Var("y")
 

@@ -13,9 +13,7 @@ def element_near(draft: Draft, view: View, index: str, *, spread: bool = True) -
     """Return an element near an index; views of two dimensions near their diagonal."""
     shift = draft.pick((0, 0, 0, -2, -1, 1, 2)) if spread else 0
     text = f"{index} {'+' if shift > 0 else '-'} {abs(shift)}" if shift else index
-    if view.rank == 0:
-        return view.at(text)
-    if view.rank == 1:
+    if view.rank < 2:
         return view.at(text)
     return view.at(draft.pick((index, "1", "2")), f"({text}) / 2")
 

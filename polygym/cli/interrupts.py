@@ -4,9 +4,8 @@ An exception in the middle of anything, which is what Python makes of Ctrl-C, is
 integer set library calls Python back and loses or does not survive exceptions, and so do imports.
 Therefore the command leaves at once instead, from within the signal's handler. It may do so because
 little depends on its orderly end: the worker's processes end with it, and temporary folders are
-removed. Where a part of the answer
-is worth having, :func:`interrupts_raise` brings the exception back, and :func:`interrupts_deferred`
-keeps it out of what would not stand it.
+removed. Where a part of the answer is worth having, :func:`interrupts_raise` brings the exception
+back, and :func:`interrupts_deferred` keeps it out of what would not stand it.
 
 This module imports little, so that it is in place early.
 """

@@ -2,15 +2,15 @@
 
 ::
 
-    space[v < 0 ? -v : v]  with -2 <= v <= 2 and 3 elements       0 … 2: in range
-    count[image[i][j]]     of bytes, with 256 elements            0 … 255: in range
-    table[(c ^ b) & 0xff]  with 256 elements                      0 … 255: in range
-    bins[k[i]]             of integers                            may leave the array
+    table[v < 0 ? 0 : v > 9 ? 9 : v]  with 10 elements               0 … 9: in range
+    count[image[i][j]]                of bytes, with 256 elements    0 … 255: in range
+    table[(c ^ b) & 0xff]             with 256 elements              0 … 255: in range
+    bins[k[i]]                        of integers                    may leave the array
 
 An iterator has the values of its statement's domain, an element those of its type. Where the type
 of a sum, a difference or a product cannot hold its range, it may wrap, and all values of the type
-are possible. In the arms of ``c ? a : b`` a comparison with a number narrows
-what stands on its other side.
+are possible. In the arms of ``c ? a : b`` a comparison with a number narrows what stands on its
+other side.
 
 Code needs no comparison with the size there, and no note that the subscript was out of range.
 """
@@ -79,14 +79,14 @@ class ValueRange:
 def sure_subscripts(scop: Scop) -> frozenset[tuple[str, int, int]]:
     """Return the computed subscripts that are in range: statement, number of the read, dimension.
 
-    Where isl would take too long for the iterators of a statement, none of its are.
+    Where isl would take too long for the size or the iterators, a subscript is not one of them.
     """
     result: set[tuple[str, int, int]] = set()
     for site in computed_subscripts(scop):
-        size = _least_size(scop, scop.array(site.array).extents[site.dimension])
-        if size is None:
-            continue
         try:
+            size = _least_size(scop, scop.array(site.array).extents[site.dimension])
+            if size is None:
+                continue
             known = _iterator_ranges(scop, scop.statement(site.statement))
         except LimitError:
             continue

@@ -263,11 +263,10 @@ class BoundContext:
 
         Of ``k <= -1 ? -k : k`` with -2 <= k <= 2 the first one is 1 to 2, the second one 0 to 2.
         """
-        operator = ir.IndexOperator.SELECT
-        is_new = (operator, parts) not in self.operation_variables
-        either = self._operation_variable(operator, parts)
-        if not is_new:
-            return either
+        key = (ir.IndexOperator.SELECT, parts)
+        if key in self.operation_variables:
+            return self.operation_variables[key]
+        either = self._operation_variable(*key)
         ends: list[tuple[Rational, Rational]] = []
         for part, holds in zip(parts[1:], (True, False), strict=True):
             inside = self.with_names({})
@@ -278,9 +277,8 @@ class BoundContext:
             ends.append((-low, high))
         lows = (either, constant_form(ceil(min(low for low, _ in ends))))
         highs = (either, constant_form(floor(max(high for _, high in ends))))
-        result = self.new_variable(VariableBounds(lows, highs))
-        self.operation_variables[operator, parts] = result
-        return result
+        self.operation_variables[key] = self.new_variable(VariableBounds(lows, highs))
+        return self.operation_variables[key]
 
     def _operation_variable(
         self, operator: ir.IndexOperator, parts: tuple[LinearForm, ...]

@@ -40,9 +40,7 @@ def reduction_of(statement: Statement) -> Reduction | None:
             return _update_reduction(update)
         case body:
             own = statement.accumulator_reads
-            operator = reduction_operator(statement) or (
-                path_operator(body, 0, own) if own else None
-            )
+            operator = reduction_operator(statement) or path_operator(body, 0, own)
             return None if operator is None else Reduction(operator, own)
 
 
@@ -57,7 +55,7 @@ def _update_reduction(update: Update) -> Reduction | None:
     own = frozenset(
         start + number for number, node in enumerate(nodes) if _is_own_element(node, update)
     )
-    operator = path_operator(update.value, start, own) if own else None
+    operator = path_operator(update.value, start, own)
     return None if operator is None else Reduction(operator, own | {0})
 
 
