@@ -13,3 +13,4 @@ int sigaltstack(const void *stack, void *previous);
 void *dlopen(const char *path, int flags);
 void *dlsym(void *library, const char *name);
 char *dlerror(void);
+int personality(unsigned long persona);

@@ -8,6 +8,8 @@ import errno
 import mmap
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from polygym.errors import ForeignCallError
@@ -17,6 +19,8 @@ _library = ffi.dlopen(None)
 
 _FAILED = 2 ** (8 * ffi.sizeof("void *")) - 1  # MAP_FAILED, which is (void *) -1
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_NO_RANDOM_ADDRESSES = 0x0040000  # ADDR_NO_RANDOMIZE
+_ASK_PERSONALITY = 0xFFFFFFFF
 
 # Larger than the C library's `struct sigaction` and `stack_t` on any Linux.
 _SIGACTION_BYTES = 1024
@@ -103,6 +107,21 @@ def copy_bytes(target: int, source: int, size: int) -> None:
 def fill_bytes(address: int, byte: int, size: int) -> None:
     """Write a byte ``size`` times."""
     _library.memset(_at(address), byte, size)
+
+
+@contextmanager
+def fixed_addresses() -> Iterator[None]:
+    """Have programs that this thread starts meanwhile use the same addresses each time.
+
+    Some containers forbid it; then addresses stay random.
+    """
+    before = _library.personality(_ASK_PERSONALITY)
+    changed = before >= 0 and _library.personality(before | _NO_RANDOM_ADDRESSES) >= 0
+    try:
+        yield
+    finally:
+        if changed:
+            _library.personality(before)
 
 
 def processor_clock(process_id: int) -> int:

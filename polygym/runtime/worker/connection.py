@@ -25,6 +25,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from polygym.errors import InternalError
+from polygym.foreign.libc import fixed_addresses
 from polygym.runtime.worker.job_messages import Channel, ChannelClosedError, Json
 from polygym.runtime.worker.outcome import WorkerError, crash_from_exit
 from polygym.version import PACKAGE
@@ -83,12 +84,15 @@ class Connection:
         path = [os.path.abspath(entry) for entry in (*sys.path, _PACKAGE_PARENT)]
         arguments = [str(theirs.fileno()), str(os.getpid()), json.dumps(path), module]
         log = os.fdopen(os.memfd_create(f"polygym {self._name} errors"), "w+b")
-        with theirs:
+        # Branch predictors and caches know code and data by parts of their addresses: the same code
+        # may take half as long again in another process. Hashes say where Python's objects lie.
+        with theirs, fixed_addresses():
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-S", "-c", _START, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
+                env={**os.environ, "PYTHONHASHSEED": "0"},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )

@@ -206,19 +206,25 @@ def _open_file(state: _ProcessState) -> int | None:
     None where turns are off, or no such file can be made (a system without a /tmp that can be
     written): then nothing is waited for.
     """
-    path = os.environ.get(FILE_VARIABLE, "").strip() or _FILE
-    if path == "off":
+    path = turns_path()
+    if path is None:
         return None
     if state.path != path:
         if state.descriptor >= 0:
             os.close(state.descriptor)
         state.path, state.descriptor = path, -1
         with suppress(OSError):
-            state.descriptor = _open_shared(path)
+            state.descriptor = open_shared_file(path)
     return None if state.descriptor < 0 else state.descriptor
 
 
-def _open_shared(path: str) -> int:
+def turns_path() -> str | None:
+    """Return the path of the file with the locks; None where turns are off."""
+    path = os.environ.get(FILE_VARIABLE, "").strip() or _FILE
+    return None if path == "off" else path
+
+
+def open_shared_file(path: str) -> int:
     """Open a file that all users may write, and make it where there is none."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:

@@ -34,7 +34,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import assert_never
 
 from polygym.codegen.llvm.core import binary_interface
@@ -42,6 +41,7 @@ from polygym.foreign.calls import address_of, argument_block, int64_array, time_
 from polygym.runtime import loader
 from polygym.runtime.worker import job_messages
 from polygym.runtime.worker.buffer_memory import ReadOnlyBuffers, SharedBuffers, WorkingBuffers
+from polygym.runtime.worker.core_probe import CoreProbe, QuietRuns, current_core
 from polygym.runtime.worker.outcome import (
     DoesNotCompile,
     Outcome,
@@ -53,11 +53,10 @@ from polygym.runtime.worker.output_comparison import first_difference
 from polygym.runtime.worker.problem import Buffer, CompiledProgram
 from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
 from polygym.runtime.worker.server_process import set_soft_limit
+from polygym.runtime.worker.timing import ONCE, turn_sample
 
 # Who sets one of these has said where threads are to be.
 _USER_AFFINITY_VARIABLES = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
-
-_PROCESSOR = 36  # of the fields of /proc/self/stat after the process's name
 
 
 class ThreadPlacement:
@@ -78,7 +77,7 @@ class ThreadPlacement:
             if len(threads) == self._count:
                 return
             self._count = len(threads)
-            parts = assign_cores(self._cores, len(threads), _current_core())
+            parts = assign_cores(self._cores, len(threads), current_core())
             for thread, cores in zip(threads, parts, strict=True):
                 with suppress(ProcessLookupError):  # it has ended meanwhile
                     os.sched_setaffinity(thread, cores)
@@ -97,12 +96,6 @@ def assign_cores(cores: Sequence[int], threads: int, first: int) -> list[list[in
     least, more = divmod(len(turned), threads)
     ends = [thread * least + min(thread, more) for thread in range(threads + 1)]
     return [turned[begin:end] for begin, end in pairwise(ends)]
-
-
-def _current_core() -> int:
-    """Return the core on which the first thread is, or was last."""
-    fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
-    return int(fields.rpartition(")")[2].split()[_PROCESSOR])
 
 
 _NANOSECONDS = 1e-9
@@ -147,6 +140,7 @@ def runner_main(
     connection: socket.socket,
     memory: ProblemMemory,
     progress: RunnerProgress,
+    probe: CoreProbe,
     address_space: int,
     rehearsal: bytes | None,
 ) -> None:
@@ -163,7 +157,7 @@ def runner_main(
         job = job_messages.job_from_message(*channel.receive())
         progress.enter(RunnerPhase.PREPARING, 0)
         try:
-            verdict = execute(job, memory, progress)
+            verdict = execute(job, memory, progress, probe)
         except MemoryError as error:
             verdict = job_messages.JobFailed(max(progress.program, 0), OutOfMemory(str(error)))
         channel.send(job_messages.job_result_to_json(verdict))
@@ -171,7 +165,7 @@ def runner_main(
 
 
 def execute(
-    job: job_messages.RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+    job: job_messages.RunnerJob, memory: ProblemMemory, progress: RunnerProgress, probe: CoreProbe
 ) -> job_messages.JobResult:
     """Do a job in this process.
 
@@ -185,6 +179,7 @@ def execute(
     working = WorkingBuffers([buffer.size for buffer in memory.buffers], held)
     executions: list[_Execution] = []
     spreading = ThreadPlacement()
+    quiet = QuietRuns(probe, 0.0) if job.repetition == ONCE else QuietRuns(probe)
     for position, program in enumerate(job.programs):
         progress.enter(RunnerPhase.LOADING, position)
         try:
@@ -195,7 +190,7 @@ def execute(
     pending = executions
     while pending:
         for execution in pending:
-            if outcome := execution.run_turn(job, memory, progress):
+            if outcome := execution.run_turn(job, memory, progress, quiet):
                 return job_messages.JobFailed(execution.position, outcome)
             spreading.update()  # the first run has started the threads
         pending = [item for item in pending if not job.repetition.is_enough(item.samples)]
@@ -214,6 +209,7 @@ class _Execution:
     ) -> None:
         self.position = position
         self.samples: list[float] = []
+        self._last_seconds = 0.0  # before the first run
         self._loaded = loaded
         self._working = working
         self._tolerance = program.tolerance
@@ -226,16 +222,25 @@ class _Execution:
         self._clock = time_cell()
 
     def run_turn(
-        self, job: job_messages.RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+        self,
+        job: job_messages.RunnerJob,
+        memory: ProblemMemory,
+        progress: RunnerProgress,
+        quiet: QuietRuns,
     ) -> Outcome | None:
         """Run and take the sample; None means that the first and the last run are right."""
         rule, before, times = job.repetition, tuple(self.samples), list[float]()
         while True:
+            quiet.begin(self._last_seconds)
             if outcome := self._run(job, memory, progress):
                 return outcome
-            times.append(self._clock[0] * _NANOSECONDS)
-            self.samples = [*before, min(times)]
-            is_first, is_over = len(before) + len(times) == 1, rule.ends_turn(times)
+            is_first = self._last_seconds == 0
+            self._last_seconds = max(self._clock[0], 1) * _NANOSECONDS
+            seconds = self._clock[0] * _NANOSECONDS
+            if quiet.counts(self._last_seconds):
+                times.append(seconds)
+            self.samples = [*before, turn_sample(times or [seconds])]
+            is_over = bool(times) and rule.ends_turn(times)
             is_last = is_over and rule.is_enough(self.samples)
             outcome = self._inspect(job, memory, is_first) if is_first or is_last else None
             if job.keep_contents and (is_last or outcome):

@@ -17,6 +17,7 @@ from typing import assert_never
 
 from polygym.foreign.libc import exit_with_parent, processor_clock
 from polygym.runtime.worker import buffer_memory, job_messages, outcome
+from polygym.runtime.worker.core_probe import CoreProbe
 from polygym.runtime.worker.problem import Problem
 from polygym.runtime.worker.runner import ProblemMemory, runner_main
 from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
@@ -87,6 +88,7 @@ class RunnerControl:
         self._wake = wake
         self._check_parent = check_parent
         self._progress = RunnerProgress()
+        self._probe = CoreProbe()
         self._runner: _RunnerProcess | None = None
 
     def fork_spare(self, target: OpenProblem) -> None:
@@ -146,6 +148,7 @@ class RunnerControl:
 
     def _fork(self, target: OpenProblem, rehearsal: bytes | None) -> _RunnerProcess:
         supervisor = os.getpid()
+        self._probe.refresh()
         ours, theirs = socket.socketpair()
         process_id = os.fork()
         if process_id == 0:
@@ -156,7 +159,7 @@ class RunnerControl:
                     [buffer.size for buffer in target.problem.buffers]
                 )
                 limit += target.memory_limit - target.problem.memory + _LINKER_RESERVE
-                runner_main(theirs, target.memory, self._progress, limit, rehearsal)
+                runner_main(theirs, target.memory, self._progress, self._probe, limit, rehearsal)
             finally:
                 os._exit(_UNFINISHED)  # never back into the supervisor's code
         theirs.close()

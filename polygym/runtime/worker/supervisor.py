@@ -67,7 +67,6 @@ class Supervisor:
                     self._forget(number)
                 self._channel.send(*self._answer(body, blobs))
                 if body["request"] == "measure":
-                    self._keeper.stop()
                     self._keeper.fork_spare(self._problems[body["problem"]])
         finally:
             self._keeper.stop()
@@ -156,11 +155,31 @@ class Supervisor:
                 assert_never(verdict)
 
     def _measure(self, opened: OpenProblem, job: job_messages.RunnerJob) -> list[Outcome]:
-        """Run the programs together; those left over by one that fails start anew without it."""
+        """Run the programs together, in one runner after another if the job has parts."""
         if any(program.tolerance is not None for program in job.programs):
             prepare_tolerance()
         outcomes: dict[int, Outcome] = {}
-        remaining = list(range(len(job.programs)))
+        for repetition in job.repetition.parts():
+            going = [
+                index
+                for index in range(len(job.programs))
+                if isinstance(outcomes.get(index, Ok(())), Ok)
+            ]
+            part = self._run_together(opened, replace(job, repetition=repetition), going)
+            for index, outcome in part.items():
+                match outcomes.get(index), outcome:
+                    case Ok(before), Ok(samples):
+                        outcomes[index] = Ok(before + samples)
+                    case _:
+                        outcomes[index] = outcome
+            self._keeper.stop()
+        return [outcomes[index] for index in range(len(job.programs))]
+
+    def _run_together(
+        self, opened: OpenProblem, job: job_messages.RunnerJob, remaining: list[int]
+    ) -> dict[int, Outcome]:
+        """Run some of the programs; those left over by one that fails start anew without it."""
+        outcomes: dict[int, Outcome] = {}
         while remaining:
             programs = tuple(job.programs[index] for index in remaining)
             verdict = self._keeper.run(opened, replace(job, programs=programs))
@@ -173,7 +192,7 @@ class Supervisor:
                     self._keeper.stop()
                 case _:
                     assert_never(verdict)
-        return [outcomes[index] for index in range(len(job.programs))]
+        return outcomes
 
     def _forget(self, number: int) -> None:
         self._keeper.stop()  # the spare may be for this problem

@@ -9,9 +9,11 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.ir.types import ScalarType
+from polygym.runtime.worker.core_probe import PROBE_VARIABLE
 from polygym.runtime.worker.outcome import Crash, Ok, WorkerError, WrongOutput
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.runtime.worker.timing import MeasureOptions, Repetition
+from polygym.runtime.worker.worker import Worker
 from tests.runtime.worker import objects
 from tests.runtime.worker.processes import mappings
 
@@ -64,10 +66,13 @@ def test_contents_must_have_been_kept(session):
 
 
 @pytest.mark.parametrize(("wrong_from", "kind"), [(60, WrongOutput), (61, Ok)])
-def test_short_programs_run_several_times_in_a_turn(session, wrong_from, kind):
+def test_short_programs_run_several_times_in_a_turn(monkeypatch, wrong_from, kind):
     """The outputs of the very last run are looked at, of three turns of 20 runs."""
+    monkeypatch.setenv(PROBE_VARIABLE, "off")  # then each of them counts
     program = objects.program(objects.wrong_from_run(wrong_from))
-    original, outcome = session.measure_together((session.problem.original, program), 3)
+    with Worker() as worker:
+        session = worker.open(objects.problem())
+        original, outcome = session.measure_together((session.problem.original, program), 3)
     assert isinstance(outcome, kind)
     assert isinstance(original, Ok)
     assert len(original.samples) == 3
