@@ -4,6 +4,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+REMEMBERED_PROGRAMS = 256
+"""Of so many programs their facts are remembered: more than a training goes round."""
+
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 

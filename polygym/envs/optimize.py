@@ -12,6 +12,7 @@ from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.mapping_arrays import mapping_arrays
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
 from polygym.mdp.problems import arguments
+from polygym.mdp.records.record_checks import ADOPT_KEY
 from polygym.mdp.task_options import MappingDecisions, Phase
 
 
@@ -91,6 +92,7 @@ class OptimizeEnv(StorageEnv):
     | argument | default | meaning |
     |---|---|---|
     | `start` | None | the schedule that is edited: "isl", "isl fusion=maximum", "original", "auto"; None: built from nothing |
+    | `adopt` | True | whether an edit may adopt another of the program's schedules, isl's among them |
     | `features` | True | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
 
     `mapping` is the one that decisions begin with. The last `info` also holds `mapping` (str).
@@ -108,15 +110,18 @@ class OptimizeEnv(StorageEnv):
         kernel: str = "gemm",
         *,
         start: str | None = None,
+        adopt: bool = True,
         features: bool = True,
         **others: Any,
     ) -> None:
         super().__init__(kernel, **others)
         begins = arguments.check_start(start)
         self._shows_features = arguments.check_switch("features", features)
-        self._options = replace(
-            self._options, mapping_decisions=MappingDecisions(self._measuring.mapping, begins)
-        )
+        adopts = arguments.check_switch("adopt", adopt)
+        decides = MappingDecisions(self._measuring.mapping, begins, adopts)
+        self._options = replace(self._options, mapping_decisions=decides)
+        if not adopts:
+            self._arguments[ADOPT_KEY] = False
         self._arguments["start"] = None if begins is None else str(begins)
         self._set_spaces(dict(mapping_arrays()))
 

@@ -56,7 +56,7 @@ from itertools import product
 from typing import TypeAlias
 
 from polygym.ir.scop import Scop
-from polygym.lru_cache import LruCache
+from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.poly.schedule import ScheduleRow
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.spaces.polyhedra import RowPolyhedra
@@ -259,7 +259,7 @@ def _next_unselected(state: ConstructionState) -> int | None:
     return None if first == here else first
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _shared_loop_counts(scop: Scop) -> dict[tuple[str, str], int]:
     order = original_schedule(scop)
     rows = {statement.name: order.rows(statement.name) for statement in scop.statements}

@@ -156,7 +156,7 @@ class EditState:
     """The schedule so far, and the edit that has been begun.
 
     ``part`` is the part of a long list from which the next operand comes. ``choices`` says how many
-    answers a step has beside BACK, ``scop`` is the program.
+    answers a step has beside BACK, ``scop`` is the program. Without ``adopts`` nothing is adopted.
     """
 
     schedule: Schedule
@@ -167,6 +167,7 @@ class EditState:
     part: int | None = None
     step_count: int = 0
     edit_count: int = 0
+    adopts: bool = True
 
     @property
     def is_between_edits(self) -> bool:
@@ -245,6 +246,8 @@ class EditState:
 
     def _is_allowed(self, value: int, is_legal: IsLegal) -> bool:
         if self.edit is None:
+            if EDITS[value] is EditKind.ADOPT and not self.adopts:
+                return False
             _, first = _KINDS[EDITS[value]][1][0]
             return len(first(self.schedule, ())) > 0
         if self.is_choosing_part or not self.is_last_operand:

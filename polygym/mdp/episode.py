@@ -142,7 +142,7 @@ class Task:
         decides = self.options.mapping_decisions
         if decides is None or decides.initial_schedule is None:
             return first
-        editing = EditState(self.initial_schedule, MOST_VALUES, self.scop)
+        editing = EditState(self.initial_schedule, MOST_VALUES, self.scop, adopts=decides.adopts)
         return replace(first, phase=Phase.EDIT, edit_state=editing)
 
     @cached_property

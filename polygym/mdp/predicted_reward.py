@@ -22,8 +22,9 @@ from polygym.poly.scheduling.baselines import original_schedule
 
 _MOST_SPEEDUP = 1000.0
 
-# Of each task the original's score; tasks are compared by identity.
-_original_scores: LruCache[Task, float] = LruCache(64)
+# What candidates have scored, in all episodes of this process; tasks are compared by identity.
+_REMEMBERED_SCORES = 1 << 15
+_scores: LruCache[tuple[Task, Schedule, Mapping], float] = LruCache(_REMEMBERED_SCORES)
 
 
 def expect_cost_model() -> None:
@@ -43,13 +44,13 @@ def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float
         LimitError: isl would take too long to plan its loops.
     """
     written = task if task.source_task is None else task.source_task
-
-    def find() -> float:
-        return _predicted_score(written, original_schedule(written.scop), SEQUENTIAL_MAPPING)
-
-    usual = _original_scores.get(written, find)
-    ahead = _predicted_score(task, schedule, mapping) - usual
+    usual = _remembered_score(written, original_schedule(written.scop), SEQUENTIAL_MAPPING)
+    ahead = _remembered_score(task, schedule, mapping) - usual
     return min(_MOST_SPEEDUP, float(2.0 ** min(64.0, ahead)))
+
+
+def _remembered_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:
+    return _scores.get((task, schedule, mapping), lambda: _predicted_score(task, schedule, mapping))
 
 
 def _predicted_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:

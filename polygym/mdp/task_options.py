@@ -35,12 +35,14 @@ class MappingDecisions:
     """What is decided beside a schedule: a mapping, which begins with one.
 
     With ``initial_schedule`` the schedule of that strategy is edited; without, one is built from
-    nothing. Where it is to be chosen among a few, it is chosen for that mapping.
+    nothing. Where it is to be chosen among a few, it is chosen for that mapping. ``adopts`` says
+    whether an edit may adopt another of the program's schedules, isl's among them.
     ``questions_version`` is the version of what is asked about the mapping.
     """
 
     mapping: Mapping
     initial_schedule: ScheduleStrategy | None = None
+    adopts: bool = True
     questions_version: int = QUESTIONS_VERSION
 
 

@@ -48,6 +48,7 @@ import islpy as isl
 
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.pickling import pickle_by_name
 from polygym.poly.evaluation import evaluate_extent, fix_parameters
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations, is_exhausted
@@ -95,7 +96,7 @@ def dependences(scop: Scop) -> tuple[Dependence, ...]:
     return _dependences(scop)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _dependences(scop: Scop) -> tuple[Dependence, ...]:
     with bounded_operations("finding the dependences"):
         relations = relations_by_array(scop)

@@ -24,6 +24,7 @@ from operator import neg, sub
 import islpy as isl
 
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.isl_values import affine_form, isl_value
 from polygym.poly.schedule import ScheduleRow
@@ -152,7 +153,7 @@ class DependencePairs:
         return DependencePairs(self.dependence, points, self.parameters)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def all_pairs(scop: Scop) -> tuple[DependencePairs, ...]:
     """Return the pairs of every dependence; reading isl's texts again costs more than they hold."""
     names = tuple(parameter.name for parameter in scop.parameters)

@@ -15,6 +15,7 @@ from polygym.envs.schedule import ScheduleEnv
 from polygym.errors import InputError
 from polygym.mapping.mapping import parse_mapping
 from polygym.mapping.sizes import scop_sizes
+from polygym.mdp.editing import EDITS, MOST_STEPS, EditKind
 from polygym.mdp.mapping_decisions import ANSWERS, USE_DEFAULT, USE_DEFAULT_FOR_ALL
 from polygym.mdp.observation.mapping_arrays import (
     CHOICE_COLUMNS,
@@ -218,6 +219,32 @@ def test_records_are_played_again_with_their_mapping(start: str | None) -> None:
         assert str(played.evaluation_options.mapping) == info["mapping"]
 
 
+def test_nothing_is_adopted_where_it_may_not_be() -> None:
+    """From nothing: the one action that leads to isl's schedule is never allowed."""
+    adopt = 1 + EDITS.index(EditKind.ADOPT)
+    free, bound = (optimize(start="original", adopt=adopts) for adopts in (True, False))
+    for env, is_allowed in ((free, True), (bound, False)):
+        _, info = env.reset(seed=0)
+        at = env.problem.options.first_answer + 1 + adopt
+        assert bool(info["action_mask"][at]) == is_allowed
+        rng, over = np.random.default_rng(1), False
+        while not over:
+            if env.episode.phase is Phase.EDIT and env.episode.edit_state.is_between_edits:
+                assert bool(info["action_mask"][at]) == (
+                    is_allowed and env.episode.edit_state.step_count < MOST_STEPS
+                )
+            action = int(rng.choice(np.flatnonzero(info["action_mask"])))
+            _, _, over, _, info = env.step(action)
+    exported = json.loads(json.dumps(bound.export()))
+    assert exported["arguments"]["adopt"] is False
+    played = episode_record.replay_record(exported, "episode.json")
+    assert played.schedule == bound.episode.schedule()
+    assert "adopt" not in free.export()["arguments"]
+    exported["arguments"]["adopt"] = "no"
+    with pytest.raises(InputError, match="adopt: expected True or False"):
+        episode_record.replay_record(exported, "episode.json")
+
+
 def test_a_record_names_what_an_automatic_start_stood_for() -> None:
     env = optimize(start="auto", kernel="gesummv", reward="static")
     env.reset(seed=0)
@@ -257,6 +284,7 @@ def test_a_record_that_was_measured_under_another_mapping_is_refused() -> None:
         ({"start": 3}, "start: expected a text"),
         ({"start": "isl fusion=all"}, "start: expected None or balanced"),
         ({"features": 1}, "features: expected True or False"),
+        ({"adopt": "no"}, "adopt: expected True or False"),
         ({"mapping": "tile=x"}, "expected sizes"),
     ],
 )

@@ -45,6 +45,20 @@ _skip_init: Any = nn.utils.skip_init
 _Policy: Any = MaskableMultiInputActorCriticPolicy
 
 
+def initial_coefficient_score(coefficient_0: float, decides_on_coefficients: bool) -> float:
+    """Return the score with which the coefficient 0 begins; 0 where it is as likely as others.
+
+    >>> round(initial_coefficient_score(6.7, True), 2)
+    1.9
+    """
+    is_number = isinstance(coefficient_0, int | float) and not isinstance(coefficient_0, bool)
+    if not is_number or not 0 < coefficient_0 < inf:
+        raise InputError(f"coefficient_0: expected more than 0, found {coefficient_0!r}")
+    if coefficient_0 != 1 and not decides_on_coefficients:
+        raise InputError("coefficient_0: expected an agent that decides on coefficients")
+    return log(coefficient_0)
+
+
 class MaskableMlpPolicy(_Policy):  # type: ignore[misc]
     """For MaskablePPO; an agent's actions are those of an episode from number ``first`` on."""
 
@@ -64,12 +78,9 @@ class MaskableMlpPolicy(_Policy):  # type: ignore[misc]
     ) -> None:
         if not isinstance(logarithms, bool):
             raise InputError(f"logarithms: expected true or false, found {logarithms!r}")
-        is_number = isinstance(coefficient_0, int | float) and not isinstance(coefficient_0, bool)
-        if not is_number or not 0 < coefficient_0 < inf:
-            raise InputError(f"coefficient_0: expected more than 0, found {coefficient_0!r}")
-        self._coefficient_0 = CONSTRUCTION_ACTIONS - first, log(coefficient_0)
-        if coefficient_0 != 1 and self._coefficient_0[0] >= action_space.n:
-            raise InputError("coefficient_0: expected an agent that decides on coefficients")
+        last = first + int(action_space.n)
+        score = initial_coefficient_score(coefficient_0, CONSTRUCTION_ACTIONS < last)
+        self._coefficient_0 = CONSTRUCTION_ACTIONS - first, score
         if logarithms:
             others["features_extractor_class"] = LogExtractor
         super().__init__(observation_space, action_space, lr_schedule, **others)

@@ -6,6 +6,9 @@
 What these call a features extractor is the whole network: its features are the context and the
 scores of the actions, side by side. The action's part of the policy takes the scores as they are,
 the value's part looks at the context.
+
+``coefficient_0`` has a policy begin with the choices of ``bias_coeff_0``, as the plain network does
+(:mod:`polygym.agents.networks.mlp_policies`).
 """
 
 from typing import Any
@@ -17,6 +20,7 @@ from stable_baselines3.common.policies import MultiInputActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
+from polygym.agents.networks.mlp_policies import initial_coefficient_score
 from polygym.agents.networks.set_network import SetNetwork
 from polygym.errors import InputError
 from polygym.mdp.mapping_decisions import ANSWERS
@@ -90,8 +94,12 @@ class _SetPolicyMixin(_Policy):  # type: ignore[misc]
         *,
         width: int = 64,
         first: int = 0,
+        coefficient_0: float = 1.0,
         **others: Any,
     ) -> None:
+        self._score_of_0 = initial_coefficient_score(
+            coefficient_0, first <= CONSTRUCTION_ACTIONS < first + int(action_space.n)
+        )
         if type(width) is not int or width < 1:
             raise InputError(f"width: expected a number from 1 on, found {width!r}")
         self._width = width
@@ -111,6 +119,8 @@ class _SetPolicyMixin(_Policy):  # type: ignore[misc]
         """Take scores and values from the network, and have the optimiser know of it."""
         super()._build(lr_schedule)
         network: Any = self.features_extractor
+        with torch.no_grad():
+            network.network.coefficients.bias[0] += self._score_of_0
         self.action_net = _VectorSlice(self._width)
         self.value_net = nn.Sequential(_VectorSlice(0, self._width), network.network.value)
         self.optimizer = self.optimizer_class(

@@ -21,7 +21,7 @@ from polybench import Dataset
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.c.source.preprocessor import decode, included_files
 from polygym.frontend.c.source.region_selection import parse_selection
-from polygym.lru_cache import LruCache
+from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.mapping.sizes import scop_sizes
 from polygym.mdp.episode import Episode, Task
 from polygym.mdp.observation.schedule_observer import Observer
@@ -163,7 +163,9 @@ def source_digest(path: Path, function: str | None = None) -> str:
     return result.hexdigest()
 
 
-_problems: LruCache[tuple[ProgramSource, TaskOptions, object], ScheduleProblem] = LruCache(64)
+_problems: LruCache[tuple[ProgramSource, TaskOptions, object], ScheduleProblem] = LruCache(
+    REMEMBERED_PROGRAMS
+)
 
 
 def problem_of(source: ProgramSource, options: TaskOptions) -> ScheduleProblem:

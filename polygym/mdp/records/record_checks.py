@@ -146,8 +146,9 @@ _OUTCOME_KEYS = (
     "canonical_key", "parameters",
 )  # fmt: skip
 
-# The argument that only the environment has in which mappings are decided.
-START_KEY = "start"
+# The arguments that only the environment has in which mappings are decided; a record says that no
+# schedule may be adopted, or nothing about it.
+START_KEY, ADOPT_KEY = "start", "adopt"
 
 # Where statements are cut and values are kept: of a program, or as an episode decides it, which its
 # arguments say.
@@ -207,11 +208,12 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
     variant_keys = () if limit is None else (SPLITTING_KEY, STORAGE_KEY)
     whole.check_keys((*_RECORD_KEYS, *_SEARCH_KEYS, *variant_keys))
     options = replace(_options(process, (QUESTIONS_KEY,) if decides else ()), storage_limit=limit)
-    more = (START_KEY,) if decides else ()
+    more = (START_KEY, ADOPT_KEY) if decides else ()
     measuring = _arguments(whole.object_at("arguments"), (*more, *stores))
     if decides:
-        begins = _start(whole.object_at("arguments"))
-        decisions = MappingDecisions(measuring.mapping, begins, _questions(process))
+        begins, adopts = _editing(whole.object_at("arguments"))
+        questions = _questions(process)
+        decisions = MappingDecisions(measuring.mapping, begins, adopts, questions)
         options = replace(options, mapping_decisions=decisions)
     _check_agreement(whole.object_at("arguments"), program, process)
     actions = whole.objects_at("actions")
@@ -297,9 +299,13 @@ def _options(process: JsonEntries, more: tuple[str, ...]) -> TaskOptions:
     return TaskOptions(coefficient, process.integer("max_dimensions", 1, 32), limits)
 
 
-def _start(given: JsonEntries) -> ScheduleStrategy | None:
+def _editing(given: JsonEntries) -> tuple[ScheduleStrategy | None, bool]:
+    """Return with what edits begin, and whether they may adopt a schedule."""
     try:
-        return arguments.check_start(given.entry(START_KEY))
+        return (
+            arguments.check_start(given.entry(START_KEY)),
+            arguments.check_switch(ADOPT_KEY, given.entries.get(ADOPT_KEY, True)),
+        )
     except InputError as error:
         raise InputError(f"{given.file}: the entry arguments: {error}") from None
 

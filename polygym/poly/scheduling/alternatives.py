@@ -20,6 +20,7 @@ from functools import lru_cache
 
 from polygym.errors import InputError, LimitError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import dependences
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
@@ -47,7 +48,7 @@ DEFAULT_CANDIDATES: tuple[FixedStrategy, ...] = (
 "taken."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def alternative_schedules(scop: Scop) -> dict[int, Schedule]:
     """Return the different schedules by the places of their strategies; equal ones count once.
 
@@ -73,7 +74,7 @@ def alternative_schedules(scop: Scop) -> dict[int, Schedule]:
     return schedules
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def default_candidates(scop: Scop) -> dict[FixedStrategy, Schedule]:
     """Return a few different schedules by their strategies; isl is asked three times at most.
 

@@ -31,6 +31,7 @@ import islpy as isl
 
 from polygym.errors import InputError, LimitError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.schedule import (
@@ -47,13 +48,13 @@ from polygym.poly.scheduling.symbolic_sizes import with_symbolic_sizes
 DEEPEST_NEST = 9
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def original_schedule(scop: Scop) -> Schedule:
     """Return the order in which the source runs the statements."""
     return parse_schedule(scop.schedule, scop)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
     """Return the schedule that isl computes from the program's dependences, which is remembered.
 

@@ -46,6 +46,7 @@ import islpy as isl
 
 from polygym.errors import InputError, LimitError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import union_of
 from polygym.poly.integer_vectors import Vector, echelon
 from polygym.poly.isl_budget import bounded_operations
@@ -109,7 +110,7 @@ def _is_injective(scop: Scop, schedule: Schedule) -> bool:
         return bool(order.is_injective())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _domain(scop: Scop) -> isl.UnionSet:
     return union_of(isl.UnionSet(statement.domain) for statement in scop.statements)
 

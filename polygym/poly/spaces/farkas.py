@@ -61,6 +61,7 @@ import islpy as isl
 
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.integer_vectors import Vector, dot, primitive
 from polygym.poly.isl_budget import bounded_operations
@@ -228,7 +229,7 @@ def farkas_conditions(scop: Scop) -> tuple[FarkasConditions, ...]:
     return _conditions(scop)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _conditions(scop: Scop) -> tuple[FarkasConditions, ...]:
     layout = CoordinateLayout.of(scop)
     return tuple(dependence_conditions(dependence, layout) for dependence in dependences(scop))

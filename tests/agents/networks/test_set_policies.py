@@ -172,3 +172,24 @@ def test_other_environments_are_refused() -> None:
     env = make(SCHEDULE, kernel="mvt")
     with pytest.raises(InputError, match="a network over sets"):
         MaskablePPO(MaskableSetPolicy, env, policy_kwargs={"first": -2})
+
+
+def test_coefficient_0_begins_likelier() -> None:
+    env = make(SCHEDULE, kernel="mvt")
+    odds = []
+    for ratio in (1.0, 6.7):
+        torch.manual_seed(0)
+        policy = MaskableSetPolicy(
+            env.observation_space, env.action_space, lambda _: 0.0, coefficient_0=ratio
+        )
+        with torch.no_grad():
+            seen = batch(states(SCHEDULE, "mvt", 4))
+            probs = policy.get_distribution(seen).distribution.probs
+        odds.append(probs[:, 3] / probs[:, 4])
+    assert torch.allclose(odds[1] / odds[0], torch.full_like(odds[0], 6.7), rtol=1e-4)
+
+
+def test_coefficient_0_needs_coefficients() -> None:
+    env = make("polygym/Construct-v0", kernel="mvt")
+    with pytest.raises(InputError, match="expected an agent that decides on coefficients"):
+        MaskableSetPolicy(env.observation_space, env.action_space, lambda _: 0.0, coefficient_0=2.0)

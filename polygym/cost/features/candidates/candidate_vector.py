@@ -46,7 +46,7 @@ from polygym.cost.features.loops.planned_nests import planned_nest
 from polygym.cost.features.statements.statement_work import StatementWork, work_of_statements
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop
-from polygym.lru_cache import LruCache
+from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.mapping.knobs import COLUMNS
 from polygym.mapping.machine import Machine, this_machine
 from polygym.mapping.mapping import Mapping
@@ -264,13 +264,13 @@ def _statement_nest(
     return planned_nest(work, members, offsets, packs)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _plan_memo(_scop: Scop, _sizes: tuple[tuple[str, int], ...], _machine: Machine) -> PlanningMemo:
     """Return what is remembered of plans for a program at given sizes on a machine."""
     return PlanningMemo()
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _statement_arrays(works: tuple[StatementWork, ...]) -> StatementArrays:
     """Return what a program's statements do, together; of one program there are many schedules."""
     return StatementArrays.of(works)

@@ -65,6 +65,7 @@ from numpy.typing import NDArray
 from polygym.cost.features.loops.nests import Floats
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import dependences
 from polygym.poly.integer_vectors import Vector, inner_products
 from polygym.poly.schedule import Schedule
@@ -102,7 +103,7 @@ class DependenceForms:
     statement_pairs: tuple[tuple[str, str], ...]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def build_dependence_forms(scop: Scop) -> DependenceForms:
     """Return the generators of a program's dependences; this asks isl, once for each program.
 

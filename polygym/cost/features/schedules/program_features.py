@@ -18,6 +18,7 @@ from polygym.cost.features.loops.stacked_statements import Flags, Integers, Stac
 from polygym.cost.features.schedules.ordering import DependenceForms, build_dependence_forms
 from polygym.cost.features.statements.statement_work import work_of_statements
 from polygym.ir.scop import Scop
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.mapping.sizes import Sizes
 from polygym.pickling import pickle_by_name
 from polygym.poly.innermost import domain_equations
@@ -56,7 +57,7 @@ class ProgramFeatures:
         return _program_features(scop, tuple(sorted(sizes.items())))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def _program_features(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> ProgramFeatures:
     known = build_dependence_forms(scop)
     by_name = {work.name: work for work in work_of_statements(scop, dict(sizes))}
