@@ -142,6 +142,14 @@ def test_probe_forgets(monkeypatch):
     assert probe._recent > 1.0
 
 
+def test_probe_is_longer_where_the_library_is_faster(monkeypatch):
+    assert len(CoreProbe()._zeros) >= core_probe._FEWEST_ZEROS
+    monkeypatch.setattr(core_probe, "_checksum_time", lambda data: len(data) // 20)
+    assert len(CoreProbe()._zeros) == 1 << 15  # 1,638 ns; half of it takes 819
+    monkeypatch.setattr(core_probe, "_checksum_time", lambda _: 1)
+    assert len(CoreProbe()._zeros) == core_probe._MOST_ZEROS
+
+
 def test_worker_answers_where_nothing_is_undisturbed(tmp_path):
     """The best time of all, a nanosecond, is out of reach."""
     shared(tmp_path).write_text("1")
