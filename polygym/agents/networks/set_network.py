@@ -112,7 +112,7 @@ class SetNetwork(nn.Module):
     def _context(self, shown: Mapping[str, Tensor]) -> Tensor:
         statements, exists, moved = self._statements(shown)
         dependences, is_there, looked_at = self._dependences(shown, statements)
-        statements = self._mixed(shown, statements, dependences, is_there)
+        statements = self._mixed(shown, statements, exists, dependences, is_there)
         parts = [
             *_pooled(statements, exists),
             *_pooled(dependences, is_there),
@@ -149,7 +149,7 @@ class SetNetwork(nn.Module):
             places = shown["nest_of"][:, :used].long()[..., None].expand(-1, -1, nests.shape[2])
             parts.append(torch.cat([none, nests], 1).gather(1, places))
         exists = table[..., _EXISTS]
-        tokens = self.of_statement(torch.cat(parts, -1)) * exists[..., None]
+        tokens = _of_rows(self.of_statement, torch.cat(parts, -1), exists)
         return tokens, exists, table[..., _IS_MOVED]
 
     def _nests(self, shown: Mapping[str, Tensor]) -> Tensor:
@@ -170,28 +170,45 @@ class SetNetwork(nn.Module):
         own = table.clone()
         own[..., _SOURCE] = own[..., _SINK] = 0.0
         exists = table[..., _EXISTS]
-        tokens = self.of_dependence(torch.cat([own, *ends], -1)) * exists[..., None]
+        tokens = _of_rows(self.of_dependence, torch.cat([own, *ends], -1), exists)
         return tokens, exists, table[..., _IS_CURRENT]
 
     def _mixed(
-        self, shown: Mapping[str, Tensor], statements: Tensor, dependences: Tensor, exists: Tensor
+        self,
+        shown: Mapping[str, Tensor],
+        statements: Tensor,
+        exists: Tensor,
+        dependences: Tensor,
+        is_there: Tensor,
     ) -> Tensor:
         """Let every statement look at the dependences that begin or end there."""
         table = shown["dependences"].reshape(-1, MOST_DEPENDENCES, len(DEPENDENCE_COLUMNS))
         table = table[:, : dependences.shape[1]]
         places = torch.arange(statements.shape[1], device=statements.device)[None, :, None]
         touches = (table[..., _SOURCE][:, None] == places) | (table[..., _SINK][:, None] == places)
-        touches = touches & (exists[:, None] > 0)
+        touches = touches & (is_there[:, None] > 0)
         scores = self.query(statements) @ self.key(dependences).transpose(1, 2)
         scores = (scores / self.width**0.5).masked_fill(~touches, -1e9)
         weights = torch.softmax(scores, -1) * touches
         seen = weights @ dependences
-        tensor: Tensor = statements + self.mixed(torch.cat([statements, seen], -1))
-        return tensor
+        return statements + _of_rows(self.mixed, torch.cat([statements, seen], -1), exists)
 
 
 def _layers(inputs: int, width: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, outputs))
+
+
+def _of_rows(layers: nn.Module, table: Tensor, exists: Tensor) -> Tensor:
+    """Return the tokens of the rows that exist, zeros for others, on which no time is spent.
+
+    Programs of a batch have one statement or forty; a table is as long as the longest.
+    """
+    used = exists > 0
+    if bool(used.all()):
+        all_tokens: Tensor = layers(table)
+        return all_tokens
+    tokens: Tensor = layers(table[used])
+    return tokens.new_zeros(*used.shape, tokens.shape[-1]).index_put((used,), tokens)
 
 
 def _weighted_mean(tokens: Tensor, weights: Tensor) -> Tensor:

@@ -174,6 +174,19 @@ def test_other_environments_are_refused() -> None:
         MaskablePPO(MaskableSetPolicy, env, policy_kwargs={"first": -2})
 
 
+def test_a_batch_of_small_and_large_programs_is_as_each_alone() -> None:
+    """Rows that only a larger program has take no time, and change nothing."""
+    seen = [*states(SCHEDULE, "mvt", 3), *states(SCHEDULE, "gemver", 2), *states(SCHEDULE, "lu", 2)]
+    torch.manual_seed(1)
+    network = SetNetwork(4, 3, decides=False)
+    with torch.no_grad():
+        context, scores = network(batch(seen))
+        for place, observation in enumerate(seen):
+            alone, own = network(batch([observation]))
+            assert torch.allclose(alone[0], context[place], atol=1e-5)
+            assert torch.allclose(own[0], scores[place], atol=1e-5)
+
+
 def test_coefficient_0_begins_likelier() -> None:
     env = make(SCHEDULE, kernel="mvt")
     odds = []
