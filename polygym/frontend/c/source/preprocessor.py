@@ -34,6 +34,7 @@ from polygym.frontend.c.source.annotations import (
 )
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.compiler_output import has_line_markers, read_compiler_output
+from polygym.frontend.c.source.condition_value import ConditionEvaluator
 from polygym.frontend.c.source.cpp import read_cpp
 from polygym.frontend.c.source.cpp.literals import plain_literals
 from polygym.frontend.c.source.cpp.names import C_HEADERS, CPP_HEADERS
@@ -198,6 +199,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         self._names: dict[str, str] = {}
         self.begins_main_file = False  # whether the next file is the main one
         self.is_cpp = Path(file).suffix in CPP_SUFFIXES
+        self.evaluator = ConditionEvaluator(self.is_cpp)
         self._last_column: dict[tuple[str, int], int] = {}
         self.lastdirective: Any = None
         self.macros.update(_predefined(self.is_cpp))
