@@ -1,4 +1,4 @@
-"""What a trained policy finds for programs that it has never seen, beside random choices and isl.
+"""A trained policy on programs that it has never seen, beside random choices and isl.
 
     polygym train configs/from-nothing.yaml --out runs/nothing
     python benchmarks/zero_shot runs/nothing --out zero
