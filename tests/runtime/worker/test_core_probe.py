@@ -1,4 +1,4 @@
-"""Runs that count where another guest of the machine may be using the core.
+"""Runs that count where another guest of the machine may be using the core."""
 
 import os
 import subprocess
