@@ -123,5 +123,5 @@ def test_estimates_grow_as_the_loops_do(
         f"  for (int i = 0; i < n; i++)\n    for (int {bound}; j++)\n"
         "      a[i][j] = a[i][j] / b[i][j];\n#pragma endscop\n}\n"
     )
-    small, large = (cycles(file, n, mapping) for n in (160, 640))
+    small, large = (cycles(file, n, mapping) for n in (640, 2560))
     assert large / small == pytest.approx(4**power, rel=0.35)
