@@ -4,6 +4,7 @@
 ``background_load``    Background load: cores that were busy with other work during a measurement
 ``buffer_memory``      Memory of programs
 ``connection``         The parent's side of a server process: start, messages, end
+``core_probe``         A short loop that tells whether this core is ours alone at the moment
 ``job_messages``       Jobs of a runner and its answers, as messages over a stream socket
 ``measurement_turn``   Turns: at most one measurement on a core, whichever process asks for it
 ``outcome``            Outcomes of a run: a closed union of values, never an exception

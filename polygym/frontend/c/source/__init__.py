@@ -5,6 +5,7 @@
 ``compilation_database``  compilation databases: the flags of a project's files
 ``compile_flags``         folders of headers and macros that a text is read with
 ``compiler_output``       output of a compiler's preprocessor: line markers, system headers
+``condition_value``       values of the conditions of ``#if``
 ``cpp``                   C++ files with loops of C: their tokens as those of C
 ``enclosing_functions``   files without a function around the region
 ``file_declarations``     declarations at file scope as ranges of words
