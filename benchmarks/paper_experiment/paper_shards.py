@@ -101,7 +101,7 @@ def run_shard(shard: Shard, conditions: Conditions, work: Path, deadline: float)
     try:
         code = process.wait(max(0.0, deadline - time.monotonic()))
     except (subprocess.TimeoutExpired, KeyboardInterrupt) as reason:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # SIGINT means nothing to what began under nohup
         process.wait(_STOP_SECONDS)
         if isinstance(reason, KeyboardInterrupt):
             raise

@@ -6,7 +6,7 @@ is what counts, is left at that; one that may be faster is run in turn with the 
 
 Example: with an original order of 2 ms, a run is cut off after 50 ms (ten times as long would be
 20 ms, but threads may be slow to wake up); one that takes 3.1 ms at best is left at its first look,
-one that takes 2.9 ms is run in turn with the original, 15 times each.
+one that takes 2.9 ms is run in turn with the original, 9 times each.
 
 Running a program's schedules in turn with its original order, in one process and by one clock.
 
@@ -48,7 +48,7 @@ _MIN_LIMIT = 0.05
 
 # How long the runs of the original in a comparison should take together, and how many they are.
 _COMPARISON_SECONDS = 0.03
-_MIN_ROUNDS, _MAX_ROUNDS = 3, 15
+_MIN_ROUNDS, _MAX_ROUNDS = 3, 9
 
 # What the clock can tell: a program without any work may seem to take no time.
 _TICK = 1e-9

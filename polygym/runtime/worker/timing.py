@@ -20,7 +20,7 @@ from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 
 _MAX_RUNS_PER_TURN = 20
-_ROUNDS_OF_A_PROCESS = 5
+_ROUNDS_OF_A_PROCESS = 3
 
 
 @pickle_by_name
@@ -62,9 +62,9 @@ class Repetition:
         Where the pages of its working memory lie, which no process can choose, makes one program of
         a microsecond in fifteen a fifth slower for the life of a process.
 
-        >>> [part.minimum for part in Repetition(minimum=15, turn_seconds=0.002).parts()]
-        [5, 5, 5]
-        >>> [part.minimum for part in Repetition(minimum=3, turn_seconds=0.002).parts()]
+        >>> [part.minimum for part in Repetition(minimum=9, turn_seconds=0.001).parts()]
+        [3, 3, 3]
+        >>> [part.minimum for part in Repetition(minimum=3, turn_seconds=0.001).parts()]
         [3]
         """
         count = self.minimum // _ROUNDS_OF_A_PROCESS if self.turn_seconds else 0

@@ -47,7 +47,7 @@ from polygym.runtime.worker.timing import ONCE, MeasureOptions, Repetition, Work
 _Answer = TypeVar("_Answer")
 
 # Of programs that run in turn: a short one runs so long before it is the next one's turn.
-_SLICE_SECONDS = 0.002
+_SLICE_SECONDS = 0.001
 
 
 class Session:
