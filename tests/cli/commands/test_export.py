@@ -19,6 +19,7 @@ from polygym.export.measuring import ExportTimes
 from polygym.runtime.worker.background_load import BackgroundLoad
 from polygym.runtime.worker.outcome import Ok
 from tests.cli.invoke import call, call_json
+from tests.openmp_compilers import links_openmp
 
 _BLUR = """#include <stdio.h>
 #include "sizes.h"
@@ -285,8 +286,8 @@ def test_llvm_ir_with_threads_links_with_libomp(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clang = user_clang()
-    if clang is None:
-        pytest.skip("clang is not installed")
+    if clang is None or not links_openmp(clang.command[0]):
+        pytest.skip("clang is not installed, or without libomp")
     expected = _printed(project, "main.c", "blur.c")
     arguments = ["export", str(project / "blur.c"), "-p", "n=60", "--threads", "2"]
     code, document = call_json(

@@ -7,7 +7,6 @@ compiled with -O3 in some seeds, with sanitizers of what C leaves undefined in o
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,13 +24,14 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import load_program
 from tests.codegen.mapped_programs import PROGRAMS, SIZES, random_mapping, scop_of
+from tests.openmp_compilers import links_openmp
 from tests.oracles.c_kernels import FAST, call_kernel, compile_kernel, kernel_file
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_loops
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.oracles.threads import every_loop_shared
 
 UNDEFINED = ("-O1", "-march=native", "-fopenmp", "-fsanitize=undefined", "-fno-sanitize-recover")
-COMPILERS = [name for name in ("gcc", "clang-19", "clang") if shutil.which(name)]
+COMPILERS = [name for name in ("gcc", "clang-19", "clang") if links_openmp(name)]
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="needs a C compiler")
 
 
