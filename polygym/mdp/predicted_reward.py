@@ -13,7 +13,7 @@ from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.models.boosted_trees import expect_lightgbm
 from polygym.cost.models.pretrained import PRETRAINED
 from polygym.errors import LimitError, PolygymError
-from polygym.lru_cache import LruCache
+from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.mdp.episode import Task
 from polygym.poly.legality import LegalSchedule
@@ -22,9 +22,10 @@ from polygym.poly.scheduling.baselines import original_schedule
 
 _MOST_SPEEDUP = 1000.0
 
-# What candidates have scored, in all episodes of this process; tasks are compared by identity.
-_REMEMBERED_SCORES = 1 << 15
-_scores: LruCache[tuple[Task, Schedule, Mapping], float] = LruCache(_REMEMBERED_SCORES)
+# What candidates have scored, in all episodes of this process, of the tasks that were used last.
+# Tasks are compared by identity.
+_SCORES_OF_A_TASK = 4096
+_scores: LruCache[Task, LruCache[tuple[Schedule, Mapping], float]] = LruCache(REMEMBERED_PROGRAMS)
 
 
 def expect_cost_model() -> None:
@@ -50,7 +51,8 @@ def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float
 
 
 def _remembered_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:
-    return _scores.get((task, schedule, mapping), lambda: _predicted_score(task, schedule, mapping))
+    known = _scores.get(task, lambda: LruCache(_SCORES_OF_A_TASK))
+    return known.get((schedule, mapping), lambda: _predicted_score(task, schedule, mapping))
 
 
 def _predicted_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:

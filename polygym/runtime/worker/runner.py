@@ -209,7 +209,8 @@ class _Execution:
     ) -> None:
         self.position = position
         self.samples: list[float] = []
-        self._last_seconds = 0.0  # before the first run
+        self._has_run = False
+        self._last_seconds = 0.0
         self._loaded = loaded
         self._working = working
         self._tolerance = program.tolerance
@@ -234,12 +235,11 @@ class _Execution:
             quiet.begin(self._last_seconds)
             if outcome := self._run(job, memory, progress):
                 return outcome
-            is_first = self._last_seconds == 0
-            self._last_seconds = max(self._clock[0], 1) * _NANOSECONDS
-            seconds = self._clock[0] * _NANOSECONDS
+            is_first, self._has_run = not self._has_run, True
+            self._last_seconds = self._clock[0] * _NANOSECONDS
             if quiet.counts(self._last_seconds):
-                times.append(seconds)
-            self.samples = [*before, turn_sample(times or [seconds])]
+                times.append(self._last_seconds)
+            self.samples = [*before, turn_sample(times or [self._last_seconds])]
             is_over = bool(times) and rule.ends_turn(times)
             is_last = is_over and rule.is_enough(self.samples)
             outcome = self._inspect(job, memory, is_first) if is_first or is_last else None

@@ -67,6 +67,7 @@ class Supervisor:
                     self._forget(number)
                 self._channel.send(*self._answer(body, blobs))
                 if body["request"] == "measure":
+                    self._keeper.stop()
                     self._keeper.fork_spare(self._problems[body["problem"]])
         finally:
             self._keeper.stop()
@@ -158,21 +159,19 @@ class Supervisor:
         """Run the programs together, in one runner after another if the job has parts."""
         if any(program.tolerance is not None for program in job.programs):
             prepare_tolerance()
-        outcomes: dict[int, Outcome] = {}
-        for repetition in job.repetition.parts():
-            going = [
-                index
-                for index in range(len(job.programs))
-                if isinstance(outcomes.get(index, Ok(())), Ok)
-            ]
+        first, *others = job.repetition.parts()
+        outcomes = self._run_together(
+            opened, replace(job, repetition=first), list(range(len(job.programs)))
+        )
+        for repetition in others:
+            self._keeper.stop()
+            going = [index for index, outcome in outcomes.items() if isinstance(outcome, Ok)]
             part = self._run_together(opened, replace(job, repetition=repetition), going)
             for index, outcome in part.items():
-                match outcomes.get(index), outcome:
-                    case Ok(before), Ok(samples):
-                        outcomes[index] = Ok(before + samples)
-                    case _:
-                        outcomes[index] = outcome
-            self._keeper.stop()
+                before = outcomes[index]
+                if isinstance(before, Ok) and isinstance(outcome, Ok):
+                    outcome = Ok(before.samples + outcome.samples)
+                outcomes[index] = outcome
         return [outcomes[index] for index in range(len(job.programs))]
 
     def _run_together(
