@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 
+from polygym.runtime.evaluation.measurement_rule import speedup_ratio
+
 EVALUATIONS = (1, 2, 5, 10, 20, 50, 100, 250, 1000)
 WORST = 0.1
 
@@ -28,7 +30,7 @@ def speedup_of(row: Mapping[str, str]) -> float | None:
     """
     if row["status"] != "ok":
         return None
-    return max(float(row["original"]), 1e-9) / max(float(row["seconds"]), 1e-9)
+    return speedup_ratio(float(row["original"]), float(row["seconds"]))
 
 
 def speedups_by_schedule(rows: Rows, table: str) -> dict[str, float]:

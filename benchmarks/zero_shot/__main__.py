@@ -22,6 +22,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -152,29 +153,31 @@ def report(rows: Sequence[ZeroShotRow], samples: int, random: int) -> str:
     """Return the best scores by program, and what all programs together say."""
     kernels = list(dict.fromkeys(row.kernel for row in rows))
     agents = list(dict.fromkeys(row.agent for row in rows))
-    columns = {"likeliest actions": best_scores(rows, LIKELIEST, 1)}
-    columns[f"best of {samples}"] = best_scores(rows, SAMPLED, samples)
-    others = [name for name in agents if name not in (LIKELIEST, SAMPLED, ISL)]
-    for name in others:
-        for count in dict.fromkeys((samples, random)):
-            columns[f"{name}, best of {count}"] = best_scores(rows, name, count)
+    trained = {
+        "likeliest actions": best_scores(rows, LIKELIEST, 1),
+        f"best of {samples}": best_scores(rows, SAMPLED, samples),
+    }
+    others = {
+        f"{name}, best of {count}": best_scores(rows, name, count)
+        for name in agents
+        if name not in (LIKELIEST, SAMPLED, ISL)
+        for count in dict.fromkeys((samples, random))
+    }
     if ISL in agents:
-        columns[ISL] = best_scores(rows, ISL, 1)
+        others[ISL] = best_scores(rows, ISL, 1)
+    columns = trained | others
     lines = [f"| program | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
     for at, kernel in enumerate(kernels):
         cells = [_cell(scores[:, at]) for scores in columns.values()]
         lines.append(f"| {kernel} | {' | '.join(cells)} |")
     lines += ["", "| over | interquartile mean of ratios | better with probability | programs |"]
     lines.append("|---|---|---|---|")
-    for own in ("likeliest actions", f"best of {samples}"):
-        for name, scores in columns.items():
-            if name in ("likeliest actions", f"best of {samples}"):
-                continue
-            wins = int(np.sum(_means(columns[own]) >= _means(scores) - SAME))
-            lines.append(
-                f"| {own} over {name} | {estimate_of(columns[own] / scores)} | "
-                f"{probability_of_improvement(columns[own], scores)} | {wins} of {len(kernels)} |"
-            )
+    for (own, reached), (name, scores) in product(trained.items(), others.items()):
+        wins = int(np.sum(_means(reached) >= _means(scores) - SAME))
+        lines.append(
+            f"| {own} over {name} | {estimate_of(reached / scores)} | "
+            f"{probability_of_improvement(reached, scores)} | {wins} of {len(kernels)} |"
+        )
     return "\n".join(lines)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -12,22 +10,12 @@ import numpy as np
 import pytest
 
 import polygym
+from tests.benchmarks.folder_commands import BENCHMARKS, command
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "numpy_programs"
-
-
-def command() -> ModuleType:
-    """Return the module of the command."""
-    spec = importlib.util.spec_from_file_location("numpy_programs", FOLDER / "__main__.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["numpy_programs"] = module
-    spec.loader.exec_module(module)
-    return module
+FOLDER = BENCHMARKS / "numpy_programs"
 
 
-STUDY = command()
+STUDY = command("numpy_programs")
 NAMES = STUDY.program_names()
 
 

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "paper_experiment"
-sys.path.append(str(FOLDER))
+from tests.benchmarks.folder_commands import BENCHMARKS, command
 
-import paper_curves  # noqa: E402
-import paper_shards  # noqa: E402
-from paper_shards import Conditions, Shard  # noqa: E402
+sys.path.append(str(BENCHMARKS / "paper_experiment"))
 
+import paper_curves
+import paper_shards
+from paper_shards import Conditions, Shard
 
-def command() -> ModuleType:
-    """Return the module of the command."""
-    spec = importlib.util.spec_from_file_location("paper_experiment", FOLDER / "__main__.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["paper_experiment"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-EXPERIMENT = command()
+EXPERIMENT = command("paper_experiment")
 
 
 def row(table: str, **entries: object) -> dict[str, str]:

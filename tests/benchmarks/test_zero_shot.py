@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -17,22 +15,9 @@ from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.trainers.training import train_experiment, trained_models
 from tests.agents.conftest import trained_experiment  # noqa: F401
 from tests.agents.small_experiments import small
+from tests.benchmarks.folder_commands import command
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "zero_shot" / "__main__.py"
-
-
-def command() -> ModuleType:
-    """Return the module of the command."""
-    spec = importlib.util.spec_from_file_location("zero_shot", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["zero_shot"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-STUDY = command()
+STUDY = command("zero_shot")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:

@@ -1,7 +1,7 @@
 """Scores of several seeds on several programs as one number, with an interval of 90 %.
 
-What Agarwal et al. (2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice")
-recommend for few seeds. A table of scores has a row for each seed, a column for each program.
+The method of Agarwal et al. (2021, "Deep Reinforcement Learning at the Edge of the Statistical
+Precipice") for few seeds. A table of scores has a row for each seed, a column for each program.
 
 - The *interquartile mean* is the mean of the middle half of all scores: a program on which an agent
   is far better or worse does not decide alone, and it varies less than a median.
@@ -60,10 +60,7 @@ def estimate_of(
     >>> estimate_of(np.ones((5, 3)))
     Estimate(value=1.0, low=1.0, high=1.0)
     """
-    generator = np.random.default_rng(seed)
-    drawn = [statistic(_resampled(scores, generator)) for _ in range(_RESAMPLES)]
-    low, high = np.percentile(drawn, [_PERCENT_OUTSIDE / 2, 100 - _PERCENT_OUTSIDE / 2])
-    return Estimate(statistic(scores), float(low), float(high))
+    return _with_interval(statistic, (scores,), seed)
 
 
 def probability_of_improvement(scores: Scores, others: Scores, seed: int = 0) -> Estimate:
@@ -72,13 +69,19 @@ def probability_of_improvement(scores: Scores, others: Scores, seed: int = 0) ->
     >>> probability_of_improvement(np.array([[2.0], [3.0]]), np.array([[1.0], [3.0]])).value
     0.625
     """
+    return _with_interval(_improvement, (scores, others), seed)
+
+
+def _with_interval(
+    statistic: Callable[..., float], tables: tuple[Scores, ...], seed: int
+) -> Estimate:
+    """Return a statistic of tables of scores, with the interval of what resampled ones give."""
     generator = np.random.default_rng(seed)
     drawn = [
-        _improvement(_resampled(scores, generator), _resampled(others, generator))
-        for _ in range(_RESAMPLES)
+        statistic(*(_resampled(scores, generator) for scores in tables)) for _ in range(_RESAMPLES)
     ]
     low, high = np.percentile(drawn, [_PERCENT_OUTSIDE / 2, 100 - _PERCENT_OUTSIDE / 2])
-    return Estimate(_improvement(scores, others), float(low), float(high))
+    return Estimate(statistic(*tables), float(low), float(high))
 
 
 def _improvement(scores: Scores, others: Scores) -> float:

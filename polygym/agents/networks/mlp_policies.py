@@ -78,8 +78,8 @@ class MaskableMlpPolicy(_Policy):  # type: ignore[misc]
     ) -> None:
         if not isinstance(logarithms, bool):
             raise InputError(f"logarithms: expected true or false, found {logarithms!r}")
-        last = first + int(action_space.n)
-        score = initial_coefficient_score(coefficient_0, CONSTRUCTION_ACTIONS < last)
+        end = first + int(action_space.n)
+        score = initial_coefficient_score(coefficient_0, CONSTRUCTION_ACTIONS < end)
         self._coefficient_0 = CONSTRUCTION_ACTIONS - first, score
         if logarithms:
             others["features_extractor_class"] = LogExtractor

@@ -66,11 +66,11 @@ class CoreProbe:
     """
 
     def __init__(self) -> None:
-        """Begin with what others know."""
+        """Begin without a time."""
         self._zeros = _zeros()
         self._recent = self._older = inf
         self._since = time.monotonic()
-        self._shared = _read_shared()
+        self._shared = inf
 
     def refresh(self) -> None:
         """Probe some times; forget the best time once it is old."""
@@ -151,10 +151,9 @@ def _zeros() -> bytes:
 
 def _read_shared() -> float:
     """Return the best time of another process in the last minute; infinite where there is none."""
-    path = turns_path()
+    file = _shared_file()
     with suppress(OSError, ValueError):
-        if path is not None:
-            file = Path(path + _SUFFIX)
+        if file is not None:
             if abs(time.time() - file.stat().st_mtime) <= _MEMORY_SECONDS:
                 nanoseconds = float(file.read_text(encoding="ascii"))
                 return nanoseconds if nanoseconds > 0 else inf
@@ -162,11 +161,17 @@ def _read_shared() -> float:
 
 
 def _write_shared(nanoseconds: float) -> None:
-    path = turns_path()
+    file = _shared_file()
     with suppress(OSError):  # then the others do not know
-        if path is not None:
-            with os.fdopen(open_shared_file(path + _SUFFIX), "r+b") as file:
-                file.write(b"%12d" % nanoseconds)
+        if file is not None:
+            with os.fdopen(open_shared_file(str(file)), "r+b") as shared:
+                shared.write(b"%12d" % nanoseconds)
+
+
+def _shared_file() -> Path | None:
+    """Return the file beside that of the turns; None where turns are off."""
+    path = turns_path()
+    return None if path is None else Path(path + _SUFFIX)
 
 
 def _move_to_another_core() -> None:

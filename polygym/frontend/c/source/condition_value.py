@@ -18,25 +18,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygym.errors import PolygymError
+from polygym.frontend.c.source.cpp.names import OPERATORS
+from polygym.frontend.c.source.literals import ESCAPES
 
 _BITS = 64
 _MODULUS = 1 << _BITS
 _LARGEST = _MODULUS // 2 - 1
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|'\w|[\w.])*)"
-    r"|(?P<char>(?:u8|[LuU])?'(?:\\.|[^'\\])+')"
-    r"|(?P<name>[A-Za-z_$][\w$]*)"
-    r"|(?P<sign><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>?:(),]))"
+    r"\s*(?:(?:\.?[0-9](?:[eEpP][+-]|'\w|[\w.])*)"
+    r"|(?:(?:u8|[LuU])?'(?:\\.|[^'\\])+')"
+    r"|(?:[A-Za-z_$][\w$]*)"
+    r"|(?:<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>?:(),]))"
 )
 _INTEGER = re.compile(
     r"(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)([uU]?(?:ll|LL|[lL])?|(?:ll|LL|[lL])[uU])"
 )
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "e": 27, "E": 27}
-_WORDS = {
-    "and": "&&", "or": "||", "not": "!", "bitand": "&", "bitor": "|", "xor": "^", "compl": "~",
-    "not_eq": "!=",
-}  # fmt: skip
+_ESCAPES = ESCAPES | {"e": 27, "E": 27}
 
 
 class ConditionError(PolygymError):
@@ -137,7 +135,7 @@ class _ConditionParser:
     @property
     def _next(self) -> str:
         token = self._tokens[self._at]
-        return _WORDS.get(token, token) if self._is_cpp else token
+        return OPERATORS.get(token, token) if self._is_cpp else token
 
     def _take(self) -> str:
         token = self._next

@@ -27,8 +27,8 @@ _NAMED: dict[str | None, tuple[list[str], float, ScalarType]] = {
     )
     for suffix, scalar in (("", ScalarType.DOUBLE), ("f", ScalarType.FLOAT))
 }
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
-_ESCAPES |= {"\\": 92, "'": 39, '"': 34, "?": 63}
+ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
+ESCAPES |= {"\\": 92, "'": 39, '"': 34, "?": 63}
 
 
 def parse_literal(text: str) -> IntegerLiteral | FloatLiteral | str:
@@ -101,8 +101,8 @@ def _character(text: str) -> IntegerLiteral | str:
     body = text[1:-1]
     if len(body) == 1 and ord(body) < 128:
         return IntegerLiteral(ord(body))
-    if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
-        return IntegerLiteral(_ESCAPES[body[1]])
+    if len(body) == 2 and body[0] == "\\" and body[1] in ESCAPES:
+        return IntegerLiteral(ESCAPES[body[1]])
     if match := re.fullmatch(r"\\([0-7]{1,3})", body):
         value = int(match[1], 8)
     elif match := re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", body):
