@@ -20,7 +20,8 @@ from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 
 _MAX_RUNS_PER_TURN = 20
-_ROUNDS_OF_A_PROCESS = 3
+_LEAST_ROUNDS_OF_A_PROCESS = 3
+_MOST_PROCESSES = 3
 
 
 @pickle_by_name
@@ -64,12 +65,14 @@ class Repetition:
 
         >>> [part.minimum for part in Repetition(minimum=9, turn_seconds=0.001).parts()]
         [3, 3, 3]
+        >>> [part.minimum for part in Repetition(minimum=31, turn_seconds=0.001).parts()]
+        [11, 10, 10]
         >>> [part.minimum for part in Repetition(minimum=3, turn_seconds=0.001).parts()]
         [3]
         """
-        count = self.minimum // _ROUNDS_OF_A_PROCESS if self.turn_seconds else 0
-        if count < 2:
+        if not self.turn_seconds:
             return [self]
+        count = max(1, min(_MOST_PROCESSES, self.minimum // _LEAST_ROUNDS_OF_A_PROCESS))
         fewest, more = divmod(self.minimum, count)
         return [replace(self, minimum=fewest + (part < more)) for part in range(count)]
 
