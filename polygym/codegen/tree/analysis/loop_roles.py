@@ -24,6 +24,10 @@ B[k][j] serve eight rows i, though row k is changed later on.
 Without a vector and without anything to hold, a member that is not coincident is taken for a
 recurrence and runs innermost, like a held one, inside a jammed one.
 
+Without a vector, and where a mapping allows no copies of iterations, the order stays: there is
+nothing to overlap, and LLVM may have vectors along the innermost loop, which a sum that was moved
+there would take away. A member is held then if it is innermost already.
+
 A mapping may say which member runs innermost. Then only that one can be held or be the recurrence,
 and nothing else changes: vectors and copies of coincident members are right wherever their loop is,
 and copies of the others wherever it is in a permutable band.
@@ -121,11 +125,18 @@ def assign_roles(
     *,
     has_vectors: bool,
     registers: bool,
+    jams: bool = True,
     innermost: int | None = None,
 ) -> LoopRoles:
-    """Return who does what, where a certain member runs ``innermost`` if one is given."""
+    """Return who does what, where a certain member runs ``innermost`` if one is given.
+
+    With ``jams`` iterations of a loop around the innermost one may run together.
+    """
     count = len(members)
     vector = _vector_member(members, table) if has_vectors else None
+    keeps_order = vector is None and not jams
+    if keeps_order and innermost is None and count:
+        innermost = count - 1
     inside = range(count) if innermost is None else (innermost,)
     held = _reduction_member(inside, table, vector) if registers else None
     free = [
@@ -134,7 +145,7 @@ def assign_roles(
     if vector is None and held is None:
         # A recurrence along one member: iterations of an independent one overlap its latency.
         waiting = [place for place in inside if not members[place].coincident]
-        if not (waiting and free):
+        if keeps_order or not (waiting and free):
             return LoopRoles(None, None, None)
         return LoopRoles(None, waiting[-1], free[-1])
     useful = [place for place in free if held is not None or _has_reuse(table[place])]

@@ -37,7 +37,8 @@ def make_group(
     moves = context.access_strides(statements, loop_context.rows, members)
     last = context.innermost(statements, members)
     has_vectors, registers = context.has_vectors, context.mapping.scalar_replacement
-    usual = assign_roles(members, moves, has_vectors=has_vectors, registers=registers)
+    jams = not context.mapping.forbids_jamming
+    usual = assign_roles(members, moves, has_vectors=has_vectors, registers=registers, jams=jams)
     if not last:
         chosen = row_streaming_roles(usual, statements, members, moves, loop_context, context)
         group = StatementGroup(statements, members, loop_context, moves, chosen)
@@ -61,7 +62,12 @@ def make_group(
         return replace(group, roles=across.roles, is_along_rows=True, has_recurrence_lanes=gains)
     innermost = last[-1]
     chosen = assign_roles(
-        members, moves, has_vectors=has_vectors, registers=registers, innermost=innermost
+        members,
+        moves,
+        has_vectors=has_vectors,
+        registers=registers,
+        jams=jams,
+        innermost=innermost,
     )
     chosen = requested_roles(chosen, usual, innermost, statements)
     crowded = len(statements) > 1 and usual.reduction is not None and chosen.reduction is None
