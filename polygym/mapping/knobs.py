@@ -105,7 +105,6 @@ class KnobQuestion:
     condition: str = ""
     direction: LoopDirection | None = None
     is_complete: bool = False
-    version: int = 1
 
     def __repr__(self) -> str:
         """Return the name."""
@@ -238,7 +237,7 @@ KNOBS: tuple[Knob, ...] = (
          question=KnobQuestion(
              "parallel", ("parallel",), _fixed_choices(WorkSharing),
              "the other ways to share iterations out: dynamic, static, off",
-             lambda value: str(value.value), lambda context: context.initial_mapping.is_parallel,
+             lambda value: str(value.value), lambda context: context.initial_mapping.threads > 1,
              "with threads")),
     Knob("wavefront", Flag(), "tiles that depend on each other run in parallel along diagonals",
          is_per_nest=True, needs_threads=True, variants=("wavefront=off",),
@@ -288,7 +287,7 @@ KNOBS: tuple[Knob, ...] = (
              "order", ("order",), _order_choices,
              "the loops that may change places, by their numbers; off where `mapping` has an order",
              lambda value: f"loop {', '.join(map(str, value))}" if value else "off",
-             direction=LoopDirection.OUTWARD, version=2)),
+             direction=LoopDirection.OUTWARD)),
 )  # fmt: skip
 
 # The orders that seeds, models and observations know.

@@ -105,20 +105,15 @@ class Mapping(CachedHash):
     def for_nest(self, statements: Iterable[str]) -> OptionValues:
         """Return the entries that are others for the nest of these statements.
 
-        Where nothing is shared out no nest is, whatever is said of it.
-
         >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").for_nest(["S0", "S1"])
         (('tile', (4,)), ('unroll_jam', 2))
         """
         if not self.nests:
             return ()
         names = frozenset(statements)
-        values = _sorted_values(
+        return _sorted_values(
             {knob: value for name, own in self.nests if name in names for knob, value in own}
         )
-        if self.parallel is WorkSharing.OFF:
-            return tuple(value for value in values if value[0] != "parallel")
-        return values
 
     @property
     def keeps_schedule_order(self) -> bool:
@@ -163,8 +158,16 @@ class Mapping(CachedHash):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether loops may run in several threads."""
-        return self.threads > 1 and self.parallel is not WorkSharing.OFF
+        """Whether loops may run in several threads, those of some nest at least.
+
+        >>> texts = ("parallel=off", "parallel=off S0:parallel=static", "S0:parallel=off")
+        >>> [parse_mapping(f"threads=2 {text}").is_parallel for text in texts]
+        [False, True, True]
+        """
+        if self.threads == 1:
+            return False
+        own = (value for _, entries in self.nests for knob, value in entries if knob == "parallel")
+        return any(sharing is not WorkSharing.OFF for sharing in (self.parallel, *own))
 
     @property
     def tolerance(self) -> float | None:

@@ -221,6 +221,11 @@ class Episode:
         """Whether no action is left."""
         return self.phase in (Phase.COMPLETE, Phase.INVALID)
 
+    @property
+    def is_space_complete(self) -> bool:
+        """Whether no vertex or ray of the dimensions so far was left out by a limit."""
+        return all(dimension.generators.is_complete for dimension in self.dimensions)
+
     def mask(self) -> tuple[bool, ...]:
         """Return which actions are allowed; none is after the end."""
         return self._mask
@@ -348,7 +353,7 @@ class Episode:
             nests = self.task.nests(ready.schedule())
         except LimitError:  # numbers too large for a schedule: the end of the episode says so
             return ready
-        deciding = MappingState(decides.mapping, nests, version=decides.questions_version)
+        deciding = MappingState(decides.mapping, nests)
         return self._replace(phase=Phase.MAP, mapping_state=deciding)
 
     def _answer(self, answer: int) -> Episode:

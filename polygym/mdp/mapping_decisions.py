@@ -15,8 +15,6 @@ quarters of the loop, rounded up, so that a loop of 26 has tiles of 13, 9 and 7.
 order are asked for in the same way, from the innermost out, among those that may change places
 (:mod:`polygym.mdp.nest_shapes`), as long as there is a choice.
 
-There are two versions of the questions: the first one does not ask about the order.
-
 Example, two nests {S0} and {S1} in two threads: *use default for all* gives `threads=2`, the
 mapping to begin with; five defaults, 256 bits, then the default for all the rest give
 `threads=2 S0:vector_bits=256`.
@@ -41,8 +39,8 @@ ANSWERS = 2 + MOST_VALUES
 MOST_NESTS = 8
 """Questions are about the nests with most iterations; the others have the default."""
 
-QUESTIONS_VERSION = 2
-"""The version of the questions."""
+QUESTIONS_VERSION = 3
+"""The version of the questions: actions of another one mean something else."""
 
 _TILED = 6
 _WHOLE = -1
@@ -61,13 +59,12 @@ class MappingQuestion:
 class MappingState:
     """What has been asked and answered; an answer is a value, None is the model's.
 
-    ``initial_mapping`` is the mapping to begin with, ``version`` that of the questions.
+    ``initial_mapping`` is the mapping to begin with.
     """
 
     initial_mapping: Mapping
     nests: tuple[NestShape, ...]
     answers: tuple[tuple[MappingQuestion, Any], ...] = ()
-    version: int = QUESTIONS_VERSION
 
     @cached_property
     def question(self) -> MappingQuestion | None:
@@ -152,12 +149,11 @@ class MappingState:
                 yield question
 
     def _apply_answers(self) -> Iterator[MappingQuestion]:
-        kinds = [kind for kind in QUESTIONS.values() if kind.version <= self.version]
-        for kind in kinds:
+        for kind in QUESTIONS.values():
             if not _is_per_nest(kind):
                 yield MappingQuestion(kind)
         for nest in range(len(self.nests)):
-            for kind in kinds:
+            for kind in QUESTIONS.values():
                 if _is_per_nest(kind):
                     yield MappingQuestion(kind, nest)
 

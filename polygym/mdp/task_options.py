@@ -6,7 +6,7 @@ from enum import Enum
 from polygym.errors import InputError
 from polygym.mapping.mapping import Mapping
 from polygym.mdp.construction import ConstructionAction
-from polygym.mdp.mapping_decisions import ANSWERS, QUESTIONS_VERSION
+from polygym.mdp.mapping_decisions import ANSWERS
 from polygym.pickling import pickle_by_name
 from polygym.poly.scheduling.strategy import ScheduleStrategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
@@ -37,13 +37,11 @@ class MappingDecisions:
     With ``initial_schedule`` the schedule of that strategy is edited; without, one is built from
     nothing. Where it is to be chosen among a few, it is chosen for that mapping. ``adopts`` says
     whether an edit may adopt another of the program's schedules, isl's among them.
-    ``questions_version`` is the version of what is asked about the mapping.
     """
 
     mapping: Mapping
     initial_schedule: ScheduleStrategy | None = None
     adopts: bool = True
-    questions_version: int = QUESTIONS_VERSION
 
 
 @pickle_by_name

@@ -209,7 +209,9 @@ def test_a_sequential_mapping_with_a_nest_changes_the_order() -> None:
     assert not parse_mapping("sequential S0:tile=4").keeps_schedule_order
 
 
-def test_nothing_is_shared_out_in_a_nest_where_nothing_is() -> None:
+def test_a_nest_may_be_shared_out_where_others_are_not() -> None:
     mapping = parse_mapping("threads=2 parallel=off S0:parallel=static S0:tile=4")
-    assert mapping.for_nest(["S0"]) == (("tile", (4,)),)
-    assert replace(mapping, parallel=WorkSharing.DYNAMIC).for_nest(["S0"])[0][0] == "parallel"
+    assert mapping.for_nest(["S0"]) == (("parallel", WorkSharing.STATIC), ("tile", (4,)))
+    assert mapping.is_parallel
+    assert not replace(mapping, threads=1).is_parallel
+    assert not replace(mapping, nests=()).is_parallel

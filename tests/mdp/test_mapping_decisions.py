@@ -405,3 +405,18 @@ def test_random_legal_schedules_have_nests() -> None:
         schedule = random_legal_schedule(scop, rng, rows=2)
         shapes = nest_shapes(LegalSchedule(scop, schedule), dict(program.parameters), MOST_NESTS)
         assert all(min(nest_shape.trip_counts) >= 1 for nest_shape in shapes)
+
+
+def test_threads_can_be_used_where_nothing_is_parallel_to_begin_with() -> None:
+    sequential = replace(parse_mapping("sequential"), threads=2)
+    deciding = MappingState(sequential, TWO)
+    while deciding.question is not None and deciding.question.kind is not QUESTIONS["parallel"]:
+        deciding = deciding.after(USE_DEFAULT)
+    assert deciding.question is not None
+    assert deciding.values == (WorkSharing.DYNAMIC, WorkSharing.STATIC)
+    shared = deciding.after(2).after(USE_DEFAULT_FOR_ALL)
+    assert "S0:parallel=dynamic" in str(shared.mapping)
+    alone = MappingState(replace(sequential, threads=1), TWO)
+    while alone.question is not None:
+        assert alone.question.kind is not QUESTIONS["parallel"]
+        alone = alone.after(USE_DEFAULT)

@@ -18,6 +18,7 @@ from polygym.frontend.c import with_extents
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.episode import Episode
+from polygym.mdp.mapping_decisions import QUESTIONS_VERSION
 from polygym.mdp.problems.loading import ScheduleProblem, problem_of
 from polygym.mdp.records import record_checks
 from polygym.mdp.records.record_files import current_source
@@ -159,7 +160,7 @@ def _document(
 def _questions(subject: ScheduleProblem) -> dict[str, int]:
     """Return the version of the questions about a mapping, if it is decided."""
     decides = subject.options.mapping_decisions
-    return {} if decides is None else {record_checks.QUESTIONS_KEY: decides.questions_version}
+    return {} if decides is None else {record_checks.QUESTIONS_KEY: QUESTIONS_VERSION}
 
 
 def read_record(text: str, name: str) -> dict[str, Any]:

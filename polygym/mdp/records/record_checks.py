@@ -24,7 +24,7 @@ from polygym.errors import InputError
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mapping.mapping import parse_mapping
 from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE, SCHEDULE
-from polygym.mdp.mapping_decisions import QUESTIONS_VERSION as VERSION_OF_QUESTIONS
+from polygym.mdp.mapping_decisions import QUESTIONS_VERSION
 from polygym.mdp.problems import arguments, loading
 from polygym.mdp.problems.arguments import check_evaluation_options
 from polygym.mdp.problems.loading import ProgramSource
@@ -154,8 +154,7 @@ START_KEY, ADOPT_KEY = "start", "adopt"
 # arguments say.
 SPLITTING_KEY, STORAGE_KEY, STORAGE_LIMIT_KEY = "splitting", "storage", "storage_limit"
 
-# The version of the questions about a mapping, of the process where one is decided; records from
-# before there were two of them do not say.
+# The version of the questions about a mapping, of the process where one is decided.
 QUESTIONS_KEY = "questions"
 
 # The way to the C file from the folder of the record; those of a search's result have it.
@@ -212,8 +211,8 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
     measuring = _arguments(whole.object_at("arguments"), (*more, *stores))
     if decides:
         begins, adopts = _editing(whole.object_at("arguments"))
-        questions = _questions(process)
-        decisions = MappingDecisions(measuring.mapping, begins, adopts, questions)
+        _check_questions(process)
+        decisions = MappingDecisions(measuring.mapping, begins, adopts)
         options = replace(options, mapping_decisions=decisions)
     _check_agreement(whole.object_at("arguments"), program, process)
     actions = whole.objects_at("actions")
@@ -281,11 +280,10 @@ def _sizes(of: JsonEntries) -> dict[str, int]:
     return {key: sizes.integer(key, -LARGEST_INTEGER) for key in sizes.entries}
 
 
-def _questions(process: JsonEntries) -> int:
-    """Return the version of the questions about a mapping."""
-    if QUESTIONS_KEY not in process.entries:
-        return 1
-    return process.integer(QUESTIONS_KEY, 1, VERSION_OF_QUESTIONS)
+def _check_questions(process: JsonEntries) -> None:
+    """Refuse answers to other questions about a mapping than those of this version."""
+    if process.integer(QUESTIONS_KEY) != QUESTIONS_VERSION:
+        raise process.error_at(QUESTIONS_KEY, f"{QUESTIONS_VERSION}, the version of the questions")
 
 
 def _options(process: JsonEntries, more: tuple[str, ...]) -> TaskOptions:

@@ -197,7 +197,8 @@ class ReductionParallelizer:
 
     def _is_profitable(self, band: Band, place: int, sums: _ReducedArrays) -> bool:
         """Whether there is much more to do than copies have elements, which are not too many."""
-        if dict(self.mapping.for_nest(band.statements)).get("parallel") is WorkSharing.OFF:
+        own = dict(self.mapping.for_nest(band.statements))
+        if own.get("parallel", self.mapping.parallel) is WorkSharing.OFF:
             return False
         elements = bytes_of_all = 0
         for name, _ in sums:
