@@ -340,7 +340,11 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
     def _observation_and_info(self) -> tuple[Observation, Info]:
         """Return what the agent sees, and what is always said beside it."""
         allowed = self.action_masks()
-        info = {"action_mask": allowed.astype(np.int8), "kernel": self.problem.program.name}
+        info = {
+            "action_mask": allowed.astype(np.int8),
+            "kernel": self.problem.program.name,
+            "space_complete": self.episode.is_space_complete,
+        }
         return self._observe(self.episode, allowed), info
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:

@@ -135,8 +135,9 @@ _SHARED_SECTIONS = """
     ## Starting State
 
     A kernel is chosen with the environment's generator among those that `kernel` selects;
-    `reset(options={"kernel": "lu"})` chooses for one episode. `info` holds `action_mask` and
-    `kernel`.
+    `reset(options={"kernel": "lu"})` chooses for one episode. `info` holds `action_mask`,
+    `kernel` and `space_complete` (bool: no vertex or ray of the dimensions so far was left out by
+    `max_rays`, `max_vertices` or polygym's own limits).
 
     ## Episode End
 

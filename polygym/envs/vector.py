@@ -133,6 +133,8 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
             "_action_mask": everywhere,
             "kernel": kernels,
             "_kernel": everywhere.copy(),
+            "space_complete": np.array([env.episode.is_space_complete for env in self.envs]),
+            "_space_complete": everywhere.copy(),
         }
         for place, ending in endings.items():
             infos = self._add_info(infos, ending, place)

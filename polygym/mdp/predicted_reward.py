@@ -6,17 +6,23 @@ mapping, it is expected to be 2^(s - s₀) times as fast. Example: scores 3.5 an
 as fast.
 
 Models are fitted to put the candidates of a program in order; how far apart they are is less sure.
+
+The same prediction of an unfinished episode, with the decisions so far, is a potential φ for
+reward shaping (Ng, Harada and Russell, 1999): a step that pays φ(after) - φ(before) on top of its
+reward tells an agent at once what the decision was worth, and changes no best policy.
 """
 
-from polygym.cost.features.candidates.candidate_vector import candidate_features
+from math import log
+
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.models.boosted_trees import expect_lightgbm
 from polygym.cost.models.pretrained import PRETRAINED
 from polygym.errors import LimitError, PolygymError
 from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
-from polygym.mdp.episode import Task
-from polygym.poly.legality import LegalSchedule
+from polygym.mdp.episode import Episode, Task
+from polygym.mdp.extractors import extractor_of
+from polygym.mdp.task_options import Phase
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
 
@@ -50,6 +56,21 @@ def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float
     return min(_MOST_SPEEDUP, float(2.0 ** min(64.0, ahead)))
 
 
+def predicted_log_speedup(episode: Episode) -> float:
+    """Return the logarithm of the predicted speedup of the decisions so far.
+
+    It is 0 where there is no schedule yet, where an episode is over, and where the features of the
+    schedule take isl too long.
+    """
+    mapping = episode.mapping
+    if mapping is None or episode.phase not in (Phase.EDIT, Phase.MAP):
+        return 0.0
+    try:
+        return log(predicted_speedup(episode.task, episode.schedule(), mapping))
+    except LimitError:
+        return 0.0
+
+
 def _remembered_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:
     known = _scores.get(task, lambda: LruCache(_SCORES_OF_A_TASK))
     return known.get((schedule, mapping), lambda: _predicted_score(task, schedule, mapping))
@@ -57,9 +78,9 @@ def _remembered_score(task: Task, schedule: Schedule, mapping: Mapping) -> float
 
 def _predicted_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:
     model = PRETRAINED.expect_model()
-    try:
-        seen = candidate_features(LegalSchedule(task.scop, schedule), mapping, task.sizes)
-    except PolygymError as error:
-        raise LimitError(f"features of a schedule: {error}") from None
+    extractor = extractor_of(task, schedule)
+    seen = extractor if isinstance(extractor, PolygymError) else extractor.features_of(mapping)
+    if isinstance(seen, PolygymError):
+        raise LimitError(f"features of a schedule: {seen}")
     loops = LoopForest.of([seen.loop_tree]) if model.wants_loops else None
     return float(model.scores(seen.vector[None], loops).mean())

@@ -19,6 +19,7 @@ from polygym.mdp import episode
 from polygym.mdp.construction import ConstructionRules
 from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.observation import schedule_observer
+from polygym.mdp.observation.episode_arrays import PROGRESS_COLUMNS
 from polygym.mdp.records import episode_record
 from polygym.mdp.rewards import RewardKind
 from polygym.mdp.task_options import Phase
@@ -260,3 +261,21 @@ def test_seeds_decide() -> None:
 
     assert run(3, None) == run(3, None) == run(None, 3) == run(3, 5)
     assert run(3, None) != run(4, None)
+
+
+@pytest.mark.parametrize(("most", "complete"), [(1, False), (64, True)])
+def test_a_space_that_was_cut_off_says_so(most: int, complete: bool) -> None:
+    env = make("polygym/Schedule-v0", kernel="gemm", policy="earliest", max_rays=most)
+    observation, info = env.reset(seed=0)
+    column = PROGRESS_COLUMNS.index("dimensions_complete")
+    assert info["space_complete"] is True
+    assert observation["progress"][column] == 1.0
+    over, shares = False, []
+    while not over:
+        observation, _, over, _, info = env.step(env.unwrapped.suggested_action())
+        shares.append(float(observation["progress"][column]))
+        assert info["space_complete"] is (shares[-1] == 1.0)
+    assert (shares[-1] == 1.0) is complete
+    envs = gymnasium.make_vec("polygym/Schedule-v0", 2, kernel="gemm", reward="static")
+    _, infos = envs.reset(seed=0)
+    assert infos["space_complete"].tolist() == [True, True]

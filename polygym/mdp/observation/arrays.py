@@ -37,7 +37,7 @@ from polygym.pickling import pickle_by_name
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Observation: TypeAlias = dict[str, Array]
 
-OBSERVATION_VERSION = 2
+OBSERVATION_VERSION = 3
 """The version of the observation: columns, types and the numbers in them."""
 
 MOST_STATEMENTS = 48

@@ -7,18 +7,17 @@ show them leaves them 0.
 
 from dataclasses import dataclass, field
 
-from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
 from polygym.errors import LimitError, PolygymError
 from polygym.lru_cache import LruCache
 from polygym.mdp.editing import MOST_STEPS
 from polygym.mdp.episode import Episode
+from polygym.mdp.extractors import extractor_of
 from polygym.mdp.observation import mapping_arrays as shown
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.episode_arrays import REMAINING_COLUMNS
 from polygym.mdp.observation.schedule_observer import Observer
 from polygym.mdp.task_options import Phase
 from polygym.poly.integer_vectors import Vector
-from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 
 
@@ -26,9 +25,6 @@ from polygym.poly.schedule import Schedule
 class DecisionObserver(Observer):
     """Turns episodes in which a mapping is decided into observations."""
 
-    _candidates: LruCache[Schedule, FeatureExtractor | None] = field(
-        default_factory=lambda: LruCache(32)
-    )
     _edited: LruCache[Schedule, tuple[Vector, ...]] = field(default_factory=lambda: LruCache(32))
 
     def observe_all(self, episode: Episode, allowed: Array, *, features: bool) -> Observation:
@@ -69,19 +65,13 @@ class DecisionObserver(Observer):
         )
 
     def _features(self, episode: Episode, schedule: Schedule | None) -> Array | None:
-        if schedule is None:
+        if schedule is None or episode.mapping is None:
             return None
-        known = self._candidates.get(schedule, lambda: self._candidate(schedule))
-        if known is None or episode.mapping is None:
+        extractor = extractor_of(self.task, schedule)
+        if isinstance(extractor, PolygymError):
             return None
-        (features,) = known.features([episode.mapping])
+        features = extractor.features_of(episode.mapping)
         return None if isinstance(features, PolygymError) else features.vector
-
-    def _candidate(self, schedule: Schedule) -> FeatureExtractor | None:
-        try:
-            return FeatureExtractor(LegalSchedule(self.task.scop, schedule), self.task.sizes)
-        except PolygymError:
-            return None
 
 
 def _steps_left(episode: Episode) -> int:

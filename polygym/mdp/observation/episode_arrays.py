@@ -47,6 +47,12 @@ class EpisodeProgress:
             self.is_vertex = self.decided < self.coefficients - len(current.rays)
 
     @property
+    def complete_share(self) -> float:
+        """The share of the dimensions so far of which no generator was left out; 1 of none."""
+        known = [dimension.generators.is_complete for dimension in self.episode.dimensions]
+        return sum(known) / len(known) if known else 1.0
+
+    @property
     def looked_at(self) -> float:
         """The share of the dependences that have been looked at in this dimension."""
         if not self.is_constructing:
@@ -111,6 +117,12 @@ PROGRESS = (
         "illegal_actions",
         "actions that were not offered so far / 100",
         lambda at: min(1.0, at.episode.illegal_count / 100),
+    ),
+    _share(
+        "dimensions_complete",
+        "share of the finished dimensions whose vertices and rays are all there; less than 1 where "
+        "the limits on them left some out",
+        lambda at: at.complete_share,
     ),
 )
 """The columns of ``progress``."""

@@ -170,6 +170,11 @@ class FeatureExtractor:
         )
         return [_features_or_error(candidate) for candidate in candidates]
 
+    def features_of(self, mapping: Mapping) -> CandidateFeatures | PolygymError:
+        """Return the features under one mapping, or what isl would take too long for."""
+        (features,) = self.features([mapping])
+        return features
+
     def _plan(self, mapping: Mapping) -> _PlannedCandidate:
         """Return the loops that a mapping makes of the schedule."""
         tree = plan_tree(self._tree, self._legal, mapping, self._machine, self._sizes, self._memory)
@@ -292,10 +297,10 @@ def candidate_features(
         LimitError: isl would take too long.
     """
     known = _feature_extractor(legal, tuple(sizes.items()), machine or this_machine())
-    (error,) = known.features([mapping])
-    if isinstance(error, PolygymError):
-        raise error
-    return error
+    features = known.features_of(mapping)
+    if isinstance(features, PolygymError):
+        raise features
+    return features
 
 
 def _features_or_error(plan: _PlannedCandidate | PolygymError) -> CandidateFeatures | PolygymError:
