@@ -5,7 +5,7 @@ A *selection* is a list of patterns, with commas between where it is one text:
 * names of kernels, categories, and globs over them (``gemm``, ``blas``, ``*mm``, ``all``);
 * comprehensions of the library and globs over them (``tc:matmul``, ``tc:conv*``), all of them
   (``comprehensions``) or those of one of its files (``pooling``); ``all`` means kernels only;
-* random programs (``random:17``, ``scalars:17``);
+* random programs (``random:17``, ``scalars:17``) and ranges of them (``random:8-10``);
 * paths of C files and of ``.tc`` files: whatever has a slash or such an ending, or is a file. They
   may be globs too, and one that has commas in its name is taken as it stands. A line may follow,
   ``my.c:12``: the region there.
@@ -27,7 +27,12 @@ from polybench.selection import ALL, NOT, select_names
 from polygym.errors import InputError
 from polygym.frontend.tc import library
 from polygym.programs.comprehensions import PREFIX, comprehension_hint
-from polygym.programs.generate import is_generated, is_held_out_family, source_of_name
+from polygym.programs.generate import (
+    is_generated,
+    is_held_out_family,
+    names_of_range,
+    source_of_name,
+)
 from polygym.programs.targets import is_path, split_line
 
 COMPREHENSIONS = "comprehensions"
@@ -137,8 +142,9 @@ def _expand(pattern: str) -> list[str]:
     if pattern.startswith(PREFIX):
         return _comprehensions(pattern)
     if is_generated(pattern):
-        source_of_name(pattern)  # refuses what is no number
-        return [pattern]
+        result = names_of_range(pattern)
+        source_of_name(result[0])  # refuses what is no number
+        return result
     path, line = split_line(pattern)
     if line is not None:
         return [f"{file}:{line}" for file in _expand(path)]

@@ -40,6 +40,18 @@ def test_what_is_excluded(selection: str, expected: list[str]) -> None:
     assert list(program_targets(selection)) == expected
 
 
+def test_ranges_of_random_programs() -> None:
+    assert select_programs(["random:8-11, !random:9", "scalars:0-0"]) == (
+        "random:8", "random:10", "random:11", "scalars:0",
+    )  # fmt: skip
+    for wrong in ("random:11-8", "random:0-10000"):
+        with pytest.raises(InputError, match="expected a range of 1 to 10000 numbers"):
+            select_programs([wrong])
+    for wrong in ("random:1-", "random:-3", "random:1-2-3", "random:a-b"):
+        with pytest.raises(InputError, match="expected random: and a number from 0 on"):
+            select_programs([wrong])
+
+
 def test_categories_of_comprehensions_are_selections_too() -> None:
     every = [f"tc:{name}" for name in library.definitions()]
     pooling = program_targets("pooling")

@@ -42,6 +42,7 @@ WILDCARD = "*"
 
 _MOST_STATEMENTS = 10
 _LONGEST_SEED = 18
+_LONGEST_RANGE = 10_000
 _SEEDS = 10**9
 
 Families: TypeAlias = Sequence[tuple[Callable[[ProgramDraft], None], float]]
@@ -149,6 +150,28 @@ def sample_name(target: str, random_below: Callable[[int], int]) -> str:
     return f"{prefix_of(target)}{int(random_below(_SEEDS))}"
 
 
+def names_of_range(target: str) -> list[str]:
+    """Return the names for which a range of numbers stands, or the one name that it is.
+
+    >>> names_of_range("random:8-10"), names_of_range("random:17")
+    (['random:8', 'random:9', 'random:10'], ['random:17'])
+
+    Raises:
+        InputError: the range is empty, or too long.
+    """
+    prefix = prefix_of(target)
+    first, dash, last = target.removeprefix(prefix).partition("-")
+    numbers = [part for part in (first, last) if part.isascii() and part.isdigit()]
+    if not prefix or not dash or len(numbers) < 2 or len(target) > 2 * _LONGEST_SEED:
+        return [target]
+    least, most = map(int, numbers)
+    if not 0 <= most - least < _LONGEST_RANGE:
+        raise InputError(
+            f"{target}: expected a range of 1 to {_LONGEST_RANGE} numbers, such as {prefix}8-10"
+        )
+    return [f"{prefix}{number}" for number in range(least, most + 1)]
+
+
 def source_of_name(target: str) -> str:
     """Return the C text of the random program of a name.
 
@@ -185,6 +208,7 @@ __all__ = [
     "is_generated",
     "is_held_out_family",
     "is_wildcard",
+    "names_of_range",
     "prefix_of",
     "sample_name",
     "source_of_name",
