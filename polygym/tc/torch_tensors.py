@@ -305,6 +305,26 @@ def _derivatives(
 def _function(torch: Any) -> Any:
     """Return the function of autograd that every operator with a gradient is."""
 
+    class Underivable(torch.autograd.Function):  # type: ignore[misc]
+        """A gradient as it is, of which there is no derivative by what it was computed from.
+
+        Without it a gradient would count as a constant, and what is derived of it would be wrong.
+        """
+
+        @staticmethod
+        def forward(ctx: Any, name: str, gradient: Any, *_: Any) -> Any:
+            """Return the gradient."""
+            ctx.name = name
+            return gradient.view_as(gradient)
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:
+            """Refuse."""
+            raise InputError(
+                f"{ctx.name}: expected first derivatives alone, found one of a gradient: the "
+                "gradients of comprehensions have none"
+            )
+
     class Differentiated(torch.autograd.Function):  # type: ignore[misc]
         """A comprehension and its gradient."""
 
@@ -334,9 +354,24 @@ def _function(torch: Any) -> Any:
             return results[0] if len(results) == 1 else tuple(results)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, *asked: Any) -> tuple[Any, ...]:
             """Return the gradients of the arguments."""
+            with torch.no_grad():
+                gradients = Differentiated.gradients(ctx, asked)
+            # What a gradient depends on, where somebody may derive it (create_graph=True).
+            read = [tensor for tensor in (*ctx.saved_tensors, *asked) if tensor is not None]
+            changing = [tensor for tensor in read if tensor.requires_grad]
+            if torch.is_grad_enabled() and changing:
+                name = ctx.definition.name
+                gradients = [
+                    None if found is None else Underivable.apply(name, found, *changing)
+                    for found in gradients
+                ]
+            return (None, None, None, *gradients)  # of definition, compute and gradient: none
+
+        @staticmethod
+        def gradients(ctx: Any, asked: Sequence[Any]) -> list[Any]:
+            """Return the gradients of the arguments; None of those that ask for none."""
             definition, gradient = ctx.definition, ctx.gradient
             outputs = [derivative_name(output.name) for output in definition.outputs]
             known: Mapping[str, Any] = ctx.others | dict(
@@ -351,7 +386,6 @@ def _function(torch: Any) -> Any:
             for part in gradient.parts:
                 if not wanted.keys().isdisjoint(part.parameters):
                     derivatives |= _derivatives(torch, part, known, wanted)
-            gradients = [derivatives.get(parameter.name) for parameter in definition.parameters]
-            return (None, None, None, *gradients)  # of definition, compute and gradient: none
+            return [derivatives.get(parameter.name) for parameter in definition.parameters]
 
     return Differentiated

@@ -293,8 +293,26 @@ def test_only_once(exact: Comprehension) -> None:
     a = torch.ones(3, 4, dtype=torch.float64, requires_grad=True)
     b = torch.ones(4, 2, dtype=torch.float64)
     (once,) = torch.autograd.grad((exact(a, b) ** 2).sum(), a, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    with pytest.raises(InputError, match="expected first derivatives alone, found one of a grad"):
         once.sum().backward()
+
+
+@pytest.mark.parametrize("by", ["A", "B"])
+def test_no_gradient_counts_as_a_constant(by: str) -> None:
+    """Linear in A, whose gradient depends on B alone: B's second derivative was taken for 0."""
+    product = define("tc:matmul")
+    a = torch.ones(3, 4, requires_grad=True)
+    b = torch.ones(4, 5, requires_grad=True)
+    other, own = {"A": (a, b), "B": (b, a)}[by]
+    (gradient,) = torch.autograd.grad(product(a, b).sum(), other, create_graph=True)
+    with pytest.raises(InputError, match="matmul: expected first derivatives alone"):
+        (gradient.pow(2).sum() + own.sum()).backward()
+    with pytest.raises(InputError, match="matmul: expected first derivatives alone"):
+        torch.autograd.grad(gradient.sum(), own)
+    # First derivatives are as ever, of a gradient that is not derived as well.
+    (again,) = torch.autograd.grad(product(a, b).sum(), other)
+    assert torch.equal(again, gradient)
+    assert not again.requires_grad
 
 
 def test_without_a_gradient() -> None:
