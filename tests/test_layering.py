@@ -72,10 +72,11 @@ LIBRARIES = {
     "sqlite3": {"search", "sqlite_files", "tc", "graphs"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
+    "minari": {"agents"},
     "ml_dtypes": {"programs"},
     "onnx": {"graphs"},
     "onnxruntime": {"graphs"},
-    "multiprocessing": {"agents.pretraining"},
+    "multiprocessing": {"agents.pretraining", "agents.trainers"},
     "ray": {"search.runner.ray"},
 }
 

@@ -1,14 +1,17 @@
 """A trained policy on programs that it has never seen, beside random choices and isl.
 
-    polygym train configs/from-nothing.yaml --out runs/nothing
+    polygym train configs/clone-search.yaml --out runs/clone
+    polygym train configs/from-nothing.yaml --set initial=runs/clone --out runs/nothing
     python benchmarks/zero_shot runs/nothing --out zero
 
 For every program and every seed of the training the policy plays one episode of its likeliest
 actions and ``--samples`` at random; random choices among the allowed actions play ``--random``
-episodes. Nothing is learned on the way, and a training that has seen one of the programs is
-refused. The reward must need no clock (``static``, ``model``, ``log_model``); logarithms are
-turned back into speedups. In Optimize-v0 what the reward gives isl's schedule under the default
-mapping stands beside it. Folders of one experiment with other seeds count as one.
+episodes, and so does, where a schedule is edited, a search that changes its best decisions
+(``polygym.agents.trainers.decision_search``). Nothing is learned on the way, and a training that
+has seen one of the programs is refused. The reward must need no clock (``static``, ``model``,
+``log_model``); logarithms are turned back into speedups. In Optimize-v0 what the reward gives isl's
+schedule under the default mapping stands beside it. Folders of one experiment with other seeds
+count as one.
 
 Results are kept in ``--out``; the same command goes on where it was stopped. Intervals of 90 % are
 those of ``polygym.agents.evaluation.aggregates``.
@@ -35,6 +38,7 @@ from polygym.agents.experiments.models import algorithm_class
 from polygym.agents.experiments.splits import selected_kernels
 from polygym.agents.policies import EnvPolicy, RulePolicy, TrainedPolicy, run_episode
 from polygym.agents.policies.env_policy import inner_env
+from polygym.agents.trainers.decision_search import DecisionSearch
 from polygym.agents.trainers.training import trained_models
 from polygym.errors import InputError, PolygymError
 from polygym.files import write_atomically
@@ -42,7 +46,7 @@ from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.mapping_decisions import USE_DEFAULT_FOR_ALL
 from polygym.mdp.rewards import RewardKind
 
-LIKELIEST, SAMPLED, ISL = "likeliest", "sampled", "isl"
+LIKELIEST, SAMPLED, SEARCH, ISL = "likeliest", "sampled", "search", "isl"
 SAME = 1e-9
 
 # Episodes of a program and seed have resets of their own.
@@ -69,6 +73,11 @@ class ZeroShotRow:
     scores: tuple[float, ...]
 
 
+def can_search(experiment: Experiment) -> bool:
+    """Whether the search of decisions plays in an environment: one that edits a schedule."""
+    return experiment.environment == OPTIMIZE and experiment.arguments.get("start") is not None
+
+
 def random_policies(experiment: Experiment, seed: int) -> dict[str, EnvPolicy]:
     """Return what plays at random in an environment, by name."""
     if experiment.environment == OPTIMIZE:
@@ -86,6 +95,17 @@ def scores_of_episodes(
         reward = run_episode(env, policy, seed=_FIRST_RESET + 100_003 * seed + number).reward
         result.append(round(math.exp(reward) if kind.is_logarithm else float(reward), 6))
     return tuple(result)
+
+
+def scores_of_search(experiment: Experiment, env: Any, count: int, seed: int) -> tuple[float, ...]:
+    """Return the scores of the trials of a search, in their order."""
+    env.reset(seed=_FIRST_RESET)
+    search = DecisionSearch(inner_env(env), np.random.default_rng([_FIRST_RESET, seed]))
+    search.run(count, 1)
+    kind = RewardKind.named(experiment.arguments["reward"])
+    return tuple(
+        round(math.exp(reward) if kind.is_logarithm else reward, 6) for reward in search.trials
+    )
 
 
 def isl_score(experiment: Experiment, kernel: str) -> tuple[float, ...]:
@@ -122,6 +142,9 @@ def play_kernel(
         for name, (policy, count) in agents.items():
             scores = scores_of_episodes(experiment, env, policy, count, seed)
             rows.append(ZeroShotRow(name, kernel, seed, scores))
+        if can_search(experiment):
+            trials = scores_of_search(experiment, env, options.random, seed)
+            rows.append(ZeroShotRow(SEARCH, kernel, seed, trials))
         if experiment.environment == OPTIMIZE:
             rows.append(ZeroShotRow(ISL, kernel, seed, isl_score(experiment, kernel)))
     env.close()

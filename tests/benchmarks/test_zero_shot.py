@@ -93,7 +93,9 @@ def test_optimize_has_isl_beside_it(
     assert "| isl |" in capsys.readouterr().out
     kept = json.loads((tmp_path / "zero" / "zero-shot.json").read_text())
     scores = {row["agent"]: row["scores"] for row in kept}
-    assert set(scores) == {"likeliest", "sampled", "random", "isl"}
+    assert set(scores) == {"likeliest", "sampled", "random", "search", "isl"}
+    assert len(scores["search"]) == 2
+    assert scores["search"][0] == 1.0  # no decisions: the original order
     assert all(math.exp(-2.31) <= score <= 1000 for own in scores.values() for score in own)
 
 

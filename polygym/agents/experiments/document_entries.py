@@ -51,6 +51,12 @@ class DocumentEntry:
             raise self.error(f"a whole number from {least} on", value)
         return value
 
+    def text(self, value: object) -> str:
+        """Return a text."""
+        if not isinstance(value, str):
+            raise self.error("a text", value)
+        return value
+
     def one_of(self, value: object, known: Sequence[str]) -> str:
         """Return one of several words."""
         if value not in known:

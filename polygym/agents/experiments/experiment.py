@@ -13,6 +13,7 @@ A file names one environment. The entries below the name describe the training::
       hyperparameters:               # of the algorithm
         n_steps: 256
       steps: 100000                  # of each seed
+      n_envs: 8                      # episodes that are stepped together
       every: 4096                    # steps between evaluations and checkpoints
       evaluation:
         kernels: gemm, mvt
@@ -20,7 +21,11 @@ A file names one environment. The entries below the name describe the training::
       seeds: [0, 1, 2]
 
 Cloning has one more entry, ``teacher``, the source of its demonstrations: a rule (``earliest``),
-``corpus`` (the corpora that ship with polygym), or the file of a corpus.
+``search`` (the best episodes that a search finds), ``corpus`` (the corpora that ship with polygym),
+or the file of a corpus.
+
+``initial: runs/clone`` begins with the networks of another training, each seed with that of the
+same seed.
 
 For ``polygym/Rewrite-v0`` kernels are terms, the algorithm is knossos, and a step is an epoch
 (:mod:`polygym.agents.experiments.rewrite_terms`).
@@ -30,6 +35,7 @@ All entries but ``kernels`` and ``steps`` are optional.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from polygym.mdp.policies.registry import POLICIES
@@ -37,10 +43,16 @@ from polygym.mdp.policies.registry import POLICIES
 KNOSSOS, GRAPH = "knossos", "graph"
 """Algorithm and network of experiments on terms."""
 
+ROLLOUT_ALGORITHMS = ("maskable-ppo", "ppo", "a2c")
+"""Those that learn from whole rollouts, which several environments may fill together."""
+
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration", KNOSSOS)
 NETWORKS = ("sets", "mlp")
 CORPUS_TEACHER = "corpus"
 """The teacher that stands for the corpora that ship with polygym."""
+
+SEARCH_TEACHER = "search"
+"""The teacher that searches the episodes of each program for good ones."""
 
 RESERVED_ARGUMENTS = ("kernel", "seed", "render_mode")
 """Arguments of environments that other entries of an experiment determine."""
@@ -70,6 +82,8 @@ class Experiment:
     evaluation: EvaluationPlan = field(default_factory=EvaluationPlan)
     seeds: tuple[int, ...] = (0,)
     teacher: str = ""
+    n_envs: int = 1
+    initial: str = ""
 
     def document(self) -> dict[str, Any]:
         """Return the content of a file that reads back as an equal value."""
@@ -77,11 +91,16 @@ class Experiment:
         del own["environment"]
         own["wrappers"] = [{name: dict(given)} if given else name for name, given in self.wrappers]
         own["seeds"] = list(self.seeds)
-        if not self.teacher:
-            del own["teacher"]
+        for name in ("teacher", "initial"):
+            if not own[name]:
+                del own[name]
         return {self.environment: own}
+
+    def initial_model(self, seed: int) -> Path | None:
+        """Return the file of the network with which a seed begins; None for a new one."""
+        return Path(self.initial) / f"seed-{seed}" / "model.zip" if self.initial else None
 
 
 def is_corpus_file(teacher: str) -> bool:
     """Whether a teacher is the file of a corpus."""
-    return teacher != CORPUS_TEACHER and teacher != "" and teacher not in POLICIES
+    return teacher not in (CORPUS_TEACHER, SEARCH_TEACHER, "", *POLICIES)

@@ -89,7 +89,7 @@ def check_hyperparameters(experiment: Experiment, at: DocumentEntry, env: Any) -
         if experiment.algorithm not in OPTIONS_BY_ALGORITHM:
             _check_number(value, _RANGES.get(name), at.child(name))
     if experiment.algorithm == "maskable-ppo":
-        _expect_batches({**usually, **experiment.hyperparameters}, at)
+        _expect_batches({**usually, **experiment.hyperparameters}, experiment.n_envs, at)
     if experiment.algorithm in OPTIONS_BY_ALGORITHM:
         try:
             OPTIONS_BY_ALGORITHM[experiment.algorithm](**experiment.hyperparameters)
@@ -137,16 +137,16 @@ def _check_number(value: object, within: _NumberRange | None, at: DocumentEntry)
         raise at.error(str(within), value)
 
 
-def _expect_batches(given: Mapping[str, Any], at: DocumentEntry) -> None:
+def _expect_batches(given: Mapping[str, Any], n_envs: int, at: DocumentEntry) -> None:
     """Refuse batches of one step: sb3-contrib divides by the deviation of its one advantage.
 
     Example: 65 steps of a rollout in batches of 64 leave one.
     """
-    steps, size = given["n_steps"], given["batch_size"]
+    steps, size = given["n_steps"] * n_envs, given["batch_size"]
     if given["normalize_advantage"] and (size == 1 or steps % size == 1):
         raise InputError(
-            f"{at}: expected n_steps and batch_size that leave no batch of one step, found {steps} "
-            f"and {size}"
+            f"{at}: expected n_steps and batch_size that leave no batch of one step, found "
+            f"{given['n_steps']} and {size}"
         )
 
 

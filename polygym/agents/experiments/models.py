@@ -47,6 +47,42 @@ def load_model(name: str, file: Path, envs: Any = None) -> Any:
         raise InputError(f"{file}: expected a model of {name}, found: {said}") from None
 
 
+def expect_initial_model(experiment: Experiment, seed: int) -> Path | None:
+    """Return the file of the network with which a seed begins; None for a new one.
+
+    Raises:
+        InputError: it is not there.
+    """
+    file = experiment.initial_model(seed)
+    if file is not None and not file.exists():
+        raise InputError(
+            f"initial: expected a training with a model of seed {seed}, found no file {file}"
+        )
+    return file
+
+
+def initial_model(
+    experiment: Experiment, envs: Any, seed: int, random_seed: int, tensorboard_folder: str | None
+) -> Any:
+    """Return the model with which a seed begins: a new one, or with the network of another.
+
+    Raises:
+        InputError: the other network is missing, or has another form.
+    """
+    model = new_model(experiment, envs, random_seed, tensorboard_folder)
+    file = expect_initial_model(experiment, seed)
+    if file is not None:
+        other = load_model("maskable-ppo", file)
+        try:
+            model.policy.load_state_dict(other.policy.state_dict())
+        except RuntimeError:
+            raise InputError(
+                f"{file}: expected a network of the form that {experiment.environment} with these "
+                "arguments has, found another one"
+            ) from None
+    return model
+
+
 def new_model(
     experiment: Experiment, envs: Any, seed: int, tensorboard_folder: str | None = None
 ) -> Any:

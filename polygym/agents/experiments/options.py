@@ -32,14 +32,23 @@ class FittingOptions:
 
 @dataclass(frozen=True, slots=True)
 class CloningOptions(FittingOptions):
-    """Also of how many episodes at most demonstrations are."""
+    """Also the number of episodes that are demonstrations at most, and the search for them.
+
+    The teacher ``search`` plays ``trials`` episodes of a program and shows the best ``kept``. With
+    an ``advantage_temperature`` β an episode weighs exp((its reward - the program's best) / β).
+    """
 
     demonstrations: int = 1000
+    trials: int = 2000
+    kept: int = 8
+    advantage_temperature: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
         FittingOptions.__post_init__(self)
-        _expect("demonstrations", self.demonstrations, least=1)
+        for name in ("demonstrations", "trials", "kept"):
+            _expect(name, getattr(self, name), least=1)
+        _expect("advantage_temperature", self.advantage_temperature, least=0)
 
 
 @dataclass(frozen=True, slots=True)

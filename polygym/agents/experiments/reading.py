@@ -18,11 +18,14 @@ from polygym.agents.experiments.experiment import (
     KNOSSOS,
     NETWORKS,
     RESERVED_ARGUMENTS,
+    ROLLOUT_ALGORITHMS,
+    SEARCH_TEACHER,
     EvaluationPlan,
     Experiment,
     is_corpus_file,
 )
 from polygym.agents.experiments.hyperparameters import check_hyperparameters
+from polygym.agents.experiments.models import expect_initial_model
 from polygym.agents.experiments.rewrite_terms import (
     REWRITE,
     check_rewrite_experiment,
@@ -37,7 +40,10 @@ from polygym.mdp.policies.registry import POLICIES
 from polygym.mdp.problems.loading import load_problem
 from polygym.search.corpus.program_choice import TEST_KERNELS
 
-_TEACHERS = f"a rule ({', '.join(POLICIES)}), {CORPUS_TEACHER}, or the file of one (.sqlite, .xz)"
+_TEACHERS = (
+    f"a rule ({', '.join(POLICIES)}), {SEARCH_TEACHER}, {CORPUS_TEACHER}, or the file of one "
+    "(.sqlite, .xz)"
+)
 
 
 def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
@@ -62,6 +68,8 @@ def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
         raise DocumentEntry(str(file), f"{experiment.environment}.teacher").error(
             "a corpus that is there", experiment.teacher
         )
+    for seed in experiment.seeds:
+        expect_initial_model(experiment, seed)
     return experiment
 
 
@@ -114,7 +122,11 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
         ),
         at.child("seeds").seeds(entries.get("seeds", [0])),
         _teacher(entries.get("teacher", ""), at.child("teacher")),
+        at.child("n_envs").integer(entries.get("n_envs", 1), 1),
+        at.child("initial").text(entries.get("initial", "")),
     )
+    if experiment.n_envs > 1 and experiment.algorithm not in ROLLOUT_ALGORITHMS:
+        raise at.child("n_envs").error(f"1 for {experiment.algorithm}", experiment.n_envs)
     if of_terms:
         check_rewrite_experiment(experiment, at)
     else:
@@ -173,7 +185,7 @@ def _check_teacher(experiment: Experiment, at: DocumentEntry) -> None:
         return
     if not experiment.teacher:
         raise InputError(f"{at}: the entry teacher is missing, which cloning needs: {_TEACHERS}")
-    if experiment.teacher in POLICIES:
+    if experiment.teacher in (SEARCH_TEACHER, *POLICIES):
         if held := [
             kernel for kernel in selected_kernels(experiment.kernels) if kernel in TEST_KERNELS
         ]:
@@ -181,10 +193,12 @@ def _check_teacher(experiment: Experiment, at: DocumentEntry) -> None:
                 f"{at.child('kernels')}: expected none of the kernels for tests, which are never "
                 f"demonstrations, found {', '.join(held)}"
             )
-    elif experiment.environment != OPTIMIZE or experiment.arguments.get("start") is None:
+    if experiment.teacher not in POLICIES and (
+        experiment.environment != OPTIMIZE or experiment.arguments.get("start") is None
+    ):
         raise InputError(
-            f"{at.child('teacher')}: expected {OPTIMIZE} with start=isl for a corpus, whose "
-            f"schedules and mappings are decided there, found {experiment.environment}"
+            f"{at.child('teacher')}: expected {OPTIMIZE} with a start, such as start=isl, for a "
+            f"search or a corpus, found {experiment.environment}"
         )
 
 

@@ -31,14 +31,18 @@ TEST_KERNELS_KEY = "test_kernels"
 
 
 def learned_from(experiment: Experiment) -> tuple[str, ...]:
-    """Return the kernels for tests that a training learns from.
+    """Return the kernels for tests that a training learns from, and those of its initial models.
 
     Raises:
         PolygymError: a program cannot be read.
     """
-    if not _learns_from_its_kernels(experiment):
-        return ()
-    return test_kernels_among(experiment, selected_kernels(experiment.kernels))
+    result: set[str] = set()
+    if experiment.initial:
+        files = map(experiment.initial_model, experiment.seeds)
+        result.update(test_kernels_of_models(experiment, dict(enumerate(filter(None, files)))))
+    if _learns_from_its_kernels(experiment):
+        result.update(test_kernels_among(experiment, selected_kernels(experiment.kernels)))
+    return _in_order(result)
 
 
 def expect_no_held_out_programs(experiment: Experiment) -> None:

@@ -1,4 +1,4 @@
-"""Wrappers for polygym's environments: which kernel an episode is about, and what a time is.
+"""Wrappers for polygym's environments: which kernel is next, what a time is, and shaped rewards.
 
 An environment by itself draws a random kernel. The wrappers that choose know the kernels of the
 environment that they wrap, and hand the reset of it the one that is next; a reset that names a
@@ -17,6 +17,7 @@ from polygym.agents.policies.env_policy import inner_env
 from polygym.envs.episode_end import Info
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Observation
+from polygym.mdp.predicted_reward import expect_cost_model, predicted_log_speedup
 from polygym.mdp.rewards import reward_of_success
 
 _Env = gymnasium.Env[Observation, np.int64]
@@ -164,12 +165,63 @@ class RuntimePointEstimate(
         return inner_env(self.env).action_masks()
 
 
+class PotentialShaping(
+    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
+):
+    """Pays for each decision at once what the cost model expects of it.
+
+    The potential φ is the logarithm of the predicted speedup of the decisions so far, 0 at the end.
+    A step pays γ·φ(after) - φ(before) on top of its reward. With γ = 1 the rewards of an episode
+    still add up to what they did, less φ of its beginning, which is 0 for the original order
+    without a mapping. So the best policies stay the best.
+
+    Example, γ = 1, an episode of three steps whose end is worth 1.5, with φ = 0, 0.7, 1.5 before
+    the steps: they pay 0.7, 0.8, and 1.5 - 1.5 = 0.
+    """
+
+    def __init__(self, env: _Env, gamma: float = 1.0) -> None:
+        RecordConstructorArgs.__init__(self, gamma=gamma)
+        gymnasium.Wrapper.__init__(self, env)
+        inner_env(env)
+        if not isinstance(gamma, int | float) or not 0 < gamma <= 1:
+            raise InputError(f"gamma: expected a number above 0 and up to 1, found {gamma!r}")
+        expect_cost_model()
+        self._gamma = float(gamma)
+        self._potential = 0.0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin an episode."""
+        result = self.env.reset(seed=seed, options=options)
+        self._potential = predicted_log_speedup(inner_env(self.env).episode)
+        return result
+
+    def step(self, action: np.int64) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
+        """Take an action; the reward has what it changed of the potential."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        before = self._potential
+        self._potential = predicted_log_speedup(inner_env(self.env).episode)
+        shaped = float(reward) + self._gamma * self._potential - before
+        return observation, shaped, terminated, truncated, info
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """Return which actions are allowed, for algorithms with masks."""
+        return inner_env(self.env).action_masks()
+
+
 ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {
     "minimum": min, "median": statistics.median, "mean": statistics.fmean,
 }  # fmt: skip
 
 WRAPPERS: dict[str, type[gymnasium.Wrapper[Any, Any, Any, Any]]] = {
     wrapper.__name__: wrapper
-    for wrapper in (CycleKernels, RandomOrderKernels, CurriculumByDepth, RuntimePointEstimate)
+    for wrapper in (
+        CycleKernels,
+        RandomOrderKernels,
+        CurriculumByDepth,
+        RuntimePointEstimate,
+        PotentialShaping,
+    )
 }
 """By the names that an experiment has for them."""

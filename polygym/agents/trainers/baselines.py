@@ -79,7 +79,8 @@ class LibraryLearner:
             InputError: the replay buffer is missing that belongs to the checkpoint.
         """
         beginning = load_trainer_state(experiment, seed, checkpoint)
-        inner_env(beginning.env).remote_evaluator = remote_evaluator
+        for env in beginning.envs.envs:
+            inner_env(env).remote_evaluator = remote_evaluator
         model = beginning.model
         memory = ".npz" if experiment.algorithm == "dqn" else ""
         if memory and checkpoint.exists():
@@ -103,7 +104,8 @@ class LibraryLearner:
 
             def __init__(self) -> None:
                 super().__init__()
-                self._reward, self._length = 0.0, 0
+                self._rewards = np.zeros(experiment.n_envs)
+                self._lengths = np.zeros(experiment.n_envs, int)
                 self._late: list[tuple[int, DelayedReward]] = []
 
             def _on_training_start(self) -> None:
@@ -111,23 +113,23 @@ class LibraryLearner:
                 self.model._total_timesteps = experiment.steps
 
             def _on_step(self) -> bool:
-                (reward,), (done,), (info,) = (
-                    self.locals[name] for name in ("rewards", "dones", "infos")
-                )
-                self._reward += float(reward)
-                self._length += 1
-                if done:
-                    if "pending" in info:
-                        self._late += [
-                            (len(episodes), reward) for reward in delayed_rewards_in(self.locals)
-                        ]
+                self._rewards += self.locals["rewards"]
+                self._lengths += 1
+                late = {}
+                if any("pending" in info for info in self.locals["infos"]):
+                    late = {reward.env: reward for reward in delayed_rewards_in(self.locals)}
+                for place in np.flatnonzero(self.locals["dones"]).tolist():
+                    info = self.locals["infos"][place]
+                    if place in late:
+                        self._late.append((len(episodes), late[place]))
                     episodes.append(
                         TrainingEpisode(
-                            self.num_timesteps, info["kernel"], round(self._reward, 6),
-                            self._length, info["status"],
+                            self.num_timesteps, info["kernel"],
+                            round(float(self._rewards[place]), 6),
+                            int(self._lengths[place]), info["status"],
                         )
                     )  # fmt: skip
-                    self._reward, self._length = 0.0, 0
+                    self._rewards[place], self._lengths[place] = 0.0, 0
                 return True
 
             def _on_rollout_end(self) -> None:

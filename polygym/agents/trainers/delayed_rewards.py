@@ -13,12 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.experiment import ROLLOUT_ALGORITHMS, Experiment
 from polygym.envs.episode_end import PendingReward
 from polygym.mdp.rewards import RewardKind
-
-ROLLOUT_ALGORITHMS = ("maskable-ppo", "ppo", "a2c")
-"""Those that learn from whole rollouts."""
 
 
 @dataclass(frozen=True, slots=True)

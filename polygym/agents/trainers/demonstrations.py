@@ -1,11 +1,13 @@
 """Demonstrations of a teacher: observation and chosen action of each decision.
 
-A *rule* plays the kernels of the experiment, one episode each, or as many as
-``load_demonstrations`` says if it is random. A *corpus* shows for each of its cases (a program,
-its sizes, threads, a kind of machine) the best of what was measured that an episode can reach from
-isl's schedule (:func:`~polygym.mdp.action_sequence.actions_to`); the environment has that program,
-those sizes and threads. Cases of test kernels, and of programs that do what one of these does, are
-left out for every teacher.
+A *search* shows the best episodes that it finds of each program
+(:mod:`polygym.agents.trainers.search_demonstrations`). A *rule* plays the kernels of the
+experiment, one episode each, or as many as ``load_demonstrations`` says if it is random. A *corpus*
+shows for each of its cases (a program, its sizes, threads, a kind of machine) the best of what was
+measured that an episode can reach from isl's schedule
+(:func:`~polygym.mdp.action_sequence.actions_to`); the environment has that program, those sizes and
+threads. Cases of test kernels, and of programs that do what one of these does, are left out for
+every teacher.
 
 The return of a rule's episode is what the environment paid for it; that of a case is what was
 measured where the environment pays for a measurement, else again what the environment pays.
@@ -20,6 +22,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, cycle, islice
+from math import exp
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -28,24 +31,21 @@ import gymnasium
 import numpy as np
 
 from polygym.agents.experiments.environments import make_env
-from polygym.agents.experiments.experiment import CORPUS_TEACHER, Experiment
+from polygym.agents.experiments.experiment import CORPUS_TEACHER, SEARCH_TEACHER, Experiment
 from polygym.agents.experiments.options import CloningOptions
 from polygym.agents.experiments.splits import selected_kernels
 from polygym.agents.policies.env_policy import EnvPolicy, inner_env, run_episode
 from polygym.agents.policies.guide import scaled_value
 from polygym.agents.policies.heuristics import RulePolicy
+from polygym.agents.trainers.corpus_episodes import end_of, reached_rows, steps_of
 from polygym.agents.trainers.policy_dataset import PolicyDataset, PolicySample
+from polygym.agents.trainers.search_demonstrations import FoundEpisode, search_programs
 from polygym.agents.trainers.training_tables import TrainingEpisode, append_rows
 from polygym.envs.base import PolygymEnv
 from polygym.errors import InputError, PolygymError
-from polygym.mapping.mapping import parse_mapping
-from polygym.mdp.action_sequence import actions_to, per_nest_mapping
-from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Observation
 from polygym.mdp.policies.registry import DETERMINISTIC, POLICIES
 from polygym.mdp.rewards import reward_of_success
-from polygym.poly.legality import LegalSchedule
-from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, open_packed
 from polygym.search.corpus.program_choice import is_held_out
 from polygym.search.corpus.rows import CorpusRow
@@ -92,6 +92,8 @@ def load_demonstrations(experiment: Experiment, folder: Path) -> PolicyDataset:
     left_out: list[ExcludedCase] = []
     if experiment.teacher in POLICIES:
         shown = _of_rule(experiment, dataset, left_out)
+    elif experiment.teacher == SEARCH_TEACHER:
+        shown = _of_search(experiment, dataset, left_out, folder)
     else:
         shown = _of_corpus(experiment, dataset, left_out)
     rows = []
@@ -115,15 +117,7 @@ def _of_rule(
 
     What does the same as a test kernel, under whatever name, goes to ``left_out``.
     """
-    envs = {}
-    for kernel in selected_kernels(experiment.kernels):
-        env = make_env(experiment, kernel)
-        env.reset(seed=_SEED)
-        program = inner_env(env).problem.program
-        if is_held_out(program.name, program):
-            left_out.append(ExcludedCase(kernel, "it does what one of the kernels for tests does"))
-        else:
-            envs[kernel] = env
+    envs = _teaching_envs(experiment, left_out)
     rule = RulePolicy(experiment.teacher, seed=0)
     is_always_same = experiment.teacher in DETERMINISTIC
     for number, kernel in zip(count(), envs if is_always_same else cycle(envs)):
@@ -133,6 +127,45 @@ def _of_rule(
             TrainingEpisode.of(0, ending),
             [_sample_of(into, *step, worth=scaled_value(ending.reward)) for step in teacher.steps],
         )
+
+
+def _teaching_envs(experiment: Experiment, left_out: list[ExcludedCase]) -> dict[str, Any]:
+    """Return an environment for each kernel that does not do what a test kernel does."""
+    envs = {}
+    for kernel in selected_kernels(experiment.kernels):
+        env = make_env(experiment, kernel)
+        env.reset(seed=_SEED)
+        program = inner_env(env).problem.program
+        if is_held_out(program.name, program):
+            left_out.append(ExcludedCase(kernel, "it does what one of the kernels for tests does"))
+        else:
+            envs[kernel] = env
+    return envs
+
+
+def _of_search(
+    experiment: Experiment, into: PolicyDataset, left_out: list[ExcludedCase], folder: Path
+) -> Iterator[_EpisodeSamples]:
+    """Yield the best episodes that a search finds of each kernel, with their weights."""
+    options = CloningOptions(**experiment.hyperparameters)
+    envs = _teaching_envs(experiment, left_out)
+    for kernel, found in search_programs(experiment, tuple(envs), folder / "search.jsonl"):
+        best = max(episode.reward for episode in found)
+        for episode in found:
+            weight = 1.0
+            if options.advantage_temperature > 0:
+                weight = exp((episode.reward - best) / options.advantage_temperature)
+            yield _played_again(inner_env(envs[kernel]), kernel, episode, weight, into)
+
+
+def _played_again(
+    env: PolygymEnv, kernel: str, found: FoundEpisode, weight: float, into: PolicyDataset
+) -> _EpisodeSamples:
+    env.reset(seed=_SEED)
+    steps = steps_of(env, found.actions)
+    worth = scaled_value(found.reward)
+    shown = TrainingEpisode(0, kernel, round(found.reward, 6), len(steps), found.status)
+    return shown, [_sample_of(into, *step, worth=worth, weight=weight) for step in steps]
 
 
 def _write_excluded(left_out: Sequence[ExcludedCase], folder: Path) -> None:
@@ -197,35 +230,20 @@ def _of_case(
     )
     env.reset(seed=_SEED)
     own = inner_env(env)
-    for row in sorted(group.rows, key=lambda row: row.seconds):
-        actions = _actions_to_row(own.episode, row)
-        if actions is not None:
-            return _replayed_samples(own, group, row, actions, into)
+    for row, actions in reached_rows(own, group):
+        return _replayed_samples(own, group, row, actions, into)
     return None
-
-
-def _actions_to_row(episode: Episode, row: CorpusRow) -> tuple[int, ...] | None:
-    """Return the actions that lead to a row's schedule and mapping."""
-    scop, decides = episode.task.scop, episode.task.options.mapping_decisions
-    assert decides is not None
-    mapping = parse_mapping(row.mapping)
-    if mapping.threads != decides.mapping.threads:
-        return None
-    schedule: Schedule = LegalSchedule(scop, parse_schedule(row.schedule, scop)).schedule
-    nests = episode.task.nests(schedule)
-    return actions_to(episode, schedule, per_nest_mapping(mapping, decides.mapping, nests))
 
 
 def _replayed_samples(
     env: PolygymEnv, group: CaseRows, row: CorpusRow, actions: tuple[int, ...], into: PolicyDataset
 ) -> _EpisodeSamples:
-    steps, episode = [], env.episode
-    for action in actions:
-        steps.append((env.observation_of(episode), env.allowed(episode), action))
-        episode = env.following(episode, action)
+    steps = steps_of(env, actions)
     kind, factor = env.reward_kind, env.timeout_factor
-    is_timed = kind.is_measured
-    value = reward_of_success(kind, row.speedup, factor) if is_timed else env.worth(episode)
+    if kind.is_measured:
+        value = reward_of_success(kind, row.speedup, factor)
+    else:
+        value = env.worth(end_of(env, actions))
     shown = TrainingEpisode(
         0, group.visit.case.program, round(value, 6), len(steps), row.status.value
     )
@@ -233,8 +251,14 @@ def _replayed_samples(
 
 
 def _sample_of(
-    into: PolicyDataset, observation: Any, allowed: tuple[bool, ...], action: int, *, worth: float
+    into: PolicyDataset,
+    observation: Any,
+    allowed: tuple[bool, ...],
+    action: int,
+    *,
+    worth: float,
+    weight: float = 1.0,
 ) -> PolicySample:
     target = np.zeros(len(allowed))
     target[action] = 1.0
-    return into.sample(observation, allowed, target, worth)
+    return into.sample(observation, allowed, target, worth, weight)

@@ -2,13 +2,13 @@
 
 A position is an observation, the mask, a *target* for every action (a probability: 1 for the
 action of a teacher, or the parts of the visits of a search), and a *return* on the scale of values
-(:mod:`polygym.agents.policies.guide`). Most of an observation is 0, so only the other numbers
-are kept, with their places.
+(:mod:`polygym.agents.policies.guide`), and a *weight*. Most of an observation is 0, so only the
+other numbers are kept, with their places.
 
 A network is fitted to positions: its priors to the targets, its values to the returns. The loss of
 a batch is the mean over its positions of
 
-    - Σ target(a) log prior(a)  +  value_weight (value - return)²,
+    - weight Σ target(a) log prior(a)  +  value_weight (value - return)²,
 
 where priors are under the mask. Example: a target of (1, 0) and priors of (1/2, 1/2) cost ln 2, and
 a value that is 2 off, at a weight of 1/2, costs 2.
@@ -41,6 +41,7 @@ class PolicySample:
     action_mask: Array
     target: Array
     value_target: float
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +52,7 @@ class PolicyBatch:
     action_masks: Array
     targets: Array
     value_targets: Array
+    weights: Array
 
 
 class PolicyDataset:
@@ -66,7 +68,12 @@ class PolicyDataset:
         return len(self._held)
 
     def sample(
-        self, observation: Observation, allowed: Sequence[bool], target: Array, worth: float
+        self,
+        observation: Observation,
+        allowed: Sequence[bool],
+        target: Array,
+        worth: float,
+        weight: float = 1.0,
     ) -> PolicySample:
         """Return a position; it is not yet among these."""
         flat = np.concatenate([observation[name].ravel() for name in self._boxes], dtype=np.float64)
@@ -77,6 +84,7 @@ class PolicyDataset:
             np.array(allowed, bool),
             target.astype(np.float32),
             worth,
+            weight,
         )
 
     def extend(self, more: Sequence[PolicySample]) -> None:
@@ -99,6 +107,7 @@ class PolicyDataset:
             np.stack([policy_sample.action_mask for policy_sample in chosen]),
             np.stack([position.target for position in chosen]),
             np.array([position.value_target for position in chosen], np.float32),
+            np.array([position.weight for position in chosen], np.float32),
         )
 
     def save(self, path: Path) -> None:
@@ -112,6 +121,7 @@ class PolicyDataset:
             allowed=np.array([position.action_mask for position in self._held], bool),
             targets=np.array([position.target for position in self._held], np.float32),
             worths=np.array([position.value_target for position in self._held], np.float64),
+            weights=np.array([position.weight for position in self._held], np.float64),
         )
         os.replace(partial, path)
 
@@ -122,10 +132,11 @@ class PolicyDataset:
         behind = list(accumulate(read["counts"].tolist()))
         # The last part is what is behind the last position: nothing.
         columns = [np.split(read[name], behind)[:-1] for name in ("places", "numbers")]
-        for places, numbers, allowed, target, worth in zip(
-            *columns, read["allowed"], read["targets"], read["worths"], strict=True
-        ):
-            self._held.append(PolicySample(places, numbers, allowed, target, float(worth)))
+        rest = (read[name] for name in ("allowed", "targets", "worths", "weights"))
+        for places, numbers, allowed, target, worth, weight in zip(*columns, *rest, strict=True):
+            self._held.append(
+                PolicySample(places, numbers, allowed, target, float(worth), float(weight))
+            )
 
 
 def _concatenated(parts: Sequence[Array], kind: Any) -> Array:
@@ -142,7 +153,8 @@ def fit_batch(model: Any, batch: PolicyBatch, options: FittingOptions) -> tuple[
     logarithms, values = masked_priors_and_values(
         policy, shown, torch.as_tensor(batch.action_masks)
     )
-    of_actions = -(torch.as_tensor(batch.targets) * logarithms).sum(-1).mean()
+    likelihoods = (torch.as_tensor(batch.targets) * logarithms).sum(-1)
+    of_actions = -(torch.as_tensor(batch.weights) * likelihoods).mean()
     of_values = ((values - torch.as_tensor(batch.value_targets)) ** 2).mean()
     policy.optimizer.zero_grad()
     (of_actions + options.value_weight * of_values).backward()

@@ -9,7 +9,7 @@ import numpy as np
 
 from polygym.agents.experiments.environments import make_env
 from polygym.agents.experiments.experiment import Experiment
-from polygym.agents.experiments.models import load_model, new_model
+from polygym.agents.experiments.models import initial_model, load_model
 from polygym.agents.experiments.wrappers import KernelOrderWrapper
 from polygym.agents.trainers.tensorboard_logs import tensorboard_folder
 from polygym.agents.trainers.training_tables import read_rows
@@ -17,12 +17,16 @@ from polygym.agents.trainers.training_tables import read_rows
 
 @dataclass(frozen=True, slots=True)
 class TrainerState:
-    """A model, its environment, alone as it is and in the vector that models take, and a seed."""
+    """A model, the vector of its environments, and a seed."""
 
     model: Any
-    env: Any
     envs: Any
     seed: int
+
+    @property
+    def env(self) -> Any:
+        """The first environment, the only one of most algorithms."""
+        return self.envs.envs[0]
 
 
 def load_trainer_state(experiment: Experiment, seed: int, checkpoint: Path) -> TrainerState:
@@ -30,23 +34,23 @@ def load_trainer_state(experiment: Experiment, seed: int, checkpoint: Path) -> T
     from stable_baselines3.common.utils import set_random_seed
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    envs = DummyVecEnv([lambda: make_env(experiment)])
+    envs = DummyVecEnv([lambda: make_env(experiment)] * experiment.n_envs)
     if checkpoint.exists():
         model = load_model(experiment.algorithm, checkpoint, envs)
     else:
         place = tensorboard_folder(checkpoint.parent)
-        model = new_model(
-            experiment, envs, interval_seed(seed, 0), None if place is None else str(place)
+        model = initial_model(
+            experiment, envs, seed, interval_seed(seed, 0), None if place is None else str(place)
         )
     interval = interval_seed(seed, int(model.num_timesteps))
     set_random_seed(interval)
     model.action_space.seed(interval)
     envs.seed(interval)
     done = read_rows(checkpoint.with_name("episodes.csv"))
-    _resume_wrappers(
-        envs.envs[0], seed, sum(int(row["steps"]) <= int(model.num_timesteps) for row in done)
-    )
-    return TrainerState(model, envs.envs[0], envs, interval)
+    episodes = sum(int(row["steps"]) <= int(model.num_timesteps) for row in done)
+    for member, env in enumerate(envs.envs):
+        _resume_wrappers(env, member_seed(seed, member), -(-episodes // experiment.n_envs))
+    return TrainerState(model, envs, interval)
 
 
 def steps_of_interval(experiment: Experiment, model: Any) -> int:
@@ -56,7 +60,20 @@ def steps_of_interval(experiment: Experiment, model: Any) -> int:
 
 def interval_seed(seed: int, steps: int) -> int:
     """Return the seed of the interval that begins after so many steps."""
-    return int(np.random.SeedSequence([seed, steps]).generate_state(1)[0] % 2**31)
+    return _generated_seed(seed, steps)
+
+
+def _generated_seed(*entropy: int) -> int:
+    return int(np.random.SeedSequence(entropy).generate_state(1)[0] % 2**31)
+
+
+def member_seed(seed: int, place: int) -> int:
+    """Return the seed by which a member of a vector chooses its kernels, the first by the vector's.
+
+    >>> member_seed(3, 0), member_seed(3, 1) != member_seed(4, 0)
+    (3, True)
+    """
+    return _generated_seed(seed, 0, place) if place else seed
 
 
 def _resume_wrappers(env: Any, seed: int, episodes: int) -> None:

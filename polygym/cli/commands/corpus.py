@@ -1,6 +1,8 @@
 """``polygym corpus``: statistics, checks, merges and packed files of corpora."""
 
+import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -37,6 +39,7 @@ Examples:
   polygym corpus check corpus.sqlite
   polygym corpus merge all.sqlite monday.sqlite tuesday.sqlite
   polygym corpus export corpus.sqlite corpus.parquet
+  polygym corpus export near.sqlite near --minari
   polygym corpus pack corpus.sqlite corpus.sqlite.xz
 """
 
@@ -96,19 +99,59 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> CommandResult:
     return answer(as_json, document, lambda: write_text("\n".join(said)))
 
 
-@command.command("export")
-@file_argument("file", "CORPUS")
-@file_argument("parquet", "PARQUET")
-@json_option
-def export(file: Path, parquet: Path, as_json: bool) -> CommandResult:
-    """Write all rows of CORPUS as a Parquet file.
+_EXPORT_HELP = """Write all rows of CORPUS as a Parquet file OUT, or with --minari as a data set.
 
-    It needs the package pyarrow: pip install 'polygym[cost]'.
-    """
+It needs the package pyarrow: pip install 'polygym[cost]'.
+
+With --minari OUT is a new folder for MINARI_DATASETS_PATH, with a Minari data set: for each
+candidate the episode of Optimize-v0 that leads to it from isl's schedule, where there is one, with
+the logarithm of the measured speedup as its reward. A data card and checksums stand beside it. It
+needs the package minari: pip install 'polygym[agents]'.
+
+\b
+Examples:
+  polygym corpus export corpus.sqlite corpus.parquet
+  polygym corpus export near.sqlite near --minari --episodes 200
+"""
+
+
+@command.command("export", help=_EXPORT_HELP)
+@file_argument("file", "CORPUS")
+@click.argument("out", type=click.Path(path_type=Path), metavar="OUT")
+@click.option("--minari", is_flag=True, help="Write a Minari data set into the folder OUT.")
+@click.option(
+    "--episodes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --minari: at most N episodes. (Default: all.)",
+)
+@json_option
+def export(
+    file: Path, out: Path, minari: bool, episodes: int | None, as_json: bool
+) -> CommandResult:
+    """Write rows, or the episodes that lead to them."""
+    if minari:
+        return _export_minari(file, out, episodes, as_json)
+    if episodes is not None:
+        raise InputError("--episodes: expected --minari beside it, found none")
     with open_corpus(file) as corpus:
-        rows = export_parquet(corpus, parquet)
-    said = f"{counted(rows, 'row')} written to {parquet}"
-    return answer(as_json, {"rows": rows, "file": str(parquet)}, lambda: write_text(said))
+        rows = export_parquet(corpus, out)
+    said = f"{counted(rows, 'row')} written to {out}"
+    return answer(as_json, {"rows": rows, "file": str(out)}, lambda: write_text(said))
+
+
+def _export_minari(file: Path, out: Path, most: int | None, as_json: bool) -> CommandResult:
+    from polygym.agents.trainers.minari_export import export_minari
+
+    def progress(episodes: int, program: str) -> None:
+        print(f"{counted(episodes, 'episode')}, after {program}", file=sys.stderr, flush=True)
+
+    written = export_minari(file, out, most=most, on_progress=progress)
+    said = (
+        f"{counted(written.episodes, 'episode')} of {counted(written.steps, 'step')} written to "
+        f"{out} as {written.dataset}; {counted(written.left_out, 'row')} left out"
+    )
+    return answer(as_json, {**asdict(written), "folder": str(out)}, lambda: write_text(said))
 
 
 @command.command("pack")

@@ -34,6 +34,15 @@ def test_nothing_to_learn_from_does_what_a_test_kernel_does() -> None:
     assert [name for name in training if is_held_out(name, load_program(name))] == []
 
 
+def test_the_wide_split_has_all_clean_programs_of_its_ranges() -> None:
+    training = split_part("wide/train")
+    assert set(split_part("train")) < set(training)
+    generated = program_targets("random:0-119, scalars:0-59")
+    clean = {name for name in generated if not is_held_out(name, load_program(name))}
+    assert {name for name in training if name.startswith(("random:", "scalars:"))} == clean
+    assert split_part("wide/test") == split_part("test")
+
+
 def test_parts_of_splits_are_entries_of_selections() -> None:
     assert selected_kernels("gemm, mvt") == program_targets("gemm, mvt")
     assert selected_kernels("split:test, !lu") == tuple(

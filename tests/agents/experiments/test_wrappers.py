@@ -14,10 +14,12 @@ from gymnasium.wrappers import TimeLimit
 from polygym.agents.experiments.wrappers import (
     CurriculumByDepth,
     CycleKernels,
+    PotentialShaping,
     RandomOrderKernels,
     RuntimePointEstimate,
 )
 from polygym.errors import InputError
+from polygym.mdp.predicted_reward import predicted_log_speedup
 
 SCHEDULE = "polygym/Schedule-v0"
 SIX = "mvt, gemm, trisolv, atax, gesummv, jacobi-1d"
@@ -122,6 +124,7 @@ EVERY: list[tuple[Any, dict[str, Any]]] = [
     (RandomOrderKernels, {}),
     (CurriculumByDepth, {"episodes": 2}),
     (RuntimePointEstimate, {"estimate": "mean"}),
+    (PotentialShaping, {"gamma": 0.5}),
 ]
 
 
@@ -172,3 +175,37 @@ def test_another_estimate_of_the_time_is_paid_for(reward: str) -> None:
         assert value == pytest.approx(expected if reward == "speedup" else np.log(expected))
     with pytest.raises(InputError, match="estimate: expected one of minimum, median, mean"):
         RuntimePointEstimate(env, "best")
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.9])
+def test_shaped_rewards_tell_each_decision_and_add_up(gamma: float) -> None:
+    """Ng, Harada and Russell: discounted, the sum changes by the potential of the beginning."""
+    pytest.importorskip("lightgbm")
+    plain = gymnasium.make(
+        "polygym:polygym/Optimize-v0", kernel="mvt", dataset="mini", reward="log_model",
+        start="original", mapping="sequential", threads=2,
+    )  # fmt: skip
+    env = PotentialShaping(plain, gamma)
+    env.reset(seed=0)
+    end_now = plain.unwrapped.problem.options.first_answer + 1  # type: ignore[attr-defined]
+    rng = np.random.default_rng(2)
+    told = 0
+    for episode in range(6):
+        env.reset(seed=episode)
+        begin = predicted_log_speedup(plain.unwrapped.episode)  # type: ignore[attr-defined]
+        total, end, discount, over = 0.0, 0.0, 1.0, False
+        while not over:
+            allowed = np.flatnonzero(env.action_masks())
+            action = np.int64(rng.choice(allowed[allowed != end_now]))
+            _, reward, over, _, _ = env.step(action)
+            told += bool(reward) and not over
+            total += discount * float(reward)
+            if over:
+                value = plain.unwrapped.worth(plain.unwrapped.episode)  # type: ignore[attr-defined]
+                end = discount * value
+            discount *= gamma
+        assert total == pytest.approx(end - begin, abs=1e-9)
+    assert told > 6
+    for wrong in (0, 1.1, "1", None):
+        with pytest.raises(InputError, match="gamma: expected a number above 0"):
+            PotentialShaping(plain, wrong)  # type: ignore[arg-type]

@@ -16,11 +16,13 @@ from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.experiments.models import algorithm_class, new_model
 from polygym.agents.experiments.options import CloningOptions
 from polygym.agents.experiments.reading import parse_experiment, read_experiment
+from polygym.agents.experiments.train_test_leakage import learned_from
 from polygym.agents.policies.env_policy import inner_env, run_episode
 from polygym.agents.policies.guide import NetworkGuide
 from polygym.agents.policies.trained_network import TrainedPolicy
 from polygym.agents.trainers.demonstrations import load_demonstrations
 from polygym.agents.trainers.policy_dataset import PolicyDataset, fit_batch
+from polygym.agents.trainers.search_demonstrations import search_programs
 from polygym.agents.trainers.training import train_experiment, trained_models
 from polygym.agents.trainers.training_tables import read_rows
 from polygym.cli import dispatch
@@ -85,8 +87,16 @@ def quiet(text: str) -> None:
         ({**ITERATION, "teacher": "corpus"}, "teacher: expected none for expert-iteration"),
         ({**CLONING, "teacher": "erliest"}, "teacher: expected a rule .uniform, .*found 'erliest'"),
         ({**CLONING, "teacher": 3}, "teacher: expected a rule"),
-        ({**CLONING, "teacher": "corpus"}, "teacher: expected polygym/Optimize-v0 with start=isl"),
+        ({**CLONING, "teacher": "corpus"}, "teacher: expected polygym/Optimize-v0 with a start"),
+        ({**CLONING, "teacher": "search"}, "teacher: expected polygym/Optimize-v0 with a start"),
         ({**CLONING, "kernels": "mvt, lu"}, "kernels: expected none of the kernels for tests.* lu"),
+        ({**CLONING, "n_envs": 2}, "n_envs: expected 1 for cloning, found 2"),
+        ({"n_envs": 0}, "n_envs: expected a whole number from 1 on, found 0"),
+        ({"initial": 3}, "initial: expected a text, found 3"),
+        (
+            {**CLONING, "hyperparameters": {"advantage_temperature": -1}},
+            "hyperparameters.advantage_temperature: expected a number from 0 on, found -1",
+        ),
         ({**CLONING, "hyperparameters": {"gamma": 1}}, "hyperparameters.gamma: expected one of"),
         (
             {**CLONING, "hyperparameters": {"batch_size": 0}},
@@ -134,6 +144,16 @@ def quiet(text: str) -> None:
 def test_mistakes_are_said_by_their_place(entries: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         small(**entries)
+
+
+def test_an_initial_training_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(yaml.safe_dump(document(initial="nowhere")))
+    said = r"initial: expected a training with a model of seed 0, found no file nowhere"
+    with pytest.raises(InputError, match=said):
+        read_experiment(file)
+    with pytest.raises(InputError, match=said):
+        train_experiment(small(initial="nowhere"), tmp_path / "out", quiet)
 
 
 def test_a_corpus_that_is_not_there(tmp_path: Path) -> None:
@@ -357,7 +377,8 @@ def test_positions_come_back_as_they_were(tmp_path: Path) -> None:
         }
         target = np.array([0.25, 0.75, 0.0])
         shown.append(observation)
-        some.extend([some.sample(observation, (True, True, False), target, float(number))])
+        weight = 1.0 / (1 + number)
+        some.extend([some.sample(observation, (True, True, False), target, number, weight)])
     assert len(some) == 4
     some.save(tmp_path / "kept.npz")
     again = PolicyDataset(space, 3)
@@ -366,6 +387,7 @@ def test_positions_come_back_as_they_were(tmp_path: Path) -> None:
     batch, same = some.batch([1, 3]), again.batch([0, 2])
     for policy_batch in (batch, same):
         assert policy_batch.value_targets.tolist() == [3.0, 5.0]
+        assert policy_batch.weights.tolist() == pytest.approx([1 / 4, 1 / 6])
         assert policy_batch.targets.tolist() == [[0.25, 0.75, 0.0]] * 2
         assert policy_batch.action_masks.tolist() == [[True, True, False]] * 2
         for name in ("a", "b"):
@@ -395,3 +417,133 @@ def test_a_network_is_fitted_under_the_mask() -> None:
     assert losses[0][0] >= np.log(sum(allowed)) - 1e-6
     assert losses[-1][0] == pytest.approx(np.log(sum(allowed)), abs=1e-2)
     assert losses[-1][1] < 0.1 < losses[0][1]
+
+
+def test_positions_count_by_their_weights() -> None:
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    experiment = small(**CLONING)
+    model = new_model(experiment, DummyVecEnv([lambda: make_env(experiment)]), 0)
+    env = make_env(experiment)
+    observation, _ = env.reset(seed=0)
+    own = inner_env(env)
+    allowed = own.allowed(own.episode)
+    first, second, *_ = np.flatnonzero(allowed).tolist()
+    some = PolicyDataset(own.observation_space)
+    for action, weight in ((first, 3.0), (second, 1.0)):
+        target = np.zeros(len(allowed))
+        target[action] = 1.0
+        some.extend([some.sample(observation, allowed, target, 0.0, weight)])
+    for _ in range(200):
+        fit_batch(model, some.batch([0, 1]), CloningOptions(learning_rate=1e-2))
+    priors, _ = NetworkGuide(model, is_scaled=True)(own, own.episode)
+    assert priors[first] == pytest.approx(0.75, abs=0.03)
+    assert priors[second] == pytest.approx(0.25, abs=0.03)
+
+
+# Searches teach
+
+
+FROM_NOTHING = {
+    "reward": "log_model", "start": "original", "adopt": False, "mapping": "sequential",
+    "threads": 2, "dataset": "mini",
+}  # fmt: skip
+SEARCHING = {
+    "algorithm": "cloning", "teacher": "search", "network": "sets", "evaluation": None,
+    "kernels": "atax, tc:matmul", "arguments": FROM_NOTHING,
+    "hyperparameters": {"trials": 40, "kept": 3, "advantage_temperature": 0.5},
+}  # fmt: skip
+
+
+def test_a_search_teaches_the_best_that_it_finds(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    experiment = small(OPTIMIZE, **SEARCHING)
+    dataset = load_demonstrations(experiment, tmp_path)
+    rows = read_rows(tmp_path / "demonstrations.csv")
+    assert len(dataset) == sum(int(row["length"]) for row in rows)
+    found = dict(search_programs(experiment, ("atax", "tc:matmul"), tmp_path / "search.jsonl"))
+    assert [row["kernel"] for row in rows] == [name for name in found for _ in found[name]]
+    batch = dataset.batch(range(len(dataset)))
+    weights_of_rows = []
+    for name, episodes in found.items():
+        rewards = [episode.reward for episode in episodes]
+        assert rewards == sorted(rewards, reverse=True)
+        env = make_env(experiment, name)
+        for episode in episodes:
+            weights_of_rows += [np.exp((episode.reward - rewards[0]) / 0.5)] * len(episode.actions)
+            env.reset(seed=0)
+            for action in episode.actions:
+                assert env.unwrapped.action_masks()[action]
+                *_, reward, terminated, _, _ = env.step(action)
+            assert terminated
+            assert reward == pytest.approx(episode.reward)
+    assert batch.weights.tolist() == pytest.approx(weights_of_rows)
+    assert batch.targets.argmax(1).tolist() == [
+        action for episodes in found.values() for episode in episodes for action in episode.actions
+    ]
+
+
+def test_a_search_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    experiment, kernels = small(OPTIMIZE, **SEARCHING), ("atax", "tc:matmul")
+    whole = dict(search_programs(experiment, kernels, tmp_path / "whole.jsonl"))
+    lines = (tmp_path / "whole.jsonl").read_text().splitlines()
+    first = next(line for line in lines if "atax" in line)
+    partial = tmp_path / "partial.jsonl"
+    partial.write_text(first + "\n" + lines[1][:9])
+    assert dict(search_programs(experiment, kernels, partial)) == whole
+    assert sorted(partial.read_text().splitlines()) == sorted(lines)
+    partial.write_text(first + "\n{}\n")
+    with pytest.raises(InputError, match=r"partial.jsonl:2: expected a program's episodes"):
+        dict(search_programs(experiment, kernels, partial))
+
+
+# Several environments, and networks to begin with
+
+
+def test_several_environments_fill_a_rollout(tmp_path: Path) -> None:
+    together = small(
+        n_envs=3, wrappers=["RandomOrderKernels"], evaluation=None, steps=480, every=240,
+        hyperparameters={"n_steps": 40, "batch_size": 24},
+    )  # fmt: skip
+    train_experiment(together, tmp_path / "whole", quiet)
+    rows = read_rows(tmp_path / "whole" / "seed-0" / "episodes.csv")
+    assert {row["kernel"] for row in rows} == {"mvt", "trisolv"}
+    assert sum(int(row["length"]) for row in rows) <= 480
+
+    def interrupt(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_experiment(together, tmp_path / "parts", interrupt)
+    train_experiment(together, tmp_path / "parts", quiet, resume=True)
+    path, other = (tmp_path / name / "seed-0" / "model.zip" for name in ("whole", "parts"))
+    assert weights(path) == weights(other)
+
+
+def test_a_training_begins_with_the_networks_of_another(tmp_path: Path) -> None:
+    given = {"evaluation": None, "steps": 16, "every": 16, "seeds": [0, 1]}
+    small_steps = {"n_steps": 16, "batch_size": 8, "learning_rate": 1e-12}
+    train_experiment(small(**given, **CLONING), tmp_path / "cloned", quiet)
+    cloned = str(tmp_path / "cloned")
+    tuned = small(**given, initial=cloned, hyperparameters=small_steps)
+    assert parse_experiment(tuned.document(), "x.yaml") == tuned
+    train_experiment(tuned, tmp_path / "tuned", quiet)
+    for seed in (0, 1):
+        begin, end = (
+            algorithm_class("maskable-ppo").load(where / f"seed-{seed}" / "model.zip")
+            for where in (tmp_path / "cloned", tmp_path / "tuned")
+        )
+        for name, value in begin.policy.state_dict().items():
+            assert np.allclose(value.numpy(), end.policy.state_dict()[name].numpy(), atol=1e-6)
+    other = {"network": "sets", "hyperparameters": small_steps, "initial": cloned}
+    with pytest.raises(InputError, match="expected a network of the form"):
+        train_experiment(small(**given, **other), tmp_path / "other", quiet)
+
+
+def test_what_initial_models_have_seen_counts(tmp_path: Path) -> None:
+    given = {"evaluation": None, "steps": 16, "every": 16}
+    own = {"hyperparameters": {"n_steps": 16, "batch_size": 8}}
+    train_experiment(small(**given, **own, kernels="lu"), tmp_path / "seen", quiet)
+    tuned = small(**given, **own, initial=str(tmp_path / "seen"))
+    assert learned_from(tuned) == ("lu",)

@@ -1,0 +1,266 @@
+"""Search for good decisions: what cloning learns from where no teacher is at hand.
+
+A *draft* says how an episode of Optimize-v0 that edits a schedule goes: complete edits, then
+answers to questions about the mapping. It is played by the episode's own rules:
+
+* an edit that has become illegal is dropped in the middle;
+* an answer that a question does not offer, and every question without an answer, gets the default;
+* where no answers are left, the episode ends with the default for all.
+
+So any change of a draft can be played. Of the best few drafts one is changed at a time (an edit
+more or less, one or more answers anew, the answers of a nest taken over by another), played, and
+judged by the environment's own reward. At the end answers and edits that are worth nothing are
+taken out of the best ones: a network could not know why they were given.
+
+Example, one nest: the draft with no edits and the answers {vector: 512, jam: 4} is played as "edit
+no more", the default to scalar_replacement, pack, separate and parallel, 512 bits, the default to
+copies, 4, the default for all.
+
+Nothing but the reward guides the search; it begins where episodes begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from polygym.envs.base import PolygymEnv
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.mdp.episode import Episode
+from polygym.mdp.mapping_decisions import (
+    USE_DEFAULT,
+    USE_DEFAULT_FOR_ALL,
+    MappingQuestion,
+    MappingState,
+)
+from polygym.mdp.task_options import Phase
+from polygym.poly.schedule import Schedule
+from polygym.search.strategies.neighborhood import sample_parent
+
+_RANDOM_PART = 1 / 8  # of the trials, which are drawn anew
+_EDIT_CHANCE = 0.3
+_COPY_CHANCE = 0.15
+_MOST_EDITS = 6
+_POOL = 16
+_WORTHLESS = 0.005  # of a reward
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Complete edits, each the answers that lead to it, and values for questions of the mapping."""
+
+    edits: tuple[tuple[int, ...], ...] = ()
+    answers: Mapping[MappingQuestion, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedDraft:
+    """What a draft led to: an episode, its reward, and the questions that came up, with values.
+
+    The draft is without the edits that could not be played.
+    """
+
+    draft: Draft
+    episode: Episode
+    reward: float
+    asked: tuple[tuple[MappingQuestion, tuple[Any, ...]], ...]
+
+
+class DecisionSearch:
+    """Searches the episodes of one program, the one of which an environment plays an episode."""
+
+    def __init__(self, env: PolygymEnv, rng: np.random.Generator) -> None:
+        self._env, self._rng = env, rng
+        self._start = env.episode
+        self._first = self._start.task.options.first_answer
+        self._rewards: dict[tuple[Schedule, MachineMapping | None], float] = {}
+        self.trials: list[float] = []
+        """The rewards of the trials so far, in their order."""
+
+    def run(self, trials: int, kept: int) -> list[PlayedDraft]:
+        """Return the best episodes of so many trials, simplified, the best first."""
+        pool: list[PlayedDraft] = [self.play(Draft())]
+        self.trials = [pool[0].reward]
+        for number in range(1, trials):
+            is_random = number < _RANDOM_PART * trials
+            parent = pool[sample_parent(len(pool), self._rng)]
+            played = self.play(self._random_draft() if is_random else self._changed(parent))
+            self.trials.append(played.reward)
+            if all(_end_of(played) != _end_of(known) for known in pool):
+                pool = sorted([*pool, played], key=lambda known: -known.reward)[:_POOL]
+        simple = {_end_of(known): known for known in map(self._simplified, pool[:kept])}
+        return sorted(simple.values(), key=lambda known: -known.reward)
+
+    def play(self, draft: Draft) -> PlayedDraft:
+        """Return the episode that a draft leads to."""
+        episode, edits = self._play_edits(draft.edits)
+        asked = []
+        left = dict(draft.answers)
+        while episode.phase is Phase.MAP:
+            state = episode.mapping_state
+            assert state is not None
+            assert state.question is not None
+            asked.append((state.question, state.values))
+            episode = episode.after(self._first + _answer(state, left))
+        end = episode.schedule(), episode.mapping
+        if end not in self._rewards:
+            self._rewards[end] = self._env.worth(episode)
+        played = Draft(
+            edits,
+            {
+                question: draft.answers[question]
+                for question, values in asked
+                if draft.answers.get(question) in values
+            },
+        )
+        return PlayedDraft(played, episode, self._rewards[end], tuple(asked))
+
+    def _play_edits(
+        self, edits: tuple[tuple[int, ...], ...]
+    ) -> tuple[Episode, tuple[tuple[int, ...], ...]]:
+        """Return the episode at the first question, and the edits that were possible."""
+        episode, done = self._start, []
+        for edit in edits:
+            after = self._after_edit(episode, edit)
+            if after is not None:
+                episode = after
+                done.append(edit)
+        return episode.after(self._first + USE_DEFAULT), tuple(done)
+
+    def _after_edit(self, episode: Episode, edit: tuple[int, ...]) -> Episode | None:
+        for answer in edit:
+            action = self._first + answer
+            if episode.phase is not Phase.EDIT or not episode.mask()[action]:
+                return None
+            episode = episode.after(action)
+        return episode
+
+    def _changed(self, played: PlayedDraft) -> Draft:
+        """Return a draft near one that was played."""
+        edits, answers = played.draft.edits, dict(played.draft.answers)
+        if self._rng.random() < _EDIT_CHANCE:
+            return Draft(self._changed_edits(edits), answers)
+        if self._rng.random() < _COPY_CHANCE:
+            return Draft(edits, self._copied_nest(played, answers))
+        for _ in range(int(self._rng.geometric(0.5))):
+            question, values = played.asked[int(self._rng.integers(len(played.asked)))]
+            self._answer_anew(question, values, answers)
+        return Draft(edits, answers)
+
+    def _answer_anew(
+        self,
+        question: MappingQuestion,
+        values: tuple[Any, ...],
+        answers: dict[MappingQuestion, Any],
+    ) -> None:
+        """Give a question any value, or the default."""
+        place = int(self._rng.integers(len(values) + 1))
+        if place == len(values):
+            answers.pop(question, None)
+        else:
+            answers[question] = values[place]
+
+    def _changed_edits(self, edits: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+        """Return the edits with one more at the end, or without one of them."""
+        if edits and (len(edits) == _MOST_EDITS or self._rng.random() < 0.4):
+            gone = int(self._rng.integers(len(edits)))
+            return edits[:gone] + edits[gone + 1 :]
+        episode, _ = self._edited(edits)
+        more = self._random_edit(episode)
+        return edits if more is None else (*edits, more)
+
+    def _edited(self, edits: tuple[tuple[int, ...], ...]) -> tuple[Episode, int]:
+        episode = self._start
+        for count, edit in enumerate(edits):
+            after = self._after_edit(episode, edit)
+            if after is None:
+                return episode, count
+            episode = after
+        return episode, len(edits)
+
+    def _random_edit(self, episode: Episode) -> tuple[int, ...] | None:
+        """Return the answers of some edit that is possible; None where the draw leads to none."""
+        answers: list[int] = []
+        while episode.phase is Phase.EDIT:
+            if answers and episode.edit_state is not None and episode.edit_state.is_between_edits:
+                return tuple(answers)
+            allowed = np.flatnonzero(episode.mask()[self._first :])
+            choices = [answer for answer in allowed.tolist() if answer > USE_DEFAULT_FOR_ALL]
+            if not choices:
+                return None
+            answers.append(choices[int(self._rng.integers(len(choices)))])
+            episode = episode.after(self._first + answers[-1])
+        return None
+
+    def _copied_nest(
+        self, played: PlayedDraft, answers: dict[MappingQuestion, Any]
+    ) -> dict[MappingQuestion, Any]:
+        """Return the answers with those of a nest taken over for another one."""
+        nests = sorted({question.nest for question, _ in played.asked if question.nest >= 0})
+        if len(nests) < 2:
+            return answers
+        source, target = (nests[k] for k in self._rng.permutation(len(nests))[:2])
+        rest = {question: value for question, value in answers.items() if question.nest != target}
+        copied = {
+            replace(question, nest=target): value
+            for question, value in answers.items()
+            if question.nest == source
+        }
+        return {**rest, **copied}
+
+    def _random_draft(self) -> Draft:
+        """Return a draft that answers every question by chance, half of them by the default."""
+        edits: tuple[tuple[int, ...], ...] = ()
+        if self._rng.random() < _EDIT_CHANCE:
+            edits = self._changed_edits(edits)
+        answers: dict[MappingQuestion, Any] = {}
+        episode, edits = self._play_edits(edits)
+        while episode.phase is Phase.MAP:
+            state = episode.mapping_state
+            assert state is not None
+            assert state.question is not None
+            if self._rng.random() < 0.5:
+                self._answer_anew(state.question, state.values, answers)
+            value = answers.get(state.question)
+            answer = USE_DEFAULT if value is None else _answer_of(state, value)
+            episode = episode.after(self._first + answer)
+        return Draft(edits, answers)
+
+    def _simplified(self, played: PlayedDraft) -> PlayedDraft:
+        """Return the episode without edits and answers that are worth nothing."""
+        best = played.reward
+        for question in reversed(list(played.draft.answers)):
+            answers = {key: value for key, value in played.draft.answers.items() if key != question}
+            played = _if_as_good(self.play(replace(played.draft, answers=answers)), played, best)
+        for edit in reversed(played.draft.edits):
+            edits = tuple(other for other in played.draft.edits if other is not edit)
+            played = _if_as_good(self.play(replace(played.draft, edits=edits)), played, best)
+        return played
+
+
+def _if_as_good(simpler: PlayedDraft, played: PlayedDraft, best: float) -> PlayedDraft:
+    is_as_good = simpler.reward >= best - _WORTHLESS * max(1.0, abs(best))
+    return simpler if is_as_good else played
+
+
+def _end_of(played: PlayedDraft) -> tuple[Schedule, MachineMapping | None]:
+    return played.episode.schedule(), played.episode.mapping
+
+
+def _answer(state: MappingState, left: dict[MappingQuestion, Any]) -> int:
+    """Return the answer of a draft to the question at hand, which is one less to be given."""
+    if not left:
+        return USE_DEFAULT_FOR_ALL
+    assert state.question is not None
+    value = left.pop(state.question, None)
+    return USE_DEFAULT if value is None else _answer_of(state, value)
+
+
+def _answer_of(state: MappingState, value: Any) -> int:
+    """Return the answer that gives a value, the default where it is not offered."""
+    if value not in state.values:
+        return USE_DEFAULT
+    return USE_DEFAULT_FOR_ALL + 1 + state.values.index(value)
