@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,10 @@ _POOL = 16
 _WORTHLESS = 0.005  # of a reward
 
 
+Answers = tuple[tuple[MappingQuestion, Any], ...]
+AskedQuestion = tuple[MappingQuestion, tuple[Any, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Complete edits, each the answers that lead to it, and values for questions of the mapping."""
@@ -58,15 +63,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class PlayedDraft:
-    """What a draft led to: an episode, its reward, and the questions that came up, with values.
+    """What a draft led to: an episode and its reward.
 
-    The draft is without the edits that could not be played.
+    The draft is without the edits and answers that could not be played. ``mapped`` is the episode
+    at the first question, from which :func:`questions_of` asks all of them.
     """
 
     draft: Draft
     episode: Episode
+    mapped: Episode
     reward: float
-    asked: tuple[tuple[MappingQuestion, tuple[Any, ...]], ...]
 
 
 class DecisionSearch:
@@ -96,39 +102,33 @@ class DecisionSearch:
 
     def play(self, draft: Draft) -> PlayedDraft:
         """Return the episode that a draft leads to."""
-        episode, edits = self._play_edits(draft.edits)
-        asked = []
-        left = dict(draft.answers)
+        edited, edits = self._edited(draft.edits)
+        episode = edited.after(self._first + USE_DEFAULT)
+        mapped = episode
+        left, given = dict(draft.answers), {}
         while episode.phase is Phase.MAP:
             state = episode.mapping_state
             assert state is not None
             assert state.question is not None
-            asked.append((state.question, state.values))
+            if left.get(state.question) in state.values:
+                given[state.question] = left[state.question]
             episode = episode.after(self._first + _answer(state, left))
         end = episode.schedule(), episode.mapping
         if end not in self._rewards:
             self._rewards[end] = self._env.worth(episode)
-        played = Draft(
-            edits,
-            {
-                question: draft.answers[question]
-                for question, values in asked
-                if draft.answers.get(question) in values
-            },
-        )
-        return PlayedDraft(played, episode, self._rewards[end], tuple(asked))
+        return PlayedDraft(Draft(edits, given), episode, mapped, self._rewards[end])
 
-    def _play_edits(
+    def _edited(
         self, edits: tuple[tuple[int, ...], ...]
     ) -> tuple[Episode, tuple[tuple[int, ...], ...]]:
-        """Return the episode at the first question, and the edits that were possible."""
+        """Return the episode between two edits, and the edits that were possible."""
         episode, done = self._start, []
         for edit in edits:
             after = self._after_edit(episode, edit)
             if after is not None:
                 episode = after
                 done.append(edit)
-        return episode.after(self._first + USE_DEFAULT), tuple(done)
+        return episode, tuple(done)
 
     def _after_edit(self, episode: Episode, edit: tuple[int, ...]) -> Episode | None:
         for answer in edit:
@@ -145,8 +145,9 @@ class DecisionSearch:
             return Draft(self._changed_edits(edits), answers)
         if self._rng.random() < _COPY_CHANCE:
             return Draft(edits, self._copied_nest(played, answers))
-        for _ in range(int(self._rng.geometric(0.5))):
-            question, values = played.asked[int(self._rng.integers(len(played.asked)))]
+        asked = questions_of(played)
+        for _ in range(int(self._rng.geometric(0.5)) if asked else 0):
+            question, values = asked[int(self._rng.integers(len(asked)))]
             self._answer_anew(question, values, answers)
         return Draft(edits, answers)
 
@@ -168,18 +169,8 @@ class DecisionSearch:
         if edits and (len(edits) == _MOST_EDITS or self._rng.random() < 0.4):
             gone = int(self._rng.integers(len(edits)))
             return edits[:gone] + edits[gone + 1 :]
-        episode, _ = self._edited(edits)
-        more = self._random_edit(episode)
+        more = self._random_edit(self._edited(edits)[0])
         return edits if more is None else (*edits, more)
-
-    def _edited(self, edits: tuple[tuple[int, ...], ...]) -> tuple[Episode, int]:
-        episode = self._start
-        for count, edit in enumerate(edits):
-            after = self._after_edit(episode, edit)
-            if after is None:
-                return episode, count
-            episode = after
-        return episode, len(edits)
 
     def _random_edit(self, episode: Episode) -> tuple[int, ...] | None:
         """Return the answers of some edit that is possible; None where the draw leads to none."""
@@ -199,7 +190,9 @@ class DecisionSearch:
         self, played: PlayedDraft, answers: dict[MappingQuestion, Any]
     ) -> dict[MappingQuestion, Any]:
         """Return the answers with those of a nest taken over for another one."""
-        nests = sorted({question.nest for question, _ in played.asked if question.nest >= 0})
+        nests = sorted(
+            {question.nest for question, _ in questions_of(played) if question.nest >= 0}
+        )
         if len(nests) < 2:
             return answers
         source, target = (nests[k] for k in self._rng.permutation(len(nests))[:2])
@@ -217,7 +210,8 @@ class DecisionSearch:
         if self._rng.random() < _EDIT_CHANCE:
             edits = self._changed_edits(edits)
         answers: dict[MappingQuestion, Any] = {}
-        episode, edits = self._play_edits(edits)
+        edited, edits = self._edited(edits)
+        episode = edited.after(self._first + USE_DEFAULT)
         while episode.phase is Phase.MAP:
             state = episode.mapping_state
             assert state is not None
@@ -239,6 +233,22 @@ class DecisionSearch:
             edits = tuple(other for other in played.draft.edits if other is not edit)
             played = _if_as_good(self.play(replace(played.draft, edits=edits)), played, best)
         return played
+
+
+@lru_cache(maxsize=4 * _POOL)
+def _questions(mapped: MappingState, answers: Answers) -> tuple[AskedQuestion, ...]:
+    state, left, asked = mapped, dict(answers), []
+    while state.question is not None:
+        asked.append((state.question, state.values))
+        value = left.get(state.question)
+        state = state.after(USE_DEFAULT if value is None else _answer_of(state, value))
+    return tuple(asked)
+
+
+def questions_of(played: PlayedDraft) -> tuple[AskedQuestion, ...]:
+    """Return all questions that come up under the answers of a draft, with the values to give."""
+    state = played.mapped.mapping_state
+    return () if state is None else _questions(state, tuple(played.draft.answers.items()))
 
 
 def _if_as_good(simpler: PlayedDraft, played: PlayedDraft, best: float) -> PlayedDraft:

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from polygym.agents.trainers.decision_search import DecisionSearch, Draft
+from polygym.agents.trainers.decision_search import DecisionSearch, Draft, questions_of
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.task_options import Phase
 
@@ -68,7 +68,7 @@ def test_what_is_worth_nothing_is_not_decided() -> None:
 def test_it_finds_the_best_of_a_small_space() -> None:
     """Every answer to the questions about vectors and copies, by brute force."""
     search = DecisionSearch(started("jacobi-1d"), np.random.default_rng(0))
-    questions = dict(search.play(Draft()).asked)
+    questions = dict(questions_of(search.play(Draft())))
     vectors = [question for question in questions if question.kind.name in ("vector", "jam")]
     menus = [[None, *questions[question]] for question in vectors]
     best = 0.0
