@@ -134,6 +134,8 @@ def export(
         return _export_minari(file, out, episodes, as_json)
     if episodes is not None:
         raise InputError("--episodes: expected --minari beside it, found none")
+    if out.is_dir():
+        raise InputError(f"{out}: expected a file, found what is a directory")
     with open_corpus(file) as corpus:
         rows = export_parquet(corpus, out)
     said = f"{counted(rows, 'row')} written to {out}"

@@ -126,7 +126,7 @@ def test_a_model_of_other_observations_is_refused_with_words() -> None:
     for name in ("rows", "generator", "point"):  # what version 1 had
         old_spaces[name] = spaces.Box(-127, 127, old_spaces[name].shape, np.int8)
     model.observation_space = spaces.Dict(old_spaces)
-    with pytest.raises(InputError, match=r"version 2 of the observation.*generator, point, rows"):
+    with pytest.raises(InputError, match=r"version 3 of the observation.*generator, point, rows"):
         run_episode(env, TrainedPolicy(model))
     with pytest.raises(ValueError, match="Observation spaces do not match"):
         model.set_env(make_vec_env(lambda: env))

@@ -92,7 +92,7 @@ def test_small_ones_are_themselves_and_the_largest_meets_the_bound() -> None:
 
 def test_the_version_and_the_types_are_stated() -> None:
     array_specs = observation_arrays(4, 6)
-    assert OBSERVATION_VERSION == 2
+    assert OBSERVATION_VERSION == 3
     assert {name: table.dtype for name, table in array_specs.items()} == {
         "progress": np.float32,
         "remaining": np.int32,
