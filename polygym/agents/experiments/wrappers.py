@@ -225,3 +225,6 @@ WRAPPERS: dict[str, type[gymnasium.Wrapper[Any, Any, Any, Any]]] = {
     )
 }
 """By the names that an experiment has for them."""
+
+TRAINING_WRAPPERS = (KernelOrderWrapper, PotentialShaping)
+"""Those that make no sense where an agent is evaluated."""

@@ -11,6 +11,8 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import TimeLimit
 
+from polygym.agents.experiments.environments import make_env
+from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.experiments.wrappers import (
     CurriculumByDepth,
     CycleKernels,
@@ -209,3 +211,19 @@ def test_shaped_rewards_tell_each_decision_and_add_up(gamma: float) -> None:
     for wrong in (0, 1.1, "1", None):
         with pytest.raises(InputError, match="gamma: expected a number above 0"):
             PotentialShaping(plain, wrong)  # type: ignore[arg-type]
+
+
+def test_evaluations_are_paid_what_episodes_are_worth() -> None:
+    pytest.importorskip("lightgbm")
+    arguments = {"reward": "log_model", "dataset": "mini", "start": "isl", "threads": 2}
+    wrappers = (("CycleKernels", {}), ("PotentialShaping", {}))
+    training = Experiment("polygym/Optimize-v0", "mvt", 1, arguments=arguments, wrappers=wrappers)
+
+    def reward_of_defaults(env: Any) -> float:
+        env.reset(seed=0)
+        *_, reward, _, _, info = env.step(env.unwrapped.problem.options.first_answer + 1)
+        assert info["is_success"]
+        return float(reward)
+
+    assert reward_of_defaults(make_env(training)) == pytest.approx(0.0)
+    assert reward_of_defaults(make_env(training, "mvt")) > 0.5
