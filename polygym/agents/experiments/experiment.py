@@ -46,6 +46,9 @@ KNOSSOS, GRAPH = "knossos", "graph"
 ROLLOUT_ALGORITHMS = ("maskable-ppo", "ppo", "a2c")
 """Those that learn from whole rollouts, which several environments may fill together."""
 
+NETWORK_SHARING_ALGORITHMS = ("maskable-ppo", "cloning", "expert-iteration")
+"""Those whose networks may begin another training, and that may begin with one."""
+
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration", KNOSSOS)
 NETWORKS = ("sets", "mlp")
 CORPUS_TEACHER = "corpus"

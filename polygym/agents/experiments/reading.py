@@ -16,6 +16,7 @@ from polygym.agents.experiments.experiment import (
     CORPUS_TEACHER,
     GRAPH,
     KNOSSOS,
+    NETWORK_SHARING_ALGORITHMS,
     NETWORKS,
     RESERVED_ARGUMENTS,
     ROLLOUT_ALGORITHMS,
@@ -127,6 +128,9 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
     )
     if experiment.n_envs > 1 and experiment.algorithm not in ROLLOUT_ALGORITHMS:
         raise at.child("n_envs").error(f"1 for {experiment.algorithm}", experiment.n_envs)
+    if experiment.initial and experiment.algorithm not in NETWORK_SHARING_ALGORITHMS:
+        sharing = ", ".join(NETWORK_SHARING_ALGORITHMS)
+        raise at.child("initial").error(f"none but for {sharing}", experiment.initial)
     if of_terms:
         check_rewrite_experiment(experiment, at)
     else:
@@ -193,6 +197,11 @@ def _check_teacher(experiment: Experiment, at: DocumentEntry) -> None:
                 f"{at.child('kernels')}: expected none of the kernels for tests, which are never "
                 f"demonstrations, found {', '.join(held)}"
             )
+    if experiment.teacher == SEARCH_TEACHER and experiment.arguments.get("storage"):
+        raise InputError(
+            f"{at.child('teacher')}: expected arguments without storage for a search, which "
+            "begins with a schedule"
+        )
     if experiment.teacher not in POLICIES and (
         experiment.environment != OPTIMIZE or experiment.arguments.get("start") is None
     ):

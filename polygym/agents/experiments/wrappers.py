@@ -6,7 +6,7 @@ kernel itself has its way.
 """
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, SupportsFloat
 
 import gymnasium
@@ -141,6 +141,11 @@ class RuntimePointEstimate(
         RecordConstructorArgs.__init__(self, estimate=estimate)
         gymnasium.Wrapper.__init__(self, env)
         inner_env(env)  # one of polygym's, or this says so
+        if any(isinstance(inner, PotentialShaping) for inner in _wrappers_of(env)):
+            raise InputError(
+                "RuntimePointEstimate: expected PotentialShaping around it, found it inside, where "
+                "its last reward would be lost"
+            )
         if not isinstance(estimate, str) or estimate not in ESTIMATES:
             raise InputError(
                 f"estimate: expected one of {', '.join(ESTIMATES)}, found {estimate!r}"
@@ -171,9 +176,10 @@ class PotentialShaping(
     """Pays for each decision at once what the cost model expects of it.
 
     The potential φ is the logarithm of the predicted speedup of the decisions so far, 0 at the end.
-    A step pays γ·φ(after) - φ(before) on top of its reward. With γ = 1 the rewards of an episode
-    still add up to what they did, less φ of its beginning, which is 0 for the original order
-    without a mapping. So the best policies stay the best.
+    A step pays γ·φ(after) - φ(before) on top of its reward, where γ (``gamma``) is the algorithm's
+    own discount. With γ = 1 the rewards of an episode still add up to what they did, less φ of its
+    beginning, which is 0 for the original order without a mapping. So the best policies stay the
+    best.
 
     Example, γ = 1, an episode of three steps whose end is worth 1.5, with φ = 0, 0.7, 1.5 before
     the steps: they pay 0.7, 0.8, and 1.5 - 1.5 = 0.
@@ -208,6 +214,13 @@ class PotentialShaping(
     def action_masks(self) -> np.ndarray[Any, Any]:
         """Return which actions are allowed, for algorithms with masks."""
         return inner_env(self.env).action_masks()
+
+
+def _wrappers_of(env: gymnasium.Env[Any, Any]) -> Iterator[gymnasium.Env[Any, Any]]:
+    """Yield the wrappers of an environment, the outermost first."""
+    while isinstance(env, gymnasium.Wrapper):
+        yield env
+        env = env.env
 
 
 ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {

@@ -10,6 +10,7 @@ cases with changed storage have none.
 from collections.abc import Iterator, Sequence
 
 from polygym.envs.base import PolygymEnv
+from polygym.errors import PolygymError
 from polygym.mapping.mapping import parse_mapping
 from polygym.mdp.action_sequence import actions_to, per_nest_mapping
 from polygym.mdp.episode import Episode
@@ -26,7 +27,10 @@ Step = tuple[Observation, tuple[bool, ...], int]
 def reached_rows(env: PolygymEnv, group: CaseRows) -> Iterator[tuple[CorpusRow, tuple[int, ...]]]:
     """Yield the rows that the environment's episode can reach, with the actions, the best first."""
     for row in sorted(group.rows, key=lambda row: row.seconds):
-        actions = _actions_to_row(env.episode, row)
+        try:
+            actions = _actions_to_row(env.episode, row)
+        except PolygymError:  # of another version, or out of isl's reach
+            continue
         if actions is not None:
             yield row, actions
 

@@ -226,6 +226,7 @@ class DecisionSearch:
     def _simplified(self, played: PlayedDraft) -> PlayedDraft:
         """Return the episode without edits and answers that are worth nothing."""
         best = played.reward
+        played = self.play(played.draft)  # without what could not be played
         for question in reversed(list(played.draft.answers)):
             answers = {key: value for key, value in played.draft.answers.items() if key != question}
             played = _if_as_good(self.play(replace(played.draft, answers=answers)), played, best)

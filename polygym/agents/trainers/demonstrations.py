@@ -46,12 +46,14 @@ from polygym.errors import InputError, PolygymError
 from polygym.mdp.observation.arrays import Observation
 from polygym.mdp.policies.registry import DETERMINISTIC, POLICIES
 from polygym.mdp.rewards import reward_of_success
+from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, open_packed
 from polygym.search.corpus.program_choice import is_held_out
 from polygym.search.corpus.rows import CorpusRow
 from polygym.search.corpus.samples import CaseRows, case_rows, target_of, without_tests
 
 _SEED = 3_000_000
+_FOUND = OutcomeStatus.OK.value  # a search keeps nothing else
 _EpisodeSamples = tuple[TrainingEpisode, list[PolicySample]]
 
 
@@ -150,6 +152,9 @@ def _of_search(
     options = CloningOptions(**experiment.hyperparameters)
     envs = _teaching_envs(experiment, left_out)
     for kernel, found in search_programs(experiment, tuple(envs), folder / "search.jsonl"):
+        if not found:
+            left_out.append(ExcludedCase(kernel, "no episode that ran was found"))
+            continue
         best = max(episode.reward for episode in found)
         for episode in found:
             weight = 1.0
@@ -164,7 +169,7 @@ def _played_again(
     env.reset(seed=_SEED)
     steps = steps_of(env, found.actions)
     worth = scaled_value(found.reward)
-    shown = TrainingEpisode(0, kernel, round(found.reward, 6), len(steps), found.status)
+    shown = TrainingEpisode(0, kernel, round(found.reward, 6), len(steps), _FOUND)
     return shown, [_sample_of(into, *step, worth=worth, weight=weight) for step in steps]
 
 
@@ -241,7 +246,7 @@ def _replayed_samples(
     steps = steps_of(env, actions)
     kind, factor = env.reward_kind, env.timeout_factor
     if kind.is_measured:
-        value = reward_of_success(kind, row.speedup, factor)
+        value = reward_of_success(kind, group.original / row.seconds, factor)
     else:
         value = env.worth(end_of(env, actions))
     shown = TrainingEpisode(

@@ -80,10 +80,8 @@ def export_minari(
     with open_packed(corpus) as rows, TemporaryDirectory(dir=folder.resolve().parent) as partial:
         place = Path(partial, "minari")
         place.mkdir()
-        groups = case_rows(rows)
-        learned, _ = without_tests(groups)
-        total = sum(len(group.rows) for group in groups)
-        result = _write(name, learned, total, place, most, on_progress)
+        learned, _ = without_tests(case_rows(rows))
+        result = _write(name, learned, rows.count(), place, most, on_progress)
         (place / "README.md").write_text(_card(corpus, result), encoding="utf-8")
         (place / "SHA256SUMS").write_text(_checksums(place), encoding="utf-8")
         place.rename(folder)
@@ -171,7 +169,8 @@ def _buffer(env: PolygymEnv, group: CaseRows, row: CorpusRow, actions: tuple[int
     seen = [observation for observation, _, _ in steps] + [steps[-1][0]]
     count = len(actions)
     rewards = [0.0] * (count - 1)
-    rewards.append(reward_of_success(env.reward_kind, row.speedup, env.timeout_factor))
+    speedup = group.original / row.seconds
+    rewards.append(reward_of_success(env.reward_kind, speedup, env.timeout_factor))
     case = group.visit.case
     return EpisodeBuffer(
         seed=_SEED,
@@ -181,9 +180,9 @@ def _buffer(env: PolygymEnv, group: CaseRows, row: CorpusRow, actions: tuple[int
             "threads": group.visit.threads,
             "schedule": row.schedule,
             "mapping": row.mapping,
-            "speedup": row.speedup,
+            "speedup": speedup,
             "seconds": row.seconds,
-            "baseline_seconds": row.baseline_seconds,
+            "baseline_seconds": group.original,
             "machine": group.visit.machine,
         },
         observations={name: np.stack([every[name] for every in seen]) for name in seen[0]},
@@ -218,7 +217,8 @@ Episodes of `polygym/Optimize-v0` (`start="isl"`) that lead to candidates of the
 |---|---|
 | episodes | {written.episodes:,} |
 | steps | {written.steps:,} |
-| rows of the corpus left out | {written.left_out:,} (test kernels, or out of an episode's reach) |
+| other rows of the corpus | {written.left_out:,} |
+| which they are | of test kernels, failed, outliers, out of an episode's reach, or not asked for |
 | reward | logarithm of the measured speedup over the original order, at the end of an episode |
 | metadata of an episode | `options`: program, sizes, threads, schedule, mapping, times, machine |
 | made by | polygym {__version__}: `polygym corpus export {corpus.name} FOLDER --minari` |

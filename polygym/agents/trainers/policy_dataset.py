@@ -27,6 +27,7 @@ from gymnasium import spaces
 
 from polygym.agents.experiments.options import FittingOptions
 from polygym.agents.policies.guide import masked_priors_and_values
+from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Observation
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -129,6 +130,8 @@ class PolicyDataset:
         """Read positions that :meth:`save` wrote, and add them."""
         with np.load(path, allow_pickle=False) as archive:
             read = {name: archive[name] for name in archive.files}
+        if "weights" not in read:
+            raise InputError(f"{path}: expected positions of this version, found older ones")
         behind = list(accumulate(read["counts"].tolist()))
         # The last part is what is behind the last position: nothing.
         columns = [np.split(read[name], behind)[:-1] for name in ("places", "numbers")]

@@ -26,10 +26,10 @@ from polygym.agents.experiments.options import CloningOptions
 from polygym.agents.policies.env_policy import inner_env
 from polygym.agents.trainers.decision_search import DecisionSearch
 from polygym.errors import InputError
+from polygym.mdp.rewards import reward_of_failure
 from polygym.pickling import pickle_by_name
 
 _SEED = 5_000_000
-_SUCCESS = "ok"
 
 
 @pickle_by_name
@@ -39,7 +39,6 @@ class FoundEpisode:
 
     actions: tuple[int, ...]
     reward: float
-    status: str = _SUCCESS
 
 
 def search_programs(
@@ -60,7 +59,7 @@ def search_programs(
             lines.flush()
             print(
                 f"searched {number} of {len(missing)} programs: {kernel}, best reward "
-                f"{found[0].reward:.3f}",
+                + (f"{found[0].reward:.3f}" if found else "of none that ran"),
                 file=sys.stderr,
                 flush=True,
             )
@@ -69,13 +68,18 @@ def search_programs(
 
 
 def search_program(experiment: Experiment, kernel: str) -> tuple[FoundEpisode, ...]:
-    """Return the best episodes that a search of a program finds."""
+    """Return the best episodes that a search of a program finds, of those that do not fail."""
     options = CloningOptions(**experiment.hyperparameters)
     env = inner_env(make_env(experiment, kernel))
     env.reset(seed=_SEED)
     rng = np.random.default_rng([_SEED, crc32(kernel.encode())])
     found = DecisionSearch(env, rng).run(options.trials, options.kept)
-    return tuple(FoundEpisode(played.episode.actions, played.reward) for played in found)
+    failure = reward_of_failure(env.reward_kind, env.timeout_factor)
+    return tuple(
+        FoundEpisode(played.episode.actions, played.reward)
+        for played in found
+        if played.reward > failure
+    )
 
 
 def _search_all(

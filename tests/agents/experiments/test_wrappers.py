@@ -227,3 +227,11 @@ def test_evaluations_are_paid_what_episodes_are_worth() -> None:
 
     assert reward_of_defaults(make_env(training)) == pytest.approx(0.0)
     assert reward_of_defaults(make_env(training, "mvt")) > 0.5
+
+
+def test_an_estimate_does_not_lose_the_last_shaped_reward() -> None:
+    pytest.importorskip("lightgbm")
+    env = gymnasium.make("polygym:polygym/Optimize-v0", kernel="mvt", start="isl")
+    PotentialShaping(RuntimePointEstimate(env))
+    with pytest.raises(InputError, match="expected PotentialShaping around it, found it inside"):
+        RuntimePointEstimate(PotentialShaping(env))

@@ -93,6 +93,7 @@ def quiet(text: str) -> None:
         ({**CLONING, "n_envs": 2}, "n_envs: expected 1 for cloning, found 2"),
         ({"n_envs": 0}, "n_envs: expected a whole number from 1 on, found 0"),
         ({"initial": 3}, "initial: expected a text, found 3"),
+        ({"initial": "x", "algorithm": "ppo"}, "initial: expected none but for maskable-ppo"),
         (
             {**CLONING, "hyperparameters": {"advantage_temperature": -1}},
             "hyperparameters.advantage_temperature: expected a number from 0 on, found -1",
@@ -547,3 +548,20 @@ def test_what_initial_models_have_seen_counts(tmp_path: Path) -> None:
     train_experiment(small(**given, **own, kernels="lu"), tmp_path / "seen", quiet)
     tuned = small(**given, **own, initial=str(tmp_path / "seen"))
     assert learned_from(tuned) == ("lu",)
+
+
+def test_a_search_and_storage_are_refused_together() -> None:
+    pytest.importorskip("lightgbm")
+    arguments = {**FROM_NOTHING, "storage": True}
+    with pytest.raises(InputError, match="teacher: expected arguments without storage"):
+        small(OPTIMIZE, **{**SEARCHING, "arguments": arguments})
+
+
+def test_positions_of_other_versions_are_refused(tmp_path: Path) -> None:
+    space = spaces.Dict({"a": spaces.Box(-9, 9, (3,), np.float32)})
+    PolicyDataset(space).save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as archive:
+        rest = {name: archive[name] for name in archive.files if name != "weights"}
+    np.savez(tmp_path / "old.npz", **rest)
+    with pytest.raises(InputError, match=r"old\.npz: expected positions of this version"):
+        PolicyDataset(space).load(tmp_path / "old.npz")
