@@ -7,7 +7,7 @@
 ``env_ids``            the environments' names
 ``episode``            an episode
 ``exploration``        the process that explores a schedule space
-``extractors``         what works out the cost features of a schedule: one for each of a task
+``extractors``         extractors of cost features, one for each schedule of a task
 ``mapping_decisions``  the process that decides a mapping
 ``nest_shapes``        the nests of a schedule
 ``observation``        observations of episodes as arrays

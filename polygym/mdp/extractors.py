@@ -1,4 +1,4 @@
-"""What works out the cost features of a schedule: one for each schedule of a task.
+"""Extractors of the cost features of candidates: one for each schedule of a task.
 
 Observations and predicted rewards ask for the features of the same candidates. What has been
 worked out of a schedule (its tree, its plans, its nests) serves both.
