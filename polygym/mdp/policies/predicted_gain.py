@@ -16,7 +16,6 @@ from functools import partial
 import numpy as np
 
 from polygym.autoschedule.weights import EnsembleScores, PolicyWeights, ensemble_scores
-from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
 from polygym.cost.features.schedules.program_features import ProgramFeatures
 from polygym.cost.features.schedules.schedule_vector import schedule_features
 from polygym.cost.models.tree_inference import TreeInference
@@ -24,7 +23,7 @@ from polygym.errors import PolygymError
 from polygym.lru_cache import LruCache
 from polygym.mapping.mapping import Mapping
 from polygym.mdp.episode import Task
-from polygym.poly.legality import LegalSchedule
+from polygym.mdp.extractors import extractor_of
 from polygym.poly.schedule import Schedule
 
 _MEMO_SIZE = 20_000
@@ -39,9 +38,6 @@ class GainPredictor:
     trees: TreeInference | None = None
     _row_scores: LruCache[Schedule, EnsembleScores | None] = field(
         default_factory=lambda: LruCache(4096)
-    )
-    _candidates: LruCache[Schedule, FeatureExtractor | None] = field(
-        default_factory=lambda: LruCache(16)
     )
     _scores: dict[tuple[Schedule, Mapping], EnsembleScores | None] = field(default_factory=dict)
 
@@ -83,10 +79,12 @@ class GainPredictor:
     def _compute_loop_scores(
         self, schedule: Schedule, mappings: Sequence[Mapping]
     ) -> list[EnsembleScores | None]:
-        known = self._candidates.get(schedule, lambda: self._candidates_of(schedule))
-        if known is None:
+        if not self._has_sizes:
             return [None] * len(mappings)
-        seen = known.features(mappings)
+        extractor = extractor_of(self.task, schedule)
+        if isinstance(extractor, PolygymError):
+            return [None] * len(mappings)
+        seen = extractor.features(mappings)
         there = [place for place, entry in enumerate(seen) if not isinstance(entry, PolygymError)]
         result: list[EnsembleScores | None] = [None] * len(mappings)
         if there:
@@ -95,11 +93,3 @@ class GainPredictor:
             for place, score in zip(there, scores, strict=True):
                 result[place] = score
         return result
-
-    def _candidates_of(self, schedule: Schedule) -> FeatureExtractor | None:
-        if not self._has_sizes:
-            return None
-        try:
-            return FeatureExtractor(LegalSchedule(self.task.scop, schedule), self.task.sizes)
-        except PolygymError:
-            return None
