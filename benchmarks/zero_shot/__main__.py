@@ -89,12 +89,17 @@ def scores_of_episodes(
     experiment: Experiment, env: Any, policy: EnvPolicy, count: int, seed: int
 ) -> tuple[float, ...]:
     """Return the scores of so many episodes: speedups, or static scores."""
+    first = _FIRST_RESET + 100_003 * seed
+    return tuple(
+        score_of(experiment, run_episode(env, policy, seed=first + number).reward)
+        for number in range(count)
+    )
+
+
+def score_of(experiment: Experiment, reward: float) -> float:
+    """Return the score of an episode with that reward: a speedup, or a static score."""
     kind = RewardKind.named(experiment.arguments["reward"])
-    result = []
-    for number in range(count):
-        reward = run_episode(env, policy, seed=_FIRST_RESET + 100_003 * seed + number).reward
-        result.append(round(math.exp(reward) if kind.is_logarithm else float(reward), 6))
-    return tuple(result)
+    return round(math.exp(reward) if kind.is_logarithm else float(reward), 6)
 
 
 def scores_of_search(experiment: Experiment, env: Any, count: int, seed: int) -> tuple[float, ...]:
@@ -102,10 +107,7 @@ def scores_of_search(experiment: Experiment, env: Any, count: int, seed: int) ->
     env.reset(seed=_FIRST_RESET)
     search = DecisionSearch(inner_env(env), np.random.default_rng([_FIRST_RESET, seed]))
     search.run(count, 1)
-    kind = RewardKind.named(experiment.arguments["reward"])
-    return tuple(
-        round(math.exp(reward) if kind.is_logarithm else reward, 6) for reward in search.trials
-    )
+    return tuple(score_of(experiment, reward) for reward in search.trials)
 
 
 def isl_score(experiment: Experiment, kernel: str) -> tuple[float, ...]:

@@ -305,7 +305,7 @@ def _derivatives(
 def _function(torch: Any) -> Any:
     """Return the function of autograd that every operator with a gradient is."""
 
-    class Underivable(torch.autograd.Function):  # type: ignore[misc]
+    class OnceDifferentiable(torch.autograd.Function):  # type: ignore[misc]
         """A gradient as it is, of which there is no derivative by what it was computed from.
 
         Without it a gradient would count as a constant, and what is derived of it would be wrong.
@@ -364,7 +364,7 @@ def _function(torch: Any) -> Any:
             if torch.is_grad_enabled() and changing:
                 name = ctx.definition.name
                 gradients = [
-                    None if found is None else Underivable.apply(name, found, *changing)
+                    None if found is None else OnceDifferentiable.apply(name, found, *changing)
                     for found in gradients
                 ]
             return (None, None, None, *gradients)  # of definition, compute and gradient: none

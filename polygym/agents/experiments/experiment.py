@@ -99,7 +99,7 @@ class Experiment:
                 del own[name]
         return {self.environment: own}
 
-    def initial_model(self, seed: int) -> Path | None:
+    def initial_file(self, seed: int) -> Path | None:
         """Return the file of the network with which a seed begins; None for a new one."""
         return Path(self.initial) / f"seed-{seed}" / "model.zip" if self.initial else None
 

@@ -47,13 +47,13 @@ def load_model(name: str, file: Path, envs: Any = None) -> Any:
         raise InputError(f"{file}: expected a model of {name}, found: {said}") from None
 
 
-def expect_initial_model(experiment: Experiment, seed: int) -> Path | None:
+def expect_initial_file(experiment: Experiment, seed: int) -> Path | None:
     """Return the file of the network with which a seed begins; None for a new one.
 
     Raises:
         InputError: it is not there.
     """
-    file = experiment.initial_model(seed)
+    file = experiment.initial_file(seed)
     if file is not None and not file.exists():
         raise InputError(
             f"initial: expected a training with a model of seed {seed}, found no file {file}"
@@ -70,7 +70,7 @@ def initial_model(
         InputError: the other network is missing, or has another form.
     """
     model = new_model(experiment, envs, random_seed, tensorboard_folder)
-    file = expect_initial_model(experiment, seed)
+    file = expect_initial_file(experiment, seed)
     if file is not None:
         other = load_model("maskable-ppo", file)
         try:

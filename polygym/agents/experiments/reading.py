@@ -26,7 +26,7 @@ from polygym.agents.experiments.experiment import (
     is_corpus_file,
 )
 from polygym.agents.experiments.hyperparameters import check_hyperparameters
-from polygym.agents.experiments.models import expect_initial_model
+from polygym.agents.experiments.models import expect_initial_file
 from polygym.agents.experiments.rewrite_terms import (
     REWRITE,
     check_rewrite_experiment,
@@ -70,7 +70,7 @@ def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
             "a corpus that is there", experiment.teacher
         )
     for seed in experiment.seeds:
-        expect_initial_model(experiment, seed)
+        expect_initial_file(experiment, seed)
     return experiment
 
 

@@ -38,7 +38,7 @@ def learned_from(experiment: Experiment) -> tuple[str, ...]:
     """
     result: set[str] = set()
     if experiment.initial:
-        files = map(experiment.initial_model, experiment.seeds)
+        files = map(experiment.initial_file, experiment.seeds)
         result.update(test_kernels_of_models(experiment, dict(enumerate(filter(None, files)))))
     if _learns_from_its_kernels(experiment):
         result.update(test_kernels_among(experiment, selected_kernels(experiment.kernels)))

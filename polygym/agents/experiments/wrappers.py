@@ -23,9 +23,17 @@ from polygym.mdp.rewards import reward_of_success
 _Env = gymnasium.Env[Observation, np.int64]
 
 
-class KernelOrderWrapper(
+class PolygymWrapper(
     gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
 ):
+    """A wrapper of one of polygym's environments, whose masks it shows."""
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """Return which actions are allowed, for algorithms with masks."""
+        return inner_env(self.env).action_masks()
+
+
+class KernelOrderWrapper(PolygymWrapper):
     """What the wrappers have in common: the kernels, the reset, and how many episodes there were.
 
     Which kernel is next follows from a seed and that number. The seed is that of the last reset
@@ -59,10 +67,6 @@ class KernelOrderWrapper(
         result = self.env.reset(seed=seed, options=chosen)
         self._episode += 1
         return result
-
-    def action_masks(self) -> np.ndarray[Any, Any]:
-        """Return which actions are allowed, for algorithms with masks."""
-        return inner_env(self.env).action_masks()
 
     def _kernel(self, seed: int, episode: int) -> str:
         """Return the kernel of an episode by its number."""
@@ -128,9 +132,7 @@ class CurriculumByDepth(KernelOrderWrapper):
         return scop.depth, len(scop.statements)
 
 
-class RuntimePointEstimate(
-    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
-):
+class RuntimePointEstimate(PolygymWrapper):
     """Pays for another estimate of the time than the best of its samples: the median or the mean.
 
     The original order's time is estimated alike. Where nothing was measured, or a schedule failed,
@@ -141,7 +143,7 @@ class RuntimePointEstimate(
         RecordConstructorArgs.__init__(self, estimate=estimate)
         gymnasium.Wrapper.__init__(self, env)
         inner_env(env)  # one of polygym's, or this says so
-        if any(isinstance(inner, PotentialShaping) for inner in _wrappers_of(env)):
+        if any(isinstance(inner, PotentialShaping) for inner in wrappers_of(env)):
             raise InputError(
                 "RuntimePointEstimate: expected PotentialShaping around it, found it inside, where "
                 "its last reward would be lost"
@@ -165,14 +167,8 @@ class RuntimePointEstimate(
         value = reward_of_success(env.reward_kind, before / seconds, env.timeout_factor)
         return observation, float(value), terminated, truncated, info
 
-    def action_masks(self) -> np.ndarray[Any, Any]:
-        """Return which actions are allowed, for algorithms with masks."""
-        return inner_env(self.env).action_masks()
 
-
-class PotentialShaping(
-    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
-):
+class PotentialShaping(PolygymWrapper):
     """Pays for each decision at once what the cost model expects of it.
 
     The potential φ is the logarithm of the predicted speedup of the decisions so far, 0 at the end.
@@ -211,12 +207,8 @@ class PotentialShaping(
         shaped = float(reward) + self._gamma * self._potential - before
         return observation, shaped, terminated, truncated, info
 
-    def action_masks(self) -> np.ndarray[Any, Any]:
-        """Return which actions are allowed, for algorithms with masks."""
-        return inner_env(self.env).action_masks()
 
-
-def _wrappers_of(env: gymnasium.Env[Any, Any]) -> Iterator[gymnasium.Env[Any, Any]]:
+def wrappers_of(env: gymnasium.Env[Any, Any]) -> Iterator[gymnasium.Env[Any, Any]]:
     """Yield the wrappers of an environment, the outermost first."""
     while isinstance(env, gymnasium.Wrapper):
         yield env

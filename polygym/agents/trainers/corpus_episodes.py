@@ -8,6 +8,8 @@ cases with changed storage have none.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import accumulate
 
 from polygym.envs.base import PolygymEnv
 from polygym.errors import PolygymError
@@ -37,19 +39,16 @@ def reached_rows(env: PolygymEnv, group: CaseRows) -> Iterator[tuple[CorpusRow, 
 
 def steps_of(env: PolygymEnv, actions: Sequence[int]) -> list[Step]:
     """Return the steps of these actions from the environment's state, which stays as it is."""
-    steps, episode = [], env.episode
-    for action in actions:
-        steps.append((env.observation_of(episode), env.allowed(episode), action))
-        episode = env.following(episode, action)
-    return steps
+    episodes = accumulate(actions, env.following, initial=env.episode)
+    return [
+        (env.observation_of(episode), env.allowed(episode), action)
+        for episode, action in zip(episodes, actions, strict=False)
+    ]
 
 
 def end_of(env: PolygymEnv, actions: Sequence[int]) -> Episode:
     """Return the episode behind these actions."""
-    episode = env.episode
-    for action in actions:
-        episode = env.following(episode, action)
-    return episode
+    return reduce(env.following, actions, env.episode)
 
 
 def _actions_to_row(episode: Episode, row: CorpusRow) -> tuple[int, ...] | None:

@@ -211,16 +211,11 @@ class DecisionSearch:
             edits = self._changed_edits(edits)
         answers: dict[MappingQuestion, Any] = {}
         edited, edits = self._edited(edits)
-        episode = edited.after(self._first + USE_DEFAULT)
-        while episode.phase is Phase.MAP:
-            state = episode.mapping_state
-            assert state is not None
-            assert state.question is not None
+        state = edited.after(self._first + USE_DEFAULT).mapping_state
+        while state is not None and state.question is not None:
             if self._rng.random() < 0.5:
                 self._answer_anew(state.question, state.values, answers)
-            value = answers.get(state.question)
-            answer = USE_DEFAULT if value is None else _answer_of(state, value)
-            episode = episode.after(self._first + answer)
+            state = state.after(_answer_of(state, answers.get(state.question)))
         return Draft(edits, answers)
 
     def _simplified(self, played: PlayedDraft) -> PlayedDraft:
@@ -241,8 +236,7 @@ def _questions(mapped: MappingState, answers: Answers) -> tuple[AskedQuestion, .
     state, left, asked = mapped, dict(answers), []
     while state.question is not None:
         asked.append((state.question, state.values))
-        value = left.get(state.question)
-        state = state.after(USE_DEFAULT if value is None else _answer_of(state, value))
+        state = state.after(_answer_of(state, left.get(state.question)))
     return tuple(asked)
 
 
@@ -266,12 +260,11 @@ def _answer(state: MappingState, left: dict[MappingQuestion, Any]) -> int:
     if not left:
         return USE_DEFAULT_FOR_ALL
     assert state.question is not None
-    value = left.pop(state.question, None)
-    return USE_DEFAULT if value is None else _answer_of(state, value)
+    return _answer_of(state, left.pop(state.question, None))
 
 
 def _answer_of(state: MappingState, value: Any) -> int:
-    """Return the answer that gives a value, the default where it is not offered."""
+    """Return the answer that gives a value, the default for None or what is not offered."""
     if value not in state.values:
         return USE_DEFAULT
     return USE_DEFAULT_FOR_ALL + 1 + state.values.index(value)

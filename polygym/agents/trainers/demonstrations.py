@@ -166,7 +166,6 @@ def _of_search(
 def _played_again(
     env: PolygymEnv, kernel: str, found: FoundEpisode, weight: float, into: PolicyDataset
 ) -> _EpisodeSamples:
-    env.reset(seed=_SEED)
     steps = steps_of(env, found.actions)
     worth = scaled_value(found.reward)
     shown = TrainingEpisode(0, kernel, round(found.reward, 6), len(steps), _FOUND)

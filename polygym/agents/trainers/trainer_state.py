@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 
 from polygym.agents.experiments.environments import make_env
 from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.experiments.models import initial_model, load_model
-from polygym.agents.experiments.wrappers import KernelOrderWrapper
+from polygym.agents.experiments.wrappers import KernelOrderWrapper, wrappers_of
 from polygym.agents.trainers.tensorboard_logs import tensorboard_folder
 from polygym.agents.trainers.training_tables import read_rows
 
@@ -78,7 +77,6 @@ def member_seed(seed: int, place: int) -> int:
 
 def _resume_wrappers(env: Any, seed: int, episodes: int) -> None:
     """Have the wrappers go on with the kernels where the interval before has ended."""
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, KernelOrderWrapper):
-            env.resume_at(seed, episodes)
-        env = env.env
+    for wrapper in wrappers_of(env):
+        if isinstance(wrapper, KernelOrderWrapper):
+            wrapper.resume_at(seed, episodes)

@@ -26,8 +26,10 @@ from polygym.agents.trainers.search_demonstrations import search_programs
 from polygym.agents.trainers.training import train_experiment, trained_models
 from polygym.agents.trainers.training_tables import read_rows
 from polygym.cli import dispatch
+from polygym.envs.base import PolygymEnv
 from polygym.errors import InputError
 from polygym.mapping.machine import Machine
+from polygym.mdp.observation.arrays import Observation
 from polygym.mdp.policies.registry import POLICIES
 from polygym.poly.scheduling.alternatives import alternative_schedules
 from polygym.programs import load_program
@@ -401,7 +403,8 @@ def test_positions_come_back_as_they_were(tmp_path: Path) -> None:
     assert len(nothing) == 0
 
 
-def test_a_network_is_fitted_under_the_mask() -> None:
+def untrained() -> tuple[Any, PolygymEnv, Observation, tuple[bool, ...]]:
+    """Return a new model with an environment, what is seen first there, and what is allowed."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     experiment = small(**CLONING)
@@ -409,7 +412,11 @@ def test_a_network_is_fitted_under_the_mask() -> None:
     env = make_env(experiment)
     observation, _ = env.reset(seed=0)
     own = inner_env(env)
-    allowed = own.allowed(own.episode)
+    return model, own, observation, own.allowed(own.episode)
+
+
+def test_a_network_is_fitted_under_the_mask() -> None:
+    model, own, observation, allowed = untrained()
     some = PolicyDataset(own.observation_space)
     target = np.array(allowed, float) / sum(allowed)
     some.extend([some.sample(observation, allowed, target, 2.0)] * 2)
@@ -421,14 +428,7 @@ def test_a_network_is_fitted_under_the_mask() -> None:
 
 
 def test_positions_count_by_their_weights() -> None:
-    from stable_baselines3.common.vec_env import DummyVecEnv
-
-    experiment = small(**CLONING)
-    model = new_model(experiment, DummyVecEnv([lambda: make_env(experiment)]), 0)
-    env = make_env(experiment)
-    observation, _ = env.reset(seed=0)
-    own = inner_env(env)
-    allowed = own.allowed(own.episode)
+    model, own, observation, allowed = untrained()
     first, second, *_ = np.flatnonzero(allowed).tolist()
     some = PolicyDataset(own.observation_space)
     for action, weight in ((first, 3.0), (second, 1.0)):
