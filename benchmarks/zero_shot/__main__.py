@@ -7,7 +7,7 @@
 For every program and every seed of the training the policy plays one episode of its likeliest
 actions and ``--samples`` at random; random choices among the allowed actions play ``--random``
 episodes, and so does, where a schedule is edited, a search that changes its best decisions
-(``polygym.agents.trainers.decision_search``). Nothing is learned on the way, and a training that
+(``polygym.search.strategies.decision_search``). Nothing is learned on the way, and a training that
 has seen one of the programs is refused. The reward must need no clock (``static``, ``model``,
 ``log_model``); logarithms are turned back into speedups. In Optimize-v0 what the reward gives isl's
 schedule under the default mapping stands beside it. Folders of one experiment with other seeds
@@ -38,13 +38,13 @@ from polygym.agents.experiments.models import algorithm_class
 from polygym.agents.experiments.splits import selected_kernels
 from polygym.agents.policies import EnvPolicy, RulePolicy, TrainedPolicy, run_episode
 from polygym.agents.policies.env_policy import inner_env
-from polygym.agents.trainers.decision_search import DecisionSearch
 from polygym.agents.trainers.training import trained_models
 from polygym.errors import InputError, PolygymError
 from polygym.files import write_atomically
 from polygym.mdp.env_ids import OPTIMIZE
 from polygym.mdp.mapping_decisions import USE_DEFAULT_FOR_ALL
 from polygym.mdp.rewards import RewardKind
+from polygym.search.strategies.decision_search import DecisionSearch
 
 LIKELIEST, SAMPLED, SEARCH, ISL = "likeliest", "sampled", "search", "isl"
 SAME = 1e-9
@@ -105,7 +105,8 @@ def score_of(experiment: Experiment, reward: float) -> float:
 def scores_of_search(experiment: Experiment, env: Any, count: int, seed: int) -> tuple[float, ...]:
     """Return the scores of the trials of a search, in their order."""
     env.reset(seed=_FIRST_RESET)
-    search = DecisionSearch(inner_env(env), np.random.default_rng([_FIRST_RESET, seed]))
+    first = inner_env(env)
+    search = DecisionSearch(first.episode, first.worth, np.random.default_rng([_FIRST_RESET, seed]))
     search.run(count, 1)
     return tuple(score_of(experiment, reward) for reward in search.trials)
 

@@ -24,10 +24,10 @@ from polygym.agents.experiments.environments import make_env
 from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.experiments.options import CloningOptions
 from polygym.agents.policies.env_policy import inner_env
-from polygym.agents.trainers.decision_search import DecisionSearch
 from polygym.errors import InputError
 from polygym.mdp.rewards import reward_of_failure
 from polygym.pickling import pickle_by_name
+from polygym.search.strategies.decision_search import DecisionSearch
 
 _SEED = 5_000_000
 
@@ -73,7 +73,7 @@ def search_program(experiment: Experiment, kernel: str) -> tuple[FoundEpisode, .
     env = inner_env(make_env(experiment, kernel))
     env.reset(seed=_SEED)
     rng = np.random.default_rng([_SEED, crc32(kernel.encode())])
-    found = DecisionSearch(env, rng).run(options.trials, options.kept)
+    found = DecisionSearch(env.episode, env.worth, rng).run(options.trials, options.kept)
     failure = reward_of_failure(env.reward_kind, env.timeout_factor)
     return tuple(
         FoundEpisode(played.episode.actions, played.reward)

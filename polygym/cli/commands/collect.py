@@ -27,7 +27,12 @@ from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.corpus.collector import Collection, CollectionProgress, CollectPlan
+from polygym.search.corpus.collector import (
+    Collection,
+    CollectionProgress,
+    CollectPlan,
+    Sampling,
+)
 from polygym.search.corpus.program_choice import (
     MAX_OPERATIONS,
     MIN_OPERATIONS,
@@ -87,6 +92,8 @@ Examples:
       --threads 2
   polygym collect variants.sqlite 'scalars:*' --storage-variants --near \\
       --candidates 12
+  polygym collect nothing.sqlite --from-original --operations 3e6:4e9 \\
+      --candidates 24 --threads 2
   polygym corpus stats corpus.sqlite
 """
 
@@ -112,6 +119,12 @@ Examples:
     "edits of the best, changes of their mappings.",
 )
 @click.option(
+    "--from-original",
+    is_flag=True,
+    help="Measure candidates that episodes reach which edit the original order and begin with the "
+    "sequential mapping, chosen by a search that the cost model judges.",
+)
+@click.option(
     "--storage-variants",
     is_flag=True,
     help="Measure each program in all its storage variants: as written, expanded, private to "
@@ -131,6 +144,7 @@ def command(
     time_limit: float | None,
     operations: tuple[float, float],
     near: bool,
+    from_original: bool,
     storage_variants: bool,
     region: str | None,
     variant: VariantOptions,
@@ -142,7 +156,10 @@ def command(
     """Collect, and report the result."""
     if storage_variants and variant.is_given:
         raise click.UsageError("--storage-variants: expected no --storage and no --split beside it")
+    if near and from_original:
+        raise click.UsageError("--from-original: expected no --near beside it")
     refuse_compile_commands()
+    sampling = Sampling.NEAR if near else Sampling.FROM_ORIGINAL if from_original else Sampling.ANY
     choice = ProgramChoice.of(patterns, operations, region)
     plan = CollectPlan(
         choice,
@@ -151,7 +168,7 @@ def command(
         threads,
         seed,
         time_limit,
-        near,
+        sampling,
         replace(variant, storage_limit=None).recipe if storage_variants else variant.recipe,
         variant.memory_limit if storage_variants else None,
     )

@@ -1,11 +1,11 @@
 """Corpora: measurements of many candidates of many programs, for models to learn from.
 
-``program_choice`` chooses the next program and its sizes (``held_out`` names those that no model
-learns from), ``sampling`` chooses its candidates, ``collector`` measures them, and ``store`` keeps
-every row once, by kind of machine. ``rows`` are the values and the tables, ``checksums`` the
-decoders of their lines, which find those that were changed. ``samples`` are the training samples of
-models. ``statistics`` describes a corpus, ``export`` writes Parquet, ``packing`` writes small files
-and adds one to another; three of them come with polygym.
+``program_choice`` chooses the next program and its sizes, ``sampling`` or ``decision_sampling`` its
+candidates, ``collector`` measures them, and ``store`` keeps every row once, by kind of machine.
+``rows`` are the values and the tables, ``checksums`` the decoders of their lines, which find those
+that were changed. ``samples`` are the training samples of models. ``statistics`` describes a
+corpus, ``export`` writes Parquet, ``packing`` writes small files and adds one to another; three of
+them come with polygym.
 """
 
 from typing import TYPE_CHECKING

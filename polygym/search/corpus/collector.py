@@ -1,10 +1,10 @@
 """Collection of a corpus: visit after visit, compiled on all cores and measured alone.
 
 A visit is of a program at sizes (:mod:`polygym.search.corpus.program_choice`) and measures some
-tens of candidates (:mod:`polygym.search.corpus.sampling`). Every row is written at once. After an
-interruption, the next collection with the same seed continues in the middle of the visit: choices
-follow from the seed and from the outcomes so far, so they are repeated without measuring. Finished
-visits are skipped.
+tens of candidates (:mod:`polygym.search.corpus.sampling`, ``decision_sampling``). Every row is
+written at once. After an interruption, the next collection with the same seed continues in the
+middle of the visit: choices follow from the seed and from the outcomes so far, so they are repeated
+without measuring. Finished visits are skipped.
 
 A machine that slows down meanwhile would spoil the data. Three records show it: a fixed program is
 measured at the start and every few minutes, every row has the time of the original order beside its
@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from math import inf
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.outcome import OutcomeStatus, WorkerError
 from polygym.search.corpus import program_choice
+from polygym.search.corpus.decision_sampling import DecisionSampler
 from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.sampling import CandidateSampler
 from polygym.search.corpus.store import Corpus
@@ -52,15 +54,23 @@ _CLOCK_SECONDS = 300.0
 _CLOCK = ("gemm", Dataset.SMALL)
 
 
+class Sampling(Enum):
+    """What candidates of a visit are: any, near isl's schedule, or reached from the original."""
+
+    ANY = "any"
+    NEAR = "near"
+    FROM_ORIGINAL = "from-original"
+
+
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class CollectPlan:
     """The amount of a collection, and the choice of its programs and candidates.
 
     ``rows`` counts those of all collections in the corpus; ``candidates`` is the number of
-    candidates of a visit, which are ``near`` isl's schedule or not. ``time_limit`` limits this
-    collection. ``recipe`` changes the programs first. With ``storage_limit``, a number of bytes,
-    each program is measured in all storage variants whose new arrays take no more.
+    candidates of a visit, and ``sampling`` chooses them. ``time_limit`` limits this collection.
+    ``recipe`` changes the programs first. With ``storage_limit``, a number of bytes, each program
+    is measured in all storage variants whose new arrays take no more.
     """
 
     choice: program_choice.ProgramChoice = program_choice.DEFAULT_CHOICE
@@ -69,7 +79,7 @@ class CollectPlan:
     threads: int = 1
     seed: int = 0
     time_limit: float | None = None
-    near: bool = False
+    sampling: Sampling = Sampling.ANY
     recipe: ProgramRecipe = UNCHANGED
     storage_limit: int | None = None
 
@@ -101,6 +111,20 @@ class CollectPlan:
         """Return a visit of a case on a machine."""
         seed = self.visit_seed
         return CaseVisit(case, number, seed, self.threads, machine, moment, text=text)
+
+    def sampler_of(
+        self, program: Program, start: Mapping, rng: np.random.Generator
+    ) -> CandidateSampler | DecisionSampler:
+        """Return the sampler of a visit's candidates; preparing it takes some seconds."""
+        match self.sampling:
+            case Sampling.ANY:
+                return CandidateSampler.of(program, start, rng, self.candidates)
+            case Sampling.NEAR:
+                return CandidateSampler.of(program, start, rng, self.candidates, near=True)
+            case Sampling.FROM_ORIGINAL:
+                return DecisionSampler.of(program, self.threads, rng, self.candidates)
+            case _:
+                assert_never(self.sampling)
 
     def visited(self, number: int, start: Mapping) -> program_choice.ChosenProgram:
         """Return the program of a visit.
@@ -243,9 +267,7 @@ class Collection:
         try:
             rng = np.random.default_rng([plan.visit_seed, number, 1])
             with self.waiting():
-                candidates = CandidateSampler.of(
-                    program.program, start, rng, plan.candidates, near=plan.near
-                )
+                candidates = plan.sampler_of(program.program, start, rng)
             self._sample(place, visit, program.program, candidates, compilers, known)
             if self.is_over and len(candidates.speedups) < plan.candidates:
                 return  # unfinished: the rest follows later
@@ -273,7 +295,7 @@ class Collection:
         place: int,
         visit: CaseVisit,
         program: Program,
-        candidates: CandidateSampler,
+        candidates: CandidateSampler | DecisionSampler,
         compilers: CompilerPool,
         known: dict[tuple[str, str], CorpusRow],
     ) -> None:

@@ -2,6 +2,7 @@
 
 ===================  ==============================================================================
 ``candidates``       candidates
+``decision_search``  search for good decisions of an episode, one draft after the other
 ``feature_cache``    feature cache of a search: candidates of one program, and considered schedules
 ``hill_climbing``    the search for the mapping of a few good schedules
 ``model_annealing``  searches that a model of cost leads

@@ -12,6 +12,9 @@ import polybench
 from polygym.autoschedule.program_recipes import UNCHANGED, DefaultSource, ProgramRecipe
 from polygym.errors import InputError
 from polygym.mapping.mapping import Mapping, parse_mapping
+from polygym.mdp.episode import Task
+from polygym.mdp.predicted_reward import predicted_speedup
+from polygym.mdp.task_options import TaskOptions
 from polygym.poly.legality import is_legal
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
@@ -20,7 +23,13 @@ from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.evaluation.evaluation_results import machine_failure
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
-from polygym.search.corpus.collector import Collection, CollectionProgress, CollectPlan
+from polygym.search.corpus.collector import (
+    Collection,
+    CollectionProgress,
+    CollectPlan,
+    Sampling,
+)
+from polygym.search.corpus.decision_sampling import DecisionSampler
 from polygym.search.corpus.program_choice import (
     DEFAULT_CHOICE,
     MAX_OPERATIONS,
@@ -293,6 +302,39 @@ def test_a_visit_that_stays_near() -> None:
     assert all(is_legal(program.scop, schedule) for schedule, _ in everything)
     assert all(mapping.threads == 2 for _, mapping in everything[1:])
     assert len({mapping for _, mapping in everything}) > 5
+
+
+def test_a_visit_from_nothing() -> None:
+    """The original order first; all are legal, reached without isl's schedules, mostly the best."""
+    pytest.importorskip("lightgbm")
+    program = load_program("2mm", dataset=polybench.Dataset.SMALL)
+    isl, first = isl_schedule(program.scop), original_schedule(program.scop)
+
+    def everything(seed: int) -> list[tuple[Schedule, Mapping]]:
+        sampler = DecisionSampler.of(program, 2, np.random.default_rng(seed), 24)
+        return [candidate for _ in range(3) for candidate in sampler.ask(8)]
+
+    candidates = everything(1)
+    assert candidates == everything(1) != everything(2)
+    assert candidates[0] == (first, parse_mapping("sequential threads=2"))
+    assert len(candidates) == len(set(candidates)) == 24
+    assert all(is_legal(program.scop, schedule) for schedule, _ in candidates)
+    assert all(schedule != isl and mapping.threads == 2 for schedule, mapping in candidates)
+    task = Task(program.scop, TaskOptions(), dict(program.parameters))
+    promises = [predicted_speedup(task, *candidate) for candidate in candidates]
+    assert max(promises) > 1.5
+    assert min(promises) < 0.7 * max(promises)
+
+
+def test_rows_from_nothing_are_learned_from(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    path = tmp_path / "c.sqlite"
+    choice = ProgramChoice(("mvt",))
+    asked = CollectPlan(choice, 6, 6, threads=2, sampling=Sampling.FROM_ORIGINAL)
+    rows = collected(path, asked)
+    assert {row.status for row in rows} == {OutcomeStatus.OK}
+    with open_corpus(path) as corpus:
+        assert len(training_samples(case_rows(corpus, fewest=1)).samples) == 6
 
 
 def test_a_program_that_is_changed_is_another_one(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from polygym.search.corpus.collector import (
     Collection,
     CollectionProgress,
     CollectPlan,
+    Sampling,
 )
 from polygym.search.corpus.program_choice import ProgramChoice
 from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow, VisitKey
@@ -133,7 +134,7 @@ class VisitSupply(JobSupply[ActiveVisit]):
             "each": plan.candidates,
             "threads": plan.threads,
             "seed": plan.seed,
-            "near": plan.near,
+            "sampling": plan.sampling.value,
             "recipe": plan.recipe.to_json(),
             "storage_limit": plan.storage_limit,
             "visit": number,
@@ -220,7 +221,7 @@ def visit_task(
         job["threads"],
         job["seed"],
         None,
-        job["near"],
+        Sampling(job["sampling"]),
         recipe_from_json(job["recipe"]),
         job["storage_limit"],
     )

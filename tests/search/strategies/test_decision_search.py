@@ -9,9 +9,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from polygym.agents.trainers.decision_search import DecisionSearch, Draft, questions_of
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.task_options import Phase
+from polygym.search.strategies.decision_search import DecisionSearch, Draft, questions_of
 
 pytest.importorskip("lightgbm")
 
@@ -26,8 +26,13 @@ def started(kernel: str, **others: Any) -> PolygymEnv:
     return env.unwrapped
 
 
+def search_of(kernel: str, rng: np.random.Generator) -> DecisionSearch:
+    env = started(kernel)
+    return DecisionSearch(env.episode, env.worth, rng)
+
+
 def test_no_decisions_are_the_original_order() -> None:
-    played = DecisionSearch(started("gemm"), np.random.default_rng(0)).play(Draft())
+    played = search_of("gemm", np.random.default_rng(0)).play(Draft())
     assert played.reward == 0.0
     assert played.episode.phase is Phase.COMPLETE
     assert len(played.episode.actions) == 2  # edit no more, the default for all
@@ -37,7 +42,8 @@ def test_no_decisions_are_the_original_order() -> None:
 def test_more_trials_find_no_less_and_the_same_again(kernel: str) -> None:
     env = started(kernel)
     few, many, again = (
-        DecisionSearch(env, np.random.default_rng(5)).run(trials, 3) for trials in (1, 60, 60)
+        DecisionSearch(env.episode, env.worth, np.random.default_rng(5)).run(trials, 3)
+        for trials in (1, 60, 60)
     )
     assert [played.episode.actions for played in many] == [
         played.episode.actions for played in again
@@ -57,7 +63,7 @@ def test_more_trials_find_no_less_and_the_same_again(kernel: str) -> None:
 
 def test_what_is_worth_nothing_is_not_decided() -> None:
     """Nothing can be left out of a simplified draft without a loss."""
-    search = DecisionSearch(started("mvt"), np.random.default_rng(1))
+    search = search_of("mvt", np.random.default_rng(1))
     best, *_ = search.run(150, 1)
     assert best.draft.answers
     for question in best.draft.answers:
@@ -67,7 +73,7 @@ def test_what_is_worth_nothing_is_not_decided() -> None:
 
 def test_it_finds_the_best_of_a_small_space() -> None:
     """Every answer to the questions about vectors and copies, by brute force."""
-    search = DecisionSearch(started("jacobi-1d"), np.random.default_rng(0))
+    search = search_of("jacobi-1d", np.random.default_rng(0))
     questions = dict(questions_of(search.play(Draft())))
     vectors = [question for question in questions if question.kind.name in ("vector", "jam")]
     menus = [[None, *questions[question]] for question in vectors]

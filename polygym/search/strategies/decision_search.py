@@ -1,4 +1,4 @@
-"""Search for good decisions: what cloning learns from where no teacher is at hand.
+"""Search for good decisions, which cloning imitates and corpora measure.
 
 A *draft* says how an episode of Optimize-v0 that edits a schedule goes: complete edits, then
 answers to questions about the mapping. It is played by the episode's own rules:
@@ -9,8 +9,8 @@ answers to questions about the mapping. It is played by the episode's own rules:
 
 So any change of a draft can be played. Of the best few drafts one is changed at a time (an edit
 more or less, one or more answers anew, the answers of a nest taken over by another), played, and
-judged by the environment's own reward. At the end answers and edits that are worth nothing are
-taken out of the best ones: a network could not know why they were given.
+judged by a reward, the environment's own for example. At the end answers and edits that are worth
+nothing are taken out of the best ones: a network could not know why they were given.
 
 Example, one nest: the draft with no edits and the answers {vector: 512, jam: 4} is played as "edit
 no more", the default to scalar_replacement, pack, separate and parallel, 512 bits, the default to
@@ -21,14 +21,13 @@ Nothing but the reward guides the search; it begins where episodes begin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from polygym.envs.base import PolygymEnv
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mdp.episode import Episode
 from polygym.mdp.mapping_decisions import (
@@ -72,17 +71,26 @@ class PlayedDraft:
     draft: Draft
     episode: Episode
     mapped: Episode
-    reward: float
+    reward: float = 0.0
+
+    @property
+    def end(self) -> tuple[Schedule, MachineMapping]:
+        """The schedule and the mapping that the episode ends with."""
+        mapping = self.episode.mapping
+        assert mapping is not None
+        return self.episode.schedule(), mapping
 
 
 class DecisionSearch:
-    """Searches the episodes of one program, the one of which an environment plays an episode."""
+    """Searches the episodes of one program from ``start``; ``reward_of`` is what an end is paid."""
 
-    def __init__(self, env: PolygymEnv, rng: np.random.Generator) -> None:
-        self._env, self._rng = env, rng
-        self._start = env.episode
+    def __init__(
+        self, start: Episode, reward_of: Callable[[Episode], float], rng: np.random.Generator
+    ) -> None:
+        self._start, self._reward_of, self._rng = start, reward_of, rng
         self._first = self._start.task.options.first_answer
-        self._rewards: dict[tuple[Schedule, MachineMapping | None], float] = {}
+        self.rewards: dict[tuple[Schedule, MachineMapping], float] = {}
+        """The rewards of all ends, which are different candidates, in the order of their trials."""
         self.trials: list[float] = []
         """The rewards of the trials so far, in their order."""
 
@@ -95,9 +103,9 @@ class DecisionSearch:
             parent = pool[sample_parent(len(pool), self._rng)]
             played = self.play(self._random_draft() if is_random else self._changed(parent))
             self.trials.append(played.reward)
-            if all(_end_of(played) != _end_of(known) for known in pool):
+            if all(played.end != known.end for known in pool):
                 pool = sorted([*pool, played], key=lambda known: -known.reward)[:_POOL]
-        simple = {_end_of(known): known for known in map(self._simplified, pool[:kept])}
+        simple = {known.end: known for known in map(self._simplified, pool[:kept])}
         return sorted(simple.values(), key=lambda known: -known.reward)
 
     def play(self, draft: Draft) -> PlayedDraft:
@@ -113,10 +121,10 @@ class DecisionSearch:
             if left.get(state.question) in state.values:
                 given[state.question] = left[state.question]
             episode = episode.after(self._first + _answer(state, left))
-        end = episode.schedule(), episode.mapping
-        if end not in self._rewards:
-            self._rewards[end] = self._env.worth(episode)
-        return PlayedDraft(Draft(edits, given), episode, mapped, self._rewards[end])
+        played = PlayedDraft(Draft(edits, given), episode, mapped)
+        if played.end not in self.rewards:
+            self.rewards[played.end] = self._reward_of(episode)
+        return replace(played, reward=self.rewards[played.end])
 
     def _edited(
         self, edits: tuple[tuple[int, ...], ...]
@@ -249,10 +257,6 @@ def questions_of(played: PlayedDraft) -> tuple[AskedQuestion, ...]:
 def _if_as_good(simpler: PlayedDraft, played: PlayedDraft, best: float) -> PlayedDraft:
     is_as_good = simpler.reward >= best - _WORTHLESS * max(1.0, abs(best))
     return simpler if is_as_good else played
-
-
-def _end_of(played: PlayedDraft) -> tuple[Schedule, MachineMapping | None]:
-    return played.episode.schedule(), played.episode.mapping
 
 
 def _answer(state: MappingState, left: dict[MappingQuestion, Any]) -> int:
