@@ -25,7 +25,7 @@ the searches of a program held after their trials runs in turn here, and these t
 report where there are any.
 
 *report*: bests are divided by those of random search with the same program and seed, after as many
-trials and after twice as many; in brackets the interval of nine in ten, by drawing programs. *To 95
+trials and after twice as many; in brackets the interval of 90 %, by drawing programs. *To 95
 %* are the trials until a search has 95 % of the best that anyone has found, in the median. Searches
 of several machines stand in one table, each compared with those of its own kind of machine:
 ``--pack FILE`` writes what there is to a small file, which ``--with FILE`` adds elsewhere.

@@ -76,7 +76,7 @@ def log_speedup(row: dict[str, Any]) -> float:
 def geometric_mean_interval(
     rows: Iterable[dict[str, Any]], rng: np.random.Generator
 ) -> tuple[float, ...]:
-    """Return the geometric mean over kernels, its interval of nine in ten, and the least kernel.
+    """Return the geometric mean over kernels, its interval of 90 %, and the least kernel.
 
     Seeds of a kernel are put together first; the interval draws kernels and, of each, seeds.
     """
@@ -100,7 +100,7 @@ def geometric_mean_interval(
 
 def table(rows: list[dict[str, Any]]) -> str:
     lines = [
-        "| agent | budget | kernels | seeds | over isl | nine in ten | least kernel |",
+        "| agent | budget | kernels | seeds | over isl | 90 % | least kernel |",
         "|---|---|---|---|---|---|---|",
     ]
     groups: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)

@@ -194,7 +194,7 @@ def report_schedules(names: Sequence[str], count: int, seed: int) -> bool:
 
 def _spread(times: Sequence[float]) -> str:
     most = sorted(times)[len(times) * 9 // 10]
-    return f"median {median(times):6.1f} ms, nine in ten up to {most:6.1f} ms"
+    return f"median {median(times):6.1f} ms, 90 % up to {most:6.1f} ms"
 
 
 def main() -> int:

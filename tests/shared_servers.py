@@ -1,7 +1,7 @@
 """Compile servers that one test has used are lent to the next, since starting one takes 0.6 s.
 
 A server keeps nothing of a request but what it remembers of programs, so who asks next cannot tell.
-One is kept only if it is whole: whoever ended, killed or timed out is none. Those of another
+One is kept only if it is whole, not one that ended, was killed or timed out. Those of another
 processor's share (affinity) wait for who has the same. Tests of how compile servers live and die
 start their own.
 
@@ -52,7 +52,7 @@ def _remembered(self: Compiler, body: Json, program: Program, seconds: float) ->
     known = sha256(pickle.dumps(program)).digest()
     key = (known, json.dumps(body, sort_keys=True), seconds)
     if key in _answers:
-        self._server.connected()  # whoever asks has a process, which tests may look at
+        self._server.connected()  # a caller has a process, which tests may look at
         return pickle.loads(_answers[key])
     result = _attempt(self, body, program, seconds)
     if not isinstance(result, CompileFailure):

@@ -245,6 +245,7 @@ def test_imports_point_downwards_without_circles() -> None:
     assert circles(import_graph("benchmarks")) == []
 
 
+@pytest.mark.always
 def test_libraries_and_folders_keep_their_bounds() -> None:
     wrong = []
     for module, path in sorted(MODULES.items()):

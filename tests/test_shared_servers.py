@@ -28,7 +28,7 @@ def test_answers_are_remembered_by_all_of_the_request_and_refusals_are_not(
         return shared_servers._remembered(Compiler(), {"task": task}, program, seconds)
 
     first = ask("easy", "gemm", 5.0)
-    first.append("spoiled by whoever got it")
+    first.append("spoiled by its first user")
     assert ask("easy", "gemm", 5.0) == ["gemm", 1]
     assert ask("easy", "gemm", 6.0) == ["gemm", 2]
     assert ask("easy", "mvt", 5.0) == ["mvt", 3]

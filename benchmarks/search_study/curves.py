@@ -1,7 +1,7 @@
 """Numbers of searches: how good the best is after n trials, and how many it takes to be good.
 
-The best is what a search takes for it; where that was measured again (:mod:`study.finals`), its
-speed then counts.
+The best is what a search takes for it; where that was measured again
+(:mod:`search_study.remeasurement`), its speed then counts.
 
 All comparisons are within a program, a seed and a kind of machine, in ratios, of which there is the
 geometric mean; its interval comes from drawing programs with replacement, since seeds of one

@@ -51,9 +51,9 @@ class SearchRecord:
     """What became of it: the speedup of every trial (0: it failed), and what was tried.
 
     A candidate is the number of its schedule in ``schedules``, and its mapping. ``version`` is the
-    search's (:mod:`study.version`), empty where that is not known. ``again`` says of trials that it
-    held how fast their candidates are beside those of other searches (:mod:`study.finals`), if they
-    were measured again.
+    search's (:mod:`search_study.version`), empty where that is not known. ``again`` says of trials
+    that it held how fast their candidates are beside those of other searches
+    (:mod:`search_study.remeasurement`), if they were measured again.
     """
 
     task: SearchTask

@@ -1,12 +1,12 @@
 """Predictions for kernels by a model of random programs that learned from none of them.
 
 Trees that put pairs in order learn from a corpus's random programs, from those of them alone whose
-innermost loops do what no kernel's do (:mod:`polygym.cost.canonical_bodies`: a product of two
-matrices is written at random as well), or from random programs and comprehensions, and are asked
-about the kernels' candidates. A kernel counts once, whatever the
-number of its cases: of each there is the mean of the rank correlations and the geometric mean of
-the shares of the best (:mod:`polygym.cost.models.cross_validation`). Beside them stand who learns
-nothing: the formula of total cycles, and random candidates.
+innermost loops do what no kernel's do (:mod:`polygym.cost.features.programs.canonical_bodies`: a
+product of two matrices is written at random as well), or from random programs and comprehensions,
+and are asked about the kernels' candidates. A kernel counts once, whatever the number of its cases:
+of each there is the mean of the rank correlations and the geometric mean of the shares of the best
+(:mod:`polygym.cost.models.cross_validation`). Beside them stand who learns nothing: the formula of
+total cycles, and random candidates.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ stage       what is known after it
 ==========  ======================================================================
 read        the program of the region
 reference   the output of gcc's code
-export      the outcome of one schedule: a :class:`~.results.Verdict`
+export      the outcome of one schedule: a :class:`~whole_program_study.results.Verdict`
 ==========  ======================================================================
 """
 

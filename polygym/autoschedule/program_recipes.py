@@ -168,7 +168,7 @@ def parse_storage_choice(text: str) -> StoragePlanChoice:
 
 
 def recipe_from_json(data: Mapping[str, Any]) -> ProgramRecipe:
-    """Return the recipe that :meth:`Recipe.to_json` wrote among other entries.
+    """Return the recipe that :meth:`ProgramRecipe.to_json` wrote among other entries.
 
     Raises:
         InputError: it is none.

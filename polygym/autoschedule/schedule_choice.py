@@ -116,7 +116,7 @@ class AutomaticSchedule:
                 {
                     "strategy": str(schedule.strategy),
                     "schedule": str(schedule.schedule),
-                    "promise": None
+                    "predicted_gain": None
                     if schedule.predicted_gain is None
                     else round(schedule.predicted_gain, 4),
                 }

@@ -47,7 +47,7 @@ FINGERPRINTED_FOLDERS = (
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class StorageVariant:
-    """Cuts and a plan, what is promised of them beside the program as it was written, and a score.
+    """A splitting and a plan, their predicted gain over the program as it was written, and a score.
 
     The score is the static one of the schedule, and ``band_width`` is how many of its loops may be
     in tiles together; all are None where isl would take too long.
@@ -64,7 +64,7 @@ class StorageVariant:
         return {
             "splitting": str(self.splitting),
             "storage": str(self.storage),
-            "promise": self.predicted_gain,
+            "predicted_gain": self.predicted_gain,
             "score": self.score,
             "band_width": self.band_width,
         }
@@ -75,17 +75,17 @@ VariantRanking: TypeAlias = tuple[StorageVariant, ...]
 
 
 def variant_from_json(data: dict[str, Any]) -> StorageVariant:
-    """Return the storage variant that :meth:`Home.to_json` wrote.
+    """Return the storage variant that :meth:`StorageVariant.to_json` wrote.
 
     Raises:
         InputError, KeyError, TypeError, ValueError: it did not.
     """
-    promise, score, width = (
+    gain, score, width = (
         None if data[name] is None else float(data[name])
-        for name in ("promise", "score", "band_width")
+        for name in ("predicted_gain", "score", "band_width")
     )
     return StorageVariant(
-        parse_splitting(data["splitting"]), parse_storage(data["storage"]), promise, score, width
+        parse_splitting(data["splitting"]), parse_storage(data["storage"]), gain, score, width
     )
 
 

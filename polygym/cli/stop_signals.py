@@ -3,8 +3,8 @@
 Unlike :mod:`polygym.cli.interrupts`, which ends the process where it stands, a search has something
 to say at its end. But an exception must not come while the integer set library is at work or a file
 is being written. So inside of :func:`stoppable` a signal is remembered, and becomes a
-KeyboardInterrupt where the command waits for others (:meth:`Stop.allowed`), which is nearly always,
-or else when it does so next.
+KeyboardInterrupt where the command waits for others (:meth:`StopRequest.allowed`), which is nearly
+always, or else when it does so next.
 
 Signal masks would not do: they belong to a thread, and libraries start some of their own.
 """

@@ -3,9 +3,9 @@
 While a schedule is edited or a mapping is decided, a question is at hand and each of the actions
 behind the coefficients is an answer to it. With gemm and 21 actions, where a vector is asked for::
 
-    6: as the model says                      the program: scalar replacement off
-    7: everything else as the model says      S0, S1: parallel static
-    8: off                                    3 answers as the model says
+    6: use default                            the program: scalar replacement off
+    7: use default for everything else        S0, S1: parallel static
+    8: off                                    3 answers: use default
     9: 128 bits
 """
 
@@ -84,7 +84,7 @@ def decided_lines(episode: Episode) -> tuple[str, ...]:
             lines.append(f"{_nest_text(deciding, nest)}: {', '.join(said)}")
     usual = sum(value is None for _, value in deciding.answers)
     if usual:
-        lines.append(f"{_count_text(usual, 'answer')} as the model says")
+        lines.append(f"{_count_text(usual, 'answer')}: use default")
     return tuple(lines) or ("nothing",)
 
 
@@ -199,7 +199,7 @@ def _nest_text(deciding: MappingState, nest: int) -> str:
 def _mapping_answers(deciding: MappingState) -> list[str]:
     asked = deciding.question
     values = [] if asked is None else [asked.kind.describe(value) for value in deciding.values]
-    return ["as the model says", "everything else as the model says", *values]
+    return ["use default", "use default for everything else", *values]
 
 
 def _decision_text(kind: KnobQuestion, value: Any) -> str:

@@ -32,9 +32,9 @@ class OptimizeEnv(StorageEnv):
     What results is compiled, run and timed, and its speedup is the reward. Every schedule on the
     way is legal, and results stay the same bit for bit.
 
-    "As the model says" is an answer to every question: an agent that always gives it, or says once
-    that everything else shall be so, ends with the mapping that the argument `mapping` has, which
-    is polygym's default.
+    "Use default" is an answer to every question: an agent that always gives it, or gives it once for
+    all that is left, ends with the mapping that the argument `mapping` has, which is polygym's
+    default.
 
     ## Action Space
 
@@ -44,8 +44,8 @@ class OptimizeEnv(StorageEnv):
     |---|---|---|
     | 0 … 2 | next_dim, next_dep, select_dep, as in Construct-v0 | construct |
     | 3 + X | select_coeffX, as in Explore-v0 | explore |
-    | 4 + N | as the model says; in an edit: drop it, and before one: edit no more | edit, map |
-    | 5 + N | end: everything else as it is, or as the model says | edit, map |
+    | 4 + N | use default; in an edit: drop it, and before one: edit no more | edit, map |
+    | 5 + N | end: keep everything else, or use default for all that is left | edit, map |
     | 6 + N + k | choice k, whose meaning row 2 + k of the table `choices` has | edit, map |
 
     (N is `max_coefficient`.) The questions of the mapping, in their order, and what may be chosen:
@@ -83,7 +83,7 @@ class OptimizeEnv(StorageEnv):
 
     `nest_of`, int8 (48,): the nest of each statement, from 1; 0 for none of them.
 
-    `candidate`: the features of the whole candidate, with what is not decided as the model says, as
+    `candidate`: the features of the whole candidate, with the default for what is not decided, as
     `polygym.cost` has them (`polygym.cost.features.candidates.candidate_vector.FEATURE_NAMES` names the columns); 0 before there is a
     schedule, and with `features=False`.
 

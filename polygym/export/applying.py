@@ -13,7 +13,7 @@ from polygym.export.cpu_levels import cpu_names
 from polygym.export.exporting import Export
 from polygym.files import create_folder, path_from_here, write_atomically
 from polygym.frontend.c.driver import read_text
-from polygym.frontend.c.source.generated_text import MARK
+from polygym.frontend.c.generated_text import MARK
 from polygym.frontend.c.source.preprocessor import encode_as
 
 

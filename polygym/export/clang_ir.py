@@ -6,7 +6,8 @@ the IR of the C that ``--kind c`` writes: the file with the call of the kernel, 
     double blur(int n, …) { … }     →     define double @blur(i32 %n, …) { … }
 
 The tools of that clang read it. C has no dispatch, so with CPU levels other than this machine's own
-there is one more text for each level, and the first one chooses (:mod:`~.cpu_dispatch`)::
+there is one more text for each level, and the first one chooses
+(:mod:`~polygym.export.cpu_dispatch`)::
 
     blur.ll                 for any processor: the user's file, and blur_kernel, which chooses
     blur_x86_64_v3.ll       blur_kernel_x86_64_v3, for that level

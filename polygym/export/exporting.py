@@ -24,8 +24,8 @@ from polygym.export.translation_unit import (
 )
 from polygym.frontend.c.driver import read_text
 from polygym.frontend.c.embedding import RegionEmbedding, embed_file
+from polygym.frontend.c.generated_text import MARK
 from polygym.frontend.c.source.cpp.signs import CPP_SUFFIXES
-from polygym.frontend.c.source.generated_text import MARK
 from polygym.ir.scop import StorageClass
 from polygym.ir.types import ScalarType
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping

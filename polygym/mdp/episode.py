@@ -4,15 +4,16 @@ Actions are numbers: 0 next_dim, 1 next_dep, 2 select_dep, and 3 + X for select_
 is an immutable value; :meth:`Episode.after` returns the next one. What is costly (dependences,
 generators) is remembered in the :class:`Task`, which all episodes of a program share.
 
-Where the options say so (:class:`Decides`) an episode goes on: the mapping is decided question by
-question (:mod:`polygym.mdp.mapping_decisions`), and instead of a space it may begin with a schedule
-that is there, which is edited (:mod:`polygym.mdp.editing`). The actions behind the
-coefficients are their answers: ``first_answer`` is *as the model says* (in an edit: drop it, or
-edit no more), the next one ends the episode with everything as it is, and the others choose.
+Where the options say so (:class:`~polygym.mdp.task_options.MappingDecisions`) an episode goes on:
+the mapping is decided question by question (:mod:`polygym.mdp.mapping_decisions`), and instead of a
+space it may begin with a schedule that is there, which is edited (:mod:`polygym.mdp.editing`). The
+actions behind the coefficients are their answers: ``first_answer`` is *use default* (in an edit:
+drop it, or edit no more), the next one ends the episode with everything as it is, and the others
+choose.
 
 With a ``storage_limit`` an episode begins before that: it is decided where statements are cut and
 values are kept (:mod:`polygym.mdp.storage_decisions`), and the episode goes on with the task of the
-program that results, :meth:`Task.of`. Then ``first_answer`` is *keep*.
+program that results, :meth:`Task.task_with_storage`. Then ``first_answer`` is *keep*.
 
 An action outside of the mask never raises. It has one of two meanings, and both cost:
 

@@ -114,7 +114,7 @@ class MappingState:
 
     @cached_property
     def mapping(self) -> Mapping:
-        """The mapping of all answers so far; what is not decided is as the model says."""
+        """The mapping of all answers so far; what is not decided has the default."""
         said = {statement: dict(options) for statement, options in self.initial_mapping.nests}
         for place, nest in enumerate(self.nests):
             # Of several statements of a nest the options of the last name count.

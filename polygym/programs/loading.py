@@ -23,7 +23,7 @@ from polygym.frontend.c import (
     text_after,
     with_extents,
 )
-from polygym.frontend.c.passes import Pass
+from polygym.frontend.c.regions.passes import Pass
 from polygym.frontend.c.source.compilation_database import flags_from_database
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, checked_flags
 from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection

@@ -10,8 +10,8 @@ Patterns that differ in the names of variables alone are looked for once
 (:func:`canonical_pattern`). A match of one is a tuple: where its root stands, then what its
 variables are, in the order in which they first appear (:func:`variable_names`). The matches of a
 rule's sources are joined over shared variables by hashing; matches at one root are not paired, and
-where two sources can change places (:attr:`Join.halves`), one of the two orders is enough. It makes
-no difference whether matches are of classes of an e-graph or of terms.
+where two sources can change places (:attr:`MatchJoin.halves`), one of the two orders is enough. It
+makes no difference whether matches are of classes of an e-graph or of terms.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

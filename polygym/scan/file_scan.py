@@ -14,10 +14,10 @@ from polygym.errors import LimitError, PolygymError, SourceError
 from polygym.frontend.c import read_text
 from polygym.frontend.c.discovery.found_regions import FileRegions, FoundRegion
 from polygym.frontend.c.discovery.region_search import find_in_text
+from polygym.frontend.c.generated_text import is_generated
 from polygym.frontend.c.source.compile_flags import CompileFlags
-from polygym.frontend.c.source.generated_text import is_generated
-from polygym.frontend.c.source.locations import blank_comments
 from polygym.frontend.c.source.region_selection import RegionSelection
+from polygym.frontend.c.tokens.origins import blank_comments
 from polygym.pickling import pickle_by_name
 from polygym.poly.estimates.benefit import estimated_gain
 from polygym.poly.estimates.patterns import pattern_of

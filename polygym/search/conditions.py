@@ -44,7 +44,7 @@ class SearchConditions:
 
 
 def conditions_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of :class:`SearchConditions` that :meth:`Conditions.conditions_json` wrote.
+    """Return the fields that :meth:`SearchConditions.conditions_json` wrote.
 
     Raises:
         KeyError, TypeError, ValueError, InputError: it did not.

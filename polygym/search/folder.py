@@ -21,7 +21,7 @@ from pathlib import Path
 
 from polygym.errors import InputError
 from polygym.files import create_folder, create_numbered_folder, write_atomically
-from polygym.frontend.c.source.generated_text import MARK
+from polygym.frontend.c.generated_text import MARK
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.mdp.records import episode_record as record
 from polygym.mdp.records.record_checks import GIVEN_PHASE, RELATIVE_FILE_KEY

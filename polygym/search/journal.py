@@ -9,7 +9,7 @@ more members:
 
 Whatever ends the process (a signal, a power failure, a full disk) can at most tear the last line,
 which had not been reported to anybody. A line is whole if it ends with a line break and is a JSON
-object. Reading stops at the last whole line, :meth:`Journal.open` cuts off what is behind it.
+object. Reading stops at the last whole line, :meth:`SearchJournal.open` cuts off what is behind it.
 """
 
 from __future__ import annotations

@@ -130,8 +130,8 @@ class CompiledKernel:
         """Return the function and the argument block of calls with arrays at these addresses.
 
         They stand in the order of ``bindings``; the block may be changed between calls. What is
-        :attr:`Place.is_partial` has to be cleared before each. The function returns a code, which
-        :meth:`raise_error` explains if it is not 0.
+        :attr:`ArrayBinding.is_partial` has to be cleared before each. The function returns a code,
+        which :meth:`raise_error` explains if it is not 0.
         """
         return self._program.call, argument_block([*addresses, *self._size_addresses])
 

@@ -2,15 +2,15 @@
 
 (add x (mul y z)) can be written in four ways, and a search that tells them apart has four times as
 much to look at, for every sum and product again. Here all of them are one, the *ordered* one:
-children of what commutes stand in an order of their own (:meth:`Unordered.canonical_order`). A rule
-is tried with its source turned in every way, so that it applies to the ordered term where it
-applies to any of the others.
+children of what commutes stand in an order of their own
+(:meth:`CommutativeRewriter.canonical_order`). A rule is tried with its source turned in every way,
+so that it applies to the ordered term where it applies to any of the others.
 
 What commutes is read off the rules: numbers under (op a b) where one says that it is (op b a).
 
-The way back to steps (:meth:`Unordered.steps`) turns what a rule needs turned, by those rules, and
-then applies it. Example: (add (mul x y) (mul z x)) → (mul x (add y z)) is a turn at 1, and
-``factor-add``.
+The way back to steps (:meth:`CommutativeRewriter.steps`) turns what a rule needs turned, by those
+rules, and then applies it. Example: (add (mul x y) (mul z x)) → (mul x (add y z)) is a turn at 1,
+and ``factor-add``.
 """
 
 from collections.abc import Iterator, Sequence

@@ -150,12 +150,12 @@ def test_memory_that_comes_fresh_is_no_gain(
     file = tmp_path / "edges.c"
     file.write_text(EDGES)
     program = load_program(str(file), parameters={"h": 3000, "w": 3000})
-    promises = []
+    gains = []
     for cycles in (0.0, storage_choice.FRESH_MEMORY_COST):
         monkeypatch.setattr(storage_choice, "FRESH_MEMORY_COST", cycles)
         ranking = judge_variants(program, TWO, 1 << 29).ranking
-        promises.append([variant.predicted_gain for variant in ranking])
-    (_, free, private), (_, expanded, again) = promises
+        gains.append([variant.predicted_gain for variant in ranking])
+    (_, free, private), (_, expanded, again) = gains
     assert private == again
     assert expanded < free - 0.5
     small = replace(program, parameters=(("h", 900), ("w", 900)))
@@ -165,7 +165,7 @@ def test_memory_that_comes_fresh_is_no_gain(
 
 
 @pytest.mark.parametrize(
-    ("promise", "score", "taken"),
+    ("predicted_gain", "score", "taken"),
     [
         (LEAST_VARIANT_GAIN + 0.1, 0.51, EXPANDED),
         (LEAST_VARIANT_GAIN + 0.1, 0.5, "keep"),
@@ -174,13 +174,13 @@ def test_memory_that_comes_fresh_is_no_gain(
         (2.0, None, "keep"),
     ],
 )
-def test_what_promises_enough_is_taken(
-    symm: Program, kept: Path, promise: float | None, score: float | None, taken: str
+def test_enough_predicted_gain_is_taken(
+    symm: Program, kept: Path, predicted_gain: float | None, score: float | None, taken: str
 ) -> None:
     """A ranking that is kept is judged as any other."""
     ranking = [
         StorageVariant(NO_SPLITTING, SOURCE_STORAGE, 0.0, 0.5),
-        StorageVariant(NO_SPLITTING, parse_storage(EXPANDED), promise, score),
+        StorageVariant(NO_SPLITTING, parse_storage(EXPANDED), predicted_gain, score),
     ]
     storage_cache.write_ranking(
         variant_cache_key(symm, DEFAULT_MAPPING, LIMIT, LEAST_VARIANT_GAIN), ranking
@@ -193,16 +193,16 @@ def test_what_promises_enough_is_taken(
 
 
 @pytest.mark.parametrize(
-    ("promises", "taken"),
+    ("gains", "taken"),
     [((1.0, 0.95), 2), ((1.0, 0.85), 1), ((0.2, 0.25), 0), ((0.35, 0.29), 1), ((None, 0.4), 2)],
 )
 def test_what_wants_no_memory_may_promise_a_little_less(
-    promises: tuple[float | None, float], taken: int
+    gains: tuple[float | None, float], taken: int
 ) -> None:
     plans = (EXPANDED, EXPANDED.replace("expand", "private"))
     others = [
-        StorageVariant(NO_SPLITTING, parse_storage(plan), promise, 0.6)
-        for plan, promise in zip(plans, promises, strict=True)
+        StorageVariant(NO_SPLITTING, parse_storage(plan), predicted_gain, 0.6)
+        for plan, predicted_gain in zip(plans, gains, strict=True)
     ]
     assert (
         storage_choice._best_variant_index(

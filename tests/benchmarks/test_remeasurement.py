@@ -38,7 +38,7 @@ def search(contender: str, speedups: Sequence[float], *, tried: bool = True) -> 
 
 
 # Held from the eighth trial on: the fifth, the ninth and the tenth; the ninth is no half of 10.
-DICE = search("random", [1.0, 0.0, 2.0, 1.0, 3.0, 3.0, 1.0, 1.0, 4.0, 6.0])
+RANDOM = search("random", [1.0, 0.0, 2.0, 1.0, 3.0, 3.0, 1.0, 1.0, 4.0, 6.0])
 TREES = search("trees", [5.0, 1.0, 10.0])
 
 
@@ -48,40 +48,40 @@ def known(**speedups: float) -> dict[RemeasurementGroup, Remeasurement]:
 
 
 def test_finalists_are_what_was_held_from_the_eighth_trial_on_and_is_close() -> None:
-    assert remeasurement.new_bests(DICE.speedups) == [0, 2, 4, 8, 9]
-    assert remeasurement.remeasured_trials([DICE, TREES]) == [
+    assert remeasurement.new_bests(RANDOM.speedups) == [0, 2, 4, 8, 9]
+    assert remeasurement.remeasured_trials([RANDOM, TREES]) == [
         {9: ("one", "tile=9")},
         {2: ("one", "tile=2")},
     ]
-    alone = remeasurement.remeasured_trials([DICE])
+    alone = remeasurement.remeasured_trials([RANDOM])
     assert [sorted(trials) for trials in alone] == [[4, 8, 9]]
     assert remeasurement.remeasured_trials([search("random", [0.0, 0.0])]) == [{}]
 
 
 def test_what_was_measured_again_is_what_a_search_has() -> None:
-    rng, trees = remeasurement.with_remeasurement([DICE, TREES], known(tile_9=7.0, tile_2=8.0))
+    rng, trees = remeasurement.with_remeasurement([RANDOM, TREES], known(tile_9=7.0, tile_2=8.0))
     assert (rng.again, trees.again) == (((9, 7.0),), ((2, 8.0),))
     assert curves.held_speedups(rng) == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 4.0, 7.0]
     assert curves.held_speedups(trees) == [5.0, 5.0, 8.0]
-    assert curves.held_speedups(DICE)[-1] == 6.0
+    assert curves.held_speedups(RANDOM)[-1] == 6.0
     # A record that turns out to be slower than the one before is what the search has all the same,
     # and the best known is the best of all.
-    slower = replace(DICE, again=((4, 3.0), (8, 5.0), (9, 4.5)))
+    slower = replace(RANDOM, again=((4, 3.0), (8, 5.0), (9, 4.5)))
     assert curves.held_speedups(slower)[-2:] == [5.0, 4.5]
     runs = curves.best_so_far([slower])
     assert curves.best_known(runs) == {("mvt", "here"): 5.0}
 
 
 def test_a_search_of_which_something_is_missing_stands_apart() -> None:
-    both = remeasurement.with_remeasurement([DICE, TREES], known(tile_9=7.0))
+    both = remeasurement.with_remeasurement([RANDOM, TREES], known(tile_9=7.0))
     study = ComparableSearches("naive", "mini", 1, tuple(both))
     part = remeasurement.remeasured_part(study)
     assert part is not None
     assert [record.task.contender for record in part.searches] == ["random"]
-    assert remeasurement.as_first_measured(study).searches == (DICE, TREES)
+    assert remeasurement.as_first_measured(study).searches == (RANDOM, TREES)
     assert remeasurement.remeasured_part(remeasurement.as_first_measured(study)) is None
     (remeasured,) = known(tile_9=7.0).values()
-    assert not remeasurement.is_complete(remeasured, [DICE, TREES])
+    assert not remeasurement.is_complete(remeasured, [RANDOM, TREES])
     # What was packed without its candidates stays as it is.
     packed = replace(search("trees", [1.0], tried=False), again=((0, 2.0),))
     assert remeasurement.with_remeasurement([packed], {}) == [packed]
@@ -90,13 +90,15 @@ def test_a_search_of_which_something_is_missing_stands_apart() -> None:
 
 def test_a_search_without_finalists_is_measured_again_only_where_its_heat_is() -> None:
     far = search("trees", [1.0])  # far from the 6 of the other
-    assert remeasurement.with_remeasurement([DICE, far], {}) == [DICE, far]
+    assert remeasurement.with_remeasurement([RANDOM, far], {}) == [RANDOM, far]
     nothing = replace(far, again=())
     assert (
-        remeasurement.remeasured_part(ComparableSearches("naive", "mini", 1, (DICE, nothing)))
+        remeasurement.remeasured_part(ComparableSearches("naive", "mini", 1, (RANDOM, nothing)))
         is None
     )
-    both = remeasurement.with_remeasurement([DICE, far], known(tile_4=3.0, tile_8=5.0, tile_9=7.0))
+    both = remeasurement.with_remeasurement(
+        [RANDOM, far], known(tile_4=3.0, tile_8=5.0, tile_9=7.0)
+    )
     assert [record.again for record in both] == [((4, 3.0), (8, 5.0), (9, 7.0)), ()]
     part = remeasurement.remeasured_part(ComparableSearches("naive", "mini", 1, tuple(both)))
     assert part is not None

@@ -65,7 +65,7 @@ def test_models_formula_and_dice() -> None:
 def test_shares_of_ranks_by_hand() -> None:
     assert ROW.best == 8.0
     text = ranking.ranking_table([ROW, replace(ROW, seed=1, first=8.0)])
-    # Of dice the geometric mean of 2/8, 8/8 and of nothing, which counts as a thousandth.
+    # Of random search the geometric mean of 2/8, 8/8 and of nothing, which counts as a thousandth.
     by_dice = (2 / 8 * 8 / 8 * 1e-3 / 8) ** (1 / 3)
     assert f"| gemm, seed 0 | 8 | 4 | 8.00x | 0.50 | 0.25 | 0.50 | {by_dice:.2f} |" in text
     assert "| gemm, seed 1 | 8 | 4 | 8.00x | 1.00 |" in text

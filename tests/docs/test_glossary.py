@@ -2,6 +2,7 @@
 
 import re
 
+from polygym.poly.transform.storage.plan import parse_storage
 from tests.test_layering import ROOT
 
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
@@ -36,3 +37,12 @@ def test_modules_and_classes_exist() -> None:
             if name not in names:
                 missing.append(f"{term}: {name}")
     assert missing == []
+
+
+def test_storage_texts_are_read() -> None:
+    texts = [text for row in ROWS for text in re.findall(r"storage plan text `(.+?)`", row[2])]
+    assert len(texts) >= 5
+    for text in texts:
+        beside = "" if text.startswith("w=") else "w=expand:i "  # contract acts on new arrays
+        assert text == "keep" or text in str(parse_storage(beside + text))
+        parse_storage(text)

@@ -29,8 +29,8 @@ from polygym.codegen.passes import PASSES
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS
 from polygym.cost.features.schedules.schedule_vector import SCHEDULE_FEATURE_NAMES
-from polygym.frontend.c.passes import PASSES as C_PASSES
-from polygym.frontend.c.passes import VARIANTS
+from polygym.frontend.c.regions.passes import PASSES as C_PASSES
+from polygym.frontend.c.regions.passes import VARIANTS
 from polygym.graphs.onnx.importer.node_order import import_rows
 from polygym.graphs.operators.registry import OPERATORS
 from polygym.graphs.rules import load_rules

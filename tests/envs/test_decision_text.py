@@ -84,7 +84,7 @@ def test_a_mapping_in_words() -> None:
     answer(env, "edit no more")
     assert decision_text.question_text(env.episode) == "scalar replacement"
     assert decision_text.decided_lines(env.episode) == ("0 edits, 0 steps",)
-    answer(env, "off", "as the model says", "as the model says")
+    answer(env, "off", "use default", "use default")
     assert decision_text.question_text(env.episode) == "parallel in the nest of S1"
     answer(env, "static", "without diamonds", "512 bits", "2 vectors together", "1 iteration")
     assert decision_text.question_text(env.episode) == "tile of loop 1 in the nest of S1"
@@ -95,8 +95,8 @@ def test_a_mapping_in_words() -> None:
         "S1: parallel static, wavefront without diamonds, vector 512 bits, 2 vectors together, "
         "1 iteration, tile 4 x whole"
     ) in lines
-    assert lines[-1] == "2 answers as the model says"
-    answer(env, "everything else as the model says")
+    assert lines[-1] == "2 answers: use default"
+    answer(env, "use default for everything else")
     assert env.episode.phase is Phase.COMPLETE
     assert decision_text.question_text(env.episode) == ""
     assert decision_text.answer_texts(env.episode) == ()
@@ -143,7 +143,7 @@ def test_the_picture_shows_the_question_and_what_was_decided(
     frames.append(env.render())
     answer(env, "off")
     frames.append(env.render())
-    answer(env, "everything else as the model says")
+    answer(env, "use default for everything else")
     frames.append(env.render())
     for one, other in pairwise(frames):
         assert (one[360:] != other[360:]).any(), "the lower half tells states apart"

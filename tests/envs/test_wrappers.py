@@ -39,7 +39,7 @@ def made(name: str, **arguments: Any) -> Any:
 
 
 def steps(env: Any, seed: int, *, wild: bool = False) -> Iterator[Step]:
-    """Play an episode by dice, under the mask or, ``wild``, not; yield every step of it."""
+    """Play a random episode, under the mask or, ``wild``, not; yield every step of it."""
     rng = np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
     over = False

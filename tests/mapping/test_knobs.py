@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS
 from polygym.mapping.mapping import NEST_OPTIONS, Mapping
 from tests.patched_package import run_patched
@@ -56,6 +58,7 @@ assert Mapping(prefetch=True) in initial_variants(Mapping())
 """
 
 
+@pytest.mark.always
 def test_a_new_knob_is_a_field_and_a_row(tmp_path: Path) -> None:
     """The third file would be the pass that reads it."""
     nests, orders = "    nests: Nests = ()\n", ")  # fmt: skip\n\n# The orders"

@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.scan import make_tree
 from polygym.errors import InputError
+from polygym.frontend.c.generated_text import MARK
 from polygym.frontend.c.source.compile_flags import CompileFlags
-from polygym.frontend.c.source.generated_text import MARK
 from polygym.scan import pool
 from polygym.scan.file_scan import ScanOptions, scan_file
 from polygym.scan.headers import folder_of_header

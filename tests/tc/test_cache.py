@@ -1,4 +1,4 @@
-"""Kernels on the disk: found by whoever needs the same, and never trusted blindly."""
+"""Kernels on the disk: found by all that need the same, and never trusted blindly."""
 
 import io
 import json

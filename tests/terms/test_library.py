@@ -1,4 +1,4 @@
-"""Larger expressions, by dice: three times as large, of parts that no set has."""
+"""Larger random expressions: three times as large, of parts that no set has."""
 
 from __future__ import annotations
 

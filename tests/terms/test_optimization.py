@@ -172,7 +172,7 @@ def test_a_term_of_ten_thousand_nodes() -> None:
 
 
 def test_a_record_with_a_wrong_rule_is_refused() -> None:
-    """Whoever writes a record may write rules; those that do not come with polygym are tried."""
+    """A record may contain rules; those that do not come with polygym are tried."""
     record = optimize_term(parse_program("(sub x x)"), plan=PlanningLimits(2, 20)).to_json()
     assert replay_derivation(record).costs[-1] == 0.0
     wrong = {

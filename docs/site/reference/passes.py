@@ -11,8 +11,8 @@ from docs.site.docstrings import inline
 from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
 from polygym.codegen import recurrences
 from polygym.codegen.passes import PASSES
-from polygym.frontend.c.passes import DEFAULT_VARIANT, VARIANTS
-from polygym.frontend.c.passes import PASSES as C_PASSES
+from polygym.frontend.c.regions.passes import DEFAULT_VARIANT, VARIANTS
+from polygym.frontend.c.regions.passes import PASSES as C_PASSES
 from polygym.mapping.knobs import KNOBS
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 

@@ -1,7 +1,7 @@
 """Agents beside each other: means with intervals, and how each does beside the first.
 
 The mean of an agent is over kernels, of the mean of its seeds; speedups have a geometric mean. The
-interval of nine in ten draws seeds, and kernels beside the first agent's. ``polygym compare``
+interval of 90 % draws seeds, and kernels beside the first agent's. ``polygym compare``
 prints it.
 """
 

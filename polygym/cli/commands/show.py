@@ -16,8 +16,8 @@ from polygym.codegen.stages import Stage, pass_list_text, pass_named, stage_afte
 from polygym.codegen.transforms.privatization import private_array_sizes, private_array_texts
 from polygym.errors import InputError
 from polygym.frontend.c import completed_file
-from polygym.frontend.c.passes import PASSES as C_PASSES
-from polygym.frontend.c.passes import Pass as CPass
+from polygym.frontend.c.regions.passes import PASSES as C_PASSES
+from polygym.frontend.c.regions.passes import Pass as CPass
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.poly.dependences import Dependence, dependences

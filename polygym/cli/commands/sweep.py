@@ -42,7 +42,7 @@ from polygym.search.sweep.rows import ISL, LIMIT
 from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.workload import SweepWorkload
 
-# Times of the original order that differ by more than this are worth a word.
+# Times of the original order that differ by more than this are reported.
 _DRIFT = 1.25
 
 _HELP = """Search the schedules of many programs, and measure the best again at a larger size.
@@ -110,8 +110,8 @@ Examples:
     default="",
     metavar="NAME[,NAME]",
     help="Other compilers to measure beside the schedules, at both sizes: clang, gcc, polly. One "
-    "that is not installed is left out with a word. And limit: which share of what this machine "
-    "can do they reach (docs/explanation/limit.md).",
+    "that is not installed is left out, and the report says so. And limit: which share of what "
+    "this machine can do they reach (docs/explanation/limit.md).",
 )
 @click.option(
     "--search-dataset",

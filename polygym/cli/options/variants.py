@@ -59,7 +59,9 @@ def variant_options(
         "(docs/explanation/schedules.md). "
         f"(Default: {split}.)",
     )
-    model = "model (what models of cost expect to be faster, cuts too), " if for_sizes else ""
+    model = (
+        "model (what cost models predict to be faster, splitting included), " if for_sizes else ""
+    )
     options = [
         click.option(
             "--storage",

@@ -1,6 +1,6 @@
 """Memory of private arrays: small ones lie on the stack, large ones in blocks of slots.
 
-The stack of a thread holds private arrays of :attr:`max_private_bytes` together, in the order of
+The stack of a thread holds private arrays of ``TUNING.max_private_bytes`` together, in the order of
 the program's arrays. Each of the others has a block of memory that the kernel asks for once, at
 entry, and gives back at its end: a *slot* for every thread that a parallel loop may have. Outside
 of parallel loops the first slot is used.

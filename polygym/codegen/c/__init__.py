@@ -11,7 +11,8 @@ bits. Globals of the source are declared ``extern``.
 * ``prelude``: what stands above it: headers, prototypes, definitions;
 * ``size_checks``: checks at entry of a function that was made for given sizes;
 * ``index_text``: bounds, conditions and subscripts;
-* ``kernel``: C that is as fast as the machine code.
+* ``kernel_text``: C that is as fast as the machine code, and what stands before it in a file;
+* ``kernel``: its parts.
 
 There are two printers for two readers. ``print_c`` shows what the loops are, in the source's own
 arrays and a fraction of the text; ``print_kernel`` prints what the LLVM emitters make of them, with
@@ -25,7 +26,7 @@ from polygym.lazy_imports import lazy_attributes
 if TYPE_CHECKING:
     from polygym.codegen.c.function import print_c
     from polygym.codegen.c.index_text import macro_definitions, print_index
-    from polygym.codegen.c.kernel.kernel_text import kernel_prelude, print_kernel
+    from polygym.codegen.c.kernel_text import kernel_prelude, print_kernel
 else:
     __getattr__ = lazy_attributes(__name__)
 

@@ -8,7 +8,8 @@ scores, one of each member, and how much they differ says how sure the model is.
 A score is -log2 of a time, up to a constant of the case.
 
 Models look at candidates in one of two ways: at a *vector* of features each, or at the *tree* of
-its loops. Vectors are always there; trees are where a model wants them (:attr:`Model.wants_loops`).
+its loops. Vectors are always there; trees are where a model wants them
+(:attr:`CostModel.wants_loops`).
 """
 
 from __future__ import annotations

@@ -1,25 +1,24 @@
 """The C front end: a marked region of a C file becomes a :class:`~polygym.ir.scop.Scop`.
 
-:mod:`~polygym.frontend.c.driver` reads a file or a text; :mod:`~polygym.frontend.c.passes` lists
-what is done to a region in C, in its order, and :mod:`~polygym.frontend.c.completion` puts a
-function around a region that has none. The packages, in the order of their work:
+:mod:`~polygym.frontend.c.driver` reads a file or a text; :mod:`~polygym.frontend.c.regions.passes`
+lists what is done to a region in C, in its order, and :mod:`~polygym.frontend.c.regions.completion`
+puts a function around a region that has none. The packages, in the order of their work:
 
 =========================  =====================================================================
-``completion``             files without a function around a region, completed
 ``desugar``                desugaring
 ``discovery``              regions without pragmas, found, chosen, marked
 ``driver``                 the front end as a whole
 ``embedding``              a region in its file: C expressions for what its program uses
-``implicit_declarations``  names that a region uses and nothing declares
+``generated_text``         the comment of C files that polygym wrote
 ``loops``                  loops that are not affine
-``lost_values``            variables whose last values no array of the Scop has
 ``memory``                 memory
-``passes``                 the passes of the C front end, in their order
 ``prototype``              the prototype of a region's function for headers
 ``region_spans``           positions of a region in the text of its file
+``regions``                marked regions on their way to programs: completed, and their passes
 ``scop``                   from a plain region to a Scop
 ``sema``                   semantics: symbols, declarations, types, affine and other expressions
 ``source``                 source texts
+``tokens``                 tokens of a file before anything is parsed
 =========================  =====================================================================
 """
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from pycparser import c_ast
 
 from polygym.errors import InputError, SourceError, SourceLocation
-from polygym.frontend.c.completion import CompletedFile, completed_source
 from polygym.frontend.c.desugar.struct_members import used_structures
 from polygym.frontend.c.discovery.choice import ChosenRegion, choose
 from polygym.frontend.c.memory.unsized_arrays import unsized_arguments
-from polygym.frontend.c.passes import Pass, RegionState
-from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
+from polygym.frontend.c.regions.completion import CompletedFile, completed_source
+from polygym.frontend.c.regions.passes import Pass, RegionState
+from polygym.frontend.c.sema.assumptions import ASSUMPTION_FUNCTIONS
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags, checked_flags
 from polygym.frontend.c.source.literals import builtin_literal
 from polygym.frontend.c.source.parser import (

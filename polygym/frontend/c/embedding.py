@@ -24,12 +24,12 @@ from pycparser.c_generator import CGenerator
 
 from polygym.errors import SourceError
 from polygym.frontend.c import driver
-from polygym.frontend.c.completion import completed_source
 from polygym.frontend.c.desugar.struct_members import MemberOrigin
-from polygym.frontend.c.lost_values import declarations_used_after, lost_values
 from polygym.frontend.c.memory.pointer_arguments import PointerOrigin
-from polygym.frontend.c.passes import RegionState
 from polygym.frontend.c.region_spans import RegionSpans
+from polygym.frontend.c.regions.completion import completed_source
+from polygym.frontend.c.regions.lost_values import declarations_used_after, lost_values
+from polygym.frontend.c.regions.passes import RegionState
 from polygym.frontend.c.scop.structure_views import StructureRoot, structure_roots
 from polygym.frontend.c.sema.declarations import resolved_type
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names

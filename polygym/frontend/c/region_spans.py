@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from polygym.errors import SourceError
-from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.tokens.origins import SourceToken, TokenOrigin
 
 _PRAGMA_OPERATOR = re.compile(r'_Pragma\s*\(\s*"[^"]*"\s*\)')
 _LINKAGE_WORDS = frozenset({"static", "inline", "__inline", "__inline__"})

@@ -1,7 +1,8 @@
 """Shape functions: the type of a node, from the types of its children.
 
-The definitions of operators share them. An invalid node is refused by an :class:`Inadmissible`
-with a sentence; :mod:`polygym.graphs.operators.registry` puts the operator's name before it.
+The definitions of operators share them. An invalid node is refused by an
+:class:`~polygym.rewrite.domain.Inadmissible` with a sentence;
+:mod:`polygym.graphs.operators.registry` puts the operator's name before it.
 """
 
 from polygym.graphs.operators.types import (

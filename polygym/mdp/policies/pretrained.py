@@ -85,7 +85,7 @@ class PretrainedPolicy:
             case _:
                 return earliest(episode, generator)
         action = episode.task.options.first_answer + answer
-        # As the model says is always allowed.
+        # The default is always allowed.
         return action if episode.mask()[action] else episode.task.options.first_answer + USE_DEFAULT
 
     def _gain_predictor(self, task: Task) -> GainPredictor:

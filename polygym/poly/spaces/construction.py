@@ -11,7 +11,8 @@ satisfies the others that are left weakly; what it carries no later dimension ha
 
 ``select_dependence`` is free. Whatever it says, every point of every polyhedron gives a legal
 schedule; what it decides is which schedules the space holds. If it selects what no row can carry
-(:meth:`Polyhedra.carryable`) the polyhedron of that dimension is empty.
+(:meth:`~polygym.poly.spaces.polyhedra.RowPolyhedra.carryable`) the polyhedron of that dimension is
+empty.
 
 Example, y = Ax: selecting nothing, nothing, S -> T, T -> T gives four dimensions with one vertex
 each and 10, 10, 10, 13 rays.

@@ -27,8 +27,9 @@ may run in any order, but a program needs some order. It is taken from the origi
    statements' places in the text.
 
 Adding rows behind rows that carry every dependence cannot break one. Where some dependences are not
-carried (:attr:`Polyhedra.never_carried`), *all* rows of the original schedule are added: what
-the rows before satisfied weakly and left open is ordered as in the source.
+carried (:attr:`~polygym.poly.spaces.polyhedra.RowPolyhedra.never_carried`), *all* rows of the
+original schedule are added: what the rows before satisfied weakly and left open is ordered as in
+the source.
 
 Example: {S[i] -> [0]; T[i, j] -> [j]} becomes {S[i] -> [0, i, 0]; T[i, j] -> [j, i, 0]} by the row
 ``i``, which is independent for both, and stops there: the original's own order of S and T is not

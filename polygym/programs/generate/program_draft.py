@@ -105,7 +105,7 @@ class ProgramDraft:
     declarations: list[str] = field(default_factory=list)
 
     def chance(self, probability: float) -> bool:
-        """Throw the random choices."""
+        """Make the random choices."""
         return bool(self.rng.random() < probability)
 
     def number(self, least: int, most: int) -> int:

@@ -28,9 +28,9 @@ without the node of a and the node of b that needs nothing there is no root at a
 two is chosen, and x + x′ ≥ 1 makes the fractions cost 10 as well.
 
 A landmark is found by letting nodes in, one after the other, but for those that would let the root
-be made of what is let in (:meth:`Making.minimal_cut`): those stay out, and they are a landmark,
-since without them there is no root; with any single one of them let in too there would be.
-Whatever the order, what comes out is one. Since making is step by step, from what needs nothing
+be made of what is let in (:meth:`ReachableClasses.minimal_cut`): those stay out, and they are a
+landmark, since without them there is no root; with any single one of them let in too there would
+be. Whatever the order, what comes out is one. Since making is step by step, from what needs nothing
 up, this is as true where classes need each other in circles: an answer has no cycle.
 
 :func:`find_landmarks` finds them one by one from the costs, as planners do (LM-cut; Helmert and

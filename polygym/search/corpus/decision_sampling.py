@@ -2,7 +2,7 @@
 
 An agent that learns from nothing edits the original order, may adopt no other schedule, and what it
 does not decide about the mapping stays sequential. A model that rewards it has to know what such
-episodes lead to, above all where it promises much. So a search of them
+episodes lead to, above all where it predicts much. So a search of them
 (:mod:`polygym.search.strategies.decision_search`), judged by the cost model at hand, plays
 :data:`TRIALS` episodes, and a visit measures some of their ends: the original order first, then
 ends whose ranks are drawn with probabilities proportional to 1/rank, so that as many are of the
@@ -53,7 +53,7 @@ class DecisionSampler:
         decides = MappingDecisions(start, ORIGINAL, adopts=False)
         sizes = scop_sizes(program.scop, dict(program.parameters))
         task = Task(program.scop, TaskOptions(mapping_decisions=decides), sizes)
-        search = DecisionSearch(task.start(), _promise, rng)
+        search = DecisionSearch(task.start(), _predicted_gain, rng)
         search.run(TRIALS, 0)
         original, *others = search.rewards
         ranked = sorted(others, key=lambda end: -search.rewards[end])
@@ -70,7 +70,7 @@ class DecisionSampler:
         self.speedups[candidate] = speedup
 
 
-def _promise(episode: Episode) -> float:
+def _predicted_gain(episode: Episode) -> float:
     """Return the predicted logarithm of an end's speedup; the least where nobody knows."""
     mapping = episode.mapping
     assert mapping is not None

@@ -19,7 +19,7 @@ say, between
 first one factor for all usual sizes, then each size a little larger or smaller. What comes to four
 times the most is drawn again; a program whose sizes have their bounds may do less than the least.
 What is larger than caches is among them, and what takes long is not, unless a choice has other
-bounds (:attr:`Choice.operation_count`): a corpus of many candidates says more than one of few.
+bounds (:attr:`ProgramChoice.operations`): a corpus of many candidates says more than one of few.
 
 Held out are ten test kernels and equivalent programs; nothing is learned from them. The programs of
 the held-out split are refused even by name.

@@ -27,9 +27,10 @@ class LearningOptions:
     """Which model learns, to what it is fitted, and by what candidates are chosen.
 
     ``diversity`` is what an entry of a mapping that no one else in the batch has is worth before
-    anything is measured, in deviations of the scores (:func:`select_diverse`).
-    With measurements it is worth less and less: what a model does not know it can learn from others
-    at first, and later from candidates that it trusts.
+    anything is measured, in deviations of the scores
+    (:func:`~polygym.search.strategies.model_annealing.select_diverse`). With measurements it is
+    worth less and less: what a model does not know it can learn from others at first, and later
+    from candidates that it trusts.
     """
 
     kind: cost_model.ModelKind = cost_model.ModelKind.TREES

@@ -1,6 +1,6 @@
 """Small changes of a legal schedule that lead to another legal one.
 
-Random search choose one of :mod:`polygym.poly.edits`: rows are skewed, interchanged or reversed, a
+Random search chooses one of :mod:`polygym.poly.edits`: rows are skewed, interchanged or reversed, a
 row of one statement is shifted, which fuses loops and parts them, or one of its numbers changes.
 
 What the random choices propose need not be legal; each proposal is proved, and some are made until

@@ -4,8 +4,8 @@ What an agent sees of a term is the rows of its nodes in the order of their text
 apply where. A step changes the nodes on the way up to the root alone. Rows say how far away the
 node above and the binder are, so that they stay as they are wherever the part stands: those of a
 node are its own and those of its children, one behind the other, as bytes. Places become numbers of
-rows at the end (:meth:`Pieces.layout`), and identical parts and names are numbered for the whole
-term.
+rows at the end (:meth:`TermEncoder.layout`), and identical parts and names are numbered for the
+whole term.
 
 Example: in (mul x (add x y)) the distances to the node above are 0; 1; 2; 1, 2.
 """

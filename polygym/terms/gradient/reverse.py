@@ -35,8 +35,8 @@ simpler either: that is what rules are for.
 A place of a program that is written: what was bound there, in its order.
 
 While a program is written its variables have names, fresh ones, that nothing else has; when a block
-is done, :meth:`Block.wrap` makes ``let``s of them. What was bound in a block or in one around it
-is not bound again: the variable is taken.
+is done, :meth:`BindingBlock.wrap` makes ``let``s of them. What was bound in a block or in one
+around it is not bound again: the variable is taken.
 """
 
 from __future__ import annotations

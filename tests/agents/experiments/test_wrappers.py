@@ -116,7 +116,7 @@ def test_members_are_not_about_the_same_kernels(wrapper: Any, seed: int | None) 
     def members() -> set[tuple[str, ...]]:
         return set(zip(*together(partial(wrapper, **given), "sync", seed), strict=True))
 
-    # Of dice without a seed all may have fallen alike, but not again and again.
+    # Without a seed all may have been drawn alike, but not again and again.
     assert any(len(members()) == 3 for _ in range(1 if seed is not None else 40))
 
 

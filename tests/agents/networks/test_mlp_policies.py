@@ -1,4 +1,4 @@
-"""The plain network computes what the library's does, and begins with the dice asked for."""
+"""The plain network computes what the library's does, and begins with the weights asked for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEDULE, CONSTRUCT = "polygym/Schedule-v0", "polygym/Construct-v0"
 
 
 def new(kind: Any, name: str = SCHEDULE, **given: Any) -> Any:
-    """Return a policy, always from the same dice."""
+    """Return a policy, always from the same seed."""
     env = make(name, kernel="gemm")
     torch.manual_seed(0)
     return kind(env.observation_space, env.action_space, lambda _: 1e-3, **given)

@@ -30,7 +30,7 @@ HERE = MachineFingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a corpus of four programs, one of which is a test kernel, with times by dice."""
+    """Return a corpus of four programs, one of which is a test kernel, with random times."""
     path = tmp_path_factory.mktemp("corpus") / "c.sqlite"
     rng = np.random.default_rng(0)
     with open_corpus(path, begin=True) as corpus:

@@ -16,18 +16,18 @@ def test_who_has_learned_makes_the_choices_unless_another_did_before(
     usual = (y_ax, "-p", "n=20", "--out", str(out))
     assert call(capsys, "optimize", *usual, "--budget", "1")[0] == 0
     assert read_journal(out / JOURNAL_FILE).setting["strategy"] == "learned"
-    rng = (*usual[:-1], str(out / "dice"))
+    rng = (*usual[:-1], str(out / "random"))
     assert call(capsys, "optimize", *rng, "--budget", "2", "--strategy", "uniform")[0] == 0
     code, _, err = call(capsys, "optimize", *rng, "--budget", "3", "--resume")
     assert (code, "strategy" in err) == (0, False)
-    contents = read_journal(out / "dice" / JOURNAL_FILE)
+    contents = read_journal(out / "random" / JOURNAL_FILE)
     assert contents.setting["strategy"] == "uniform"
     assert [line["stage"] for line in contents.episodes].count("search") == 3
     code, _, err = call(
         capsys, "optimize", *rng, "--budget", "4", "--resume", "--strategy", "earliest"
     )
     assert (code, "strategy" in err) == (2, True)
-    (out / "dice" / JOURNAL_FILE).write_text("[]")
+    (out / "random" / JOURNAL_FILE).write_text("[]")
     code, _, err = call(capsys, "optimize", *rng, "--budget", "4", "--resume")
     assert code == 2
     assert "Traceback" not in err

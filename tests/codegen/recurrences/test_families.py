@@ -55,6 +55,7 @@ def test_every_family_is_checked() -> None:
     assert all(named_programs(family) for family in FIRES)
 
 
+@pytest.mark.always
 @pytest.mark.parametrize(
     ("family", "name"), [(family, name) for family in FIRES for name in named_programs(family)]
 )

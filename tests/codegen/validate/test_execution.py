@@ -1,4 +1,4 @@
-"""Rehearsal refuses loops whose instances or order are wrong, whoever made them wrong."""
+"""Rehearsal refuses loops whose instances or order are wrong, wherever they became wrong."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygym.frontend.c import parse_text, text_after
-from polygym.frontend.c.passes import PASSES
+from polygym.frontend.c.regions.passes import PASSES
 
 CASES = Path(__file__).parent / "cases" / "windows"
 BY_NAME = {row.name: row for row in PASSES}

@@ -33,6 +33,7 @@ assert f"`progress`, float32 ({len(PROGRESS_COLUMNS)},)" in env.unwrapped.__doc_
 """
 
 
+@pytest.mark.always
 def test_a_new_feature_is_a_row(tmp_path: Path) -> None:
     file, before = "mdp/observation/episode_arrays.py", ')\n"""The columns of ``progress``."""'
     run_patched(tmp_path, {file: (before, ROW + before)}, CHECK)

@@ -189,7 +189,7 @@ def test_memory_is_limited(compiler):
     _, generator = family_of(compiler)
     assert resource.prlimit(generator, resource.RLIMIT_AS)[0] == 2 * 2**30
     # Whether Python, isl or LLVM is refused first: it is an answer, and the next one is good, also
-    # where whoever was refused goes on with half of something (LLVM, when deriche is compiled).
+    # where code goes on with half of something (LLVM, when deriche is compiled).
     deriche = load_program("deriche", dataset=Dataset.MINI)
     for program, megabytes in ((cholesky(), -50), (cholesky(), -10), (deriche, -10)):
         limit = address_space(generator) + megabytes * 2**20

@@ -265,7 +265,7 @@ def test_only_the_last_problems_stay_open(monkeypatch):
     assert len(kept.evaluators) == 4
     assert evaluators[2]._runs is None
     assert evaluators[3]._runs is not None
-    # Whoever still holds a closed one may go on with it; it shares the processes with the others.
+    # A closed one may still be used; it shares the processes with the others.
     assert evaluators[2].evaluate(interchanged()).is_ok
     assert replaced.evaluate(plain()).is_ok
     process = kept.worker.process_id

@@ -83,7 +83,7 @@ def test_a_kind_of_programs_is_another_one_in_each_visit() -> None:
 
 
 def test_none_of_a_kind_does_what_a_test_kernel_does() -> None:
-    """Dice lead to some that do, which are not taken; whoever names one gets it."""
+    """Random choices lead to some that do, which are not taken; one that is named is."""
     programs = [choose_program(ProgramChoice(("random:*",)), 1, number) for number in range(12)]
     assert not any(is_held_out(program.case.program, program.program) for program in programs)
 

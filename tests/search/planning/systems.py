@@ -28,8 +28,8 @@ class Graph:
         return state
 
 
-class Dice:
-    """Random graphs of numbered states: three ways out of each, costs by dice."""
+class RandomGraph:
+    """Random graphs of numbered states: three ways out of each, random costs."""
 
     def __init__(self, seed: int, count: int = 40) -> None:
         rng = np.random.default_rng(seed)

@@ -13,14 +13,14 @@ from polygym.errors import InputError
 from polygym.search.planning import ALGORITHMS, PlanningLimits, explore, search
 from polygym.search.planning.protocol import Values
 from polygym.search.planning.search_graph import SearchGraph
-from tests.search.planning.systems import Dice, Graph
+from tests.search.planning.systems import Graph, RandomGraph
 
 STRAIGHT = Graph({"a": "bc", "b": "d", "c": "", "d": ""}, {"a": 4, "b": 5, "c": 3.5, "d": 3})
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_what_sees_everything_finds_the_best(seed: int, horizon: int) -> None:
-    system = Dice(seed)
+    system = RandomGraph(seed)
     best = min(system.cost(state) for state in system.within(0, horizon))
     for name in ("astar", "greedy", "breadth"):
         result = search(name, system, 0, PlanningLimits(horizon, 1000))
@@ -30,7 +30,7 @@ def test_what_sees_everything_finds_the_best(seed: int, horizon: int) -> None:
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from(sorted(ALGORITHMS)))
 def test_the_way_is_a_way(seed: int, horizon: int, name: str) -> None:
-    system = Dice(seed)
+    system = RandomGraph(seed)
     result = search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
     assert result.states[0] == 0
     assert len(result.steps) == len(result.states) - 1 <= horizon
@@ -45,7 +45,7 @@ def test_the_way_is_a_way(seed: int, horizon: int, name: str) -> None:
 def test_no_state_is_counted_with_more_steps_than_it_has(
     seed: int, horizon: int, name: str
 ) -> None:
-    system = Dice(seed)
+    system = RandomGraph(seed)
     seen, _ = explore(name, system, 0, PlanningLimits(horizon, 1000), seed=seed)
     for state, left in zip(seen.states, seen.steps_left, strict=True):
         assert state in system.within(0, horizon - left)
@@ -55,7 +55,7 @@ def test_no_state_is_counted_with_more_steps_than_it_has(
 
 @given(st.integers(0, 10_000), st.integers(1, 5))
 def test_targets_are_what_could_have_been_reached(seed: int, horizon: int) -> None:
-    system = Dice(seed, 15)
+    system = RandomGraph(seed, 15)
     seen, _ = explore("breadth", system, 0, PlanningLimits(20, 1000))
     seen.horizon = horizon
     targets = seen.targets()
@@ -113,7 +113,7 @@ def test_values_are_asked_for_in_batches() -> None:
             self.batches.append(len(states))
             return np.zeros((len(states), horizon + 1))
 
-    value, system = Zero(), Dice(3, 200)
+    value, system = Zero(), RandomGraph(3, 200)
     search("astar", system, 0, PlanningLimits(20, 1000, batch=16), value)
     assert value.batches[0] == 1
     # 1, then 3, then at most 9: as long as nothing else waits there is no more to ask for.

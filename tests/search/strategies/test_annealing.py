@@ -48,7 +48,7 @@ def test_the_choice_is_near_the_best_of_all_sets(
 
 
 def test_chains_climb_and_go_on_where_they_ended() -> None:
-    """On a hill over tile sizes they come close to its top, which dice rarely do."""
+    """On a hill over tile sizes they come close to its top, which random ones rarely do."""
 
     def at(size: int) -> Candidate:
         return Candidate(ISL, replace(START, tile=(size,)))

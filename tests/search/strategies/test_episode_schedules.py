@@ -1,4 +1,4 @@
-"""What policies play is new, legal and follows from the dice; the model's first is measured."""
+"""Schedules of policies are new, legal and follow from the seed; the model's first is measured."""
 
 from __future__ import annotations
 

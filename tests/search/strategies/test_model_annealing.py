@@ -1,4 +1,4 @@
-"""A model leads the search: legal edits, no code twice, better than dice."""
+"""A model leads the search: legal edits, no code twice, better than random."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
 def test_doubt_may_be_taken_into_account(
     acquisition: Acquisition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Other candidates than the most promising ones are tried, and it is no worse than dice."""
+    """Other candidates than the most promising ones are tried; it is no worse than random."""
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
     led_by, gains = ModelOptions(acquisition=acquisition), []
     for seed in (2, 3):
@@ -206,7 +206,7 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
 
     def first(is_of_here: bool) -> list[Candidate]:
         monkeypatch.setattr(model_options, "matches_machine", lambda *_: is_of_here)
-        # But for what it is to begin with. Half of eleven come by dice: one seed says too little.
+        # But for what it is to begin with. Half of eleven are random: one seed says too little.
         return [trial for seed in range(4) for trial, _ in searched("annealing", seed, 12, 12)[1:]]
 
     here, there = first(True), first(False)
@@ -307,7 +307,7 @@ def test_the_same_code_is_not_measured_twice(name: str) -> None:
     tried = [candidate for candidate, _ in searched(name, 1, 96) if candidate.source in known]
     looks = FeatureCache(scop, SIZES, known).features(tried)
     codes = [look.code for look in looks if look is not None]
-    # The first 16 are by dice, and of the others one in twenty.
+    # The first 16 are random, and of the others one in twenty.
     assert len(codes) - len(set(codes)) <= 8
 
 

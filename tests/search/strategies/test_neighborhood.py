@@ -1,4 +1,4 @@
-"""What there is to choose from in a mapping: every entry, nothing else, as the dice say."""
+"""Changes of a mapping: every entry, nothing else, as the seed says."""
 
 from dataclasses import asdict, replace
 

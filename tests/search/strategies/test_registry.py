@@ -1,4 +1,4 @@
-"""Who chooses: values that make sense, nothing twice, and children better than dice."""
+"""Strategies: values that make sense, nothing twice, and children better than random ones."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,7 +95,7 @@ def test_a_policy_without_dice_finds_one_schedule() -> None:
         candidate for candidate in candidates if isinstance(candidate.source, EpisodeSchedule)
     ]
     assert len(played) <= 1
-    assert len(candidates) == 12  # the rest are dice
+    assert len(candidates) == 12  # the rest are random
 
 
 @pytest.mark.parametrize("kind", [GeneticSearch, RandomSearch])

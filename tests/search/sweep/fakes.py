@@ -1,4 +1,4 @@
-"""Stores of sweeps that were never measured: every number is rolled with dice."""
+"""Stores of sweeps that were never measured: every number is random."""
 
 from pathlib import Path
 

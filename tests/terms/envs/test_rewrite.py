@@ -224,7 +224,7 @@ def test_copies_are_independent() -> None:
     assert fork.episode.term is env.episode.term
     again = copy.deepcopy(env)
     assert again.reset()[1]["program"] == env.reset()[1]["program"]
-    assert again.episode.term is env.episode.term  # the same dice
+    assert again.episode.term is env.episode.term  # the same random numbers
 
 
 @pytest.mark.parametrize("seed", range(4))

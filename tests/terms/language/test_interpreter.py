@@ -14,10 +14,10 @@ from polygym.terms.language.parser import parse_program
 from polygym.terms.language.values import EvaluationFailure, is_close
 from polygym.terms.library import expressions, programs
 
-DICE = np.random.default_rng(0)
-X, Y = DICE.standard_normal(4), DICE.standard_normal(4)
-A, B = DICE.standard_normal((4, 3)), DICE.standard_normal((4, 3))
-M, N = DICE.standard_normal((3, 5)), DICE.standard_normal((4, 5))
+RANDOM = np.random.default_rng(0)
+X, Y = RANDOM.standard_normal(4), RANDOM.standard_normal(4)
+A, B = RANDOM.standard_normal((4, 3)), RANDOM.standard_normal((4, 3))
+M, N = RANDOM.standard_normal((3, 5)), RANDOM.standard_normal((4, 5))
 
 
 def computed(text: str, **values: Any) -> Any:
@@ -52,8 +52,8 @@ def test_a_general_product_of_matrices() -> None:
 
 
 def test_the_gradient_of_a_convolution() -> None:
-    kernels, image = DICE.standard_normal((2, 3, 4)), DICE.standard_normal((3, 6))
-    given = DICE.standard_normal((2, 6))
+    kernels, image = RANDOM.standard_normal((2, 3, 4)), RANDOM.standard_normal((3, 6))
+    given = RANDOM.standard_normal((2, 6))
     gradients = evaluate(programs("convolution")[0], {"var0": (kernels, image, given)})
     of_kernels, of_image = np.zeros_like(kernels), np.zeros_like(image)
     for ki in range(2):

@@ -321,7 +321,7 @@ def test_a_network_is_trusted_so_many_times() -> None:
 
 
 def test_both_expect_what_one_of_them_does() -> None:
-    """On training expressions, whoever knows more of a state."""
+    """On training expressions, on states of which more is known."""
     states = [program.body for program in expressions("train")]
     parts = [value_function_named(name)(states, 10) for name in ("learned", "counted")]
     estimates = value_function_named("both")(states, 10)

@@ -1,7 +1,6 @@
 """Kernels as C that is as fast as machine code: printed from what becomes machine code.
 
 ===================  ======================================================================
-``kernel_text``      the kernel and what stands before it in a file
 ``lifting/``         LLVM IR, not optimised → operations as C has them
 ``values``           blocks, operations, constants, arguments
 ``folding``          simple values of operations

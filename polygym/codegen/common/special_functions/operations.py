@@ -2,7 +2,7 @@
 
 ``x * x + 1`` on a :class:`TracedValue` appends a product and a sum to its :class:`OperationList`;
 each operation becomes one instruction of LLVM and one statement of C. Where cases are distinguished
-all of them are computed, and :meth:`Value.select_below` chooses.
+all of them are computed, and :meth:`TracedValue.select_below` chooses.
 """
 
 from __future__ import annotations

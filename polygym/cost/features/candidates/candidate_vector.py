@@ -62,7 +62,7 @@ FEATURE_NAMES = (
     "total_operations",
     *(f"total_{name}" for name in TRAFFIC_COLUMNS),
 )
-"""What the columns of :attr:`Features.vector` are."""
+"""What the columns of :attr:`CandidateFeatures.vector` are."""
 
 # What is remembered of a schedule: of as many plans, and of as many nests.
 _MAX_PLANS = 512

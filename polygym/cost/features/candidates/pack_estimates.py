@@ -5,12 +5,14 @@ A vector along j finds B[j][k] in as many rows as it has lanes, and T[k][j] = B[
 which loop runs in vectors, what each access does along it, and which arrays are not written
 meanwhile.
 
-* A copy of a *tile* is made before one of the loops around (``loops/tile_plan``): before the
-  innermost one from which on inwards the loops are those of a box, that read every element 16 times
-  or more, and take 256 KiB at most. Loops further out may make the same copy twice, not more often.
-* Else there is a copy of the *whole* array (``loops/pack``), if all instances read it 16 times.
-* In tiles in which nothing but terms of sums waits (``trees/free_tiles``) there are copies of tiles
-  of what other tiles write: *steady* ones, however often they are made.
+* A copy of a *tile* is made before one of the loops around (``transforms/tile_packing``): before
+  the innermost one from which on inwards the loops are those of a box, that read every element 16
+  times or more, and take 256 KiB at most. Loops further out may make the same copy twice, not more
+  often.
+* Else there is a copy of the *whole* array (``transforms/array_packing``), if all instances read it
+  16 times.
+* In tiles in which nothing but terms of sums waits (``recurrences/independent_tiles``) there are
+  copies of tiles of what other tiles write: *steady* ones, however often they are made.
 * Of a crowded array, whose rows are a multiple of 512 bytes apart, there is a whole copy with
   longer rows if a long sum goes down it.
 

@@ -4,15 +4,12 @@ A candidate is a schedule under a mapping at given sizes. Its loops are those of
 (:mod:`polygym.codegen.tree.planning.plan`); isl makes no code and LLVM is not asked. Three kinds:
 
 * *loop context* (:func:`context_rows`): a row for every loop around the heaviest statement,
-outermost
-  first, as in the table of AutoTVM's appendix A.2;
+  outermost first, as in the table of AutoTVM's appendix A.2;
 * *relations* (:func:`polygym.cost.features.loops.footprints.relation_features`): of all loops and
-arrays as a bag of points,
-  how one column of the context depends on another, which does not care how many loops or arrays
-  there are;
+  arrays as a bag of points, how one column of the context depends on another, independent of the
+  number of loops and arrays;
 * *what the compiler knows* (:mod:`polygym.cost.features.candidates.nest_vectors`): lanes, copies,
-held sums, packs,
-  threads' share, and the traffic between caches that the loops' working sets make.
+  sums in registers, packs, threads' share, and the traffic between caches.
 
 Statements are added up, each with its share of the work. Numbers of any size are on a signed
 logarithmic scale, slog(x) = sign(x)·log2(1 + |x|).
@@ -56,8 +53,7 @@ CONTEXT_COLUMNS = (
     "bottomup",
     *(f"{what}_{k}" for k in range(MAX_ARRAYS) for what in ("touch", "reuse", "stride")),
 )
-"""The columns of :func:`context_rows`: the arrays with the most accesses first, whatever their "
-"names."""
+"""The columns of :func:`context_rows`: the arrays with the most accesses first."""
 
 TRAFFIC_COLUMNS = tuple(f"traffic_{int(np.log2(cache))}" for cache in CACHE_SIZES)
 BOUND_COLUMNS = tuple(f"bound_{int(np.log2(cache))}" for cache in CACHE_SIZES)

@@ -16,8 +16,9 @@ Statements of a loop that write the same elements count as one, and so do the br
 make the same accesses. Of all orders of the loops the one with the smallest text counts, and loops
 whose counters stand in subscripts with a minus are turned round; so are arrays where it makes no
 difference in which order elements come: C[i][j] for j >= i is that for j <= i numbered backwards.
-Operators are left out, and scalars are followed to arrays (:func:`forward_scalars`): a
-sum that is held in one is the element to which it is stored.
+Operators are left out, and scalars are followed to arrays
+(:func:`polygym.cost.features.programs.shape.forward_scalars`): a sum that is held in one is the
+element to which it is stored.
 
 Another order of loops may need one statement where there were two: lu has A[i][j] -= A[i][k] *
 A[k][j] for k < j < i and for k < i <= j, but only once, for k < i and k < j, if the loop k stands

@@ -220,8 +220,8 @@ class ScheduleOrdering:
     """What rows order: ``carried`` has for every dependence the row behind which no pair is left.
 
     It is None where pairs are left, or some are reversed; ``is_legal`` says that there are none.
-    ``statements`` has an entry for every one of :attr:`Demands.names`; so has ``is_constant_row``,
-    which says what rows are plain numbers.
+    ``statements`` has an entry for every one of :attr:`DependenceForms.names`; so has
+    ``is_constant_row``, which says what rows are plain numbers.
     """
 
     carried: tuple[int | None, ...]

@@ -13,11 +13,13 @@ some products of matrices:
   (:mod:`polygym.cost.features.schedules.ordering`);
 * how references move in the innermost loop, and in the best loop that a vector could take.
 
-A statement has the columns :data:`STATEMENT_COLUMNS`. As with candidates they are added up with
-each one's share of the work, and stand there once more for the heaviest statement. Nothing depends
-on names, nor on the order of statements, arrays or parameters: dependences are counted by the pairs
-of statements that they order, since into how many convex pieces one falls is a matter of taste; and
-of statements that are equally heavy the one with the greatest columns is the heaviest.
+A statement has the columns
+:data:`~polygym.cost.features.schedules.statement_columns.STATEMENT_COLUMNS`. As with candidates
+they are added up with each one's share of the work, and stand there once more for the heaviest
+statement. Nothing depends on names, nor on the order of statements, arrays or parameters:
+dependences are counted by the pairs of statements that they order, since into how many convex
+pieces one falls is a matter of taste; and of statements that are equally heavy the one with the
+greatest columns is the heaviest.
 
 Example: C[i][j] += A[i][k] * B[k][j] by the rows i, j, k. One band of three, in which i and j are
 coincident; the innermost loop k moves A by one element and B by a row, and does not move C; a
@@ -54,7 +56,7 @@ SCHEDULE_FEATURE_NAMES = (
     "total_operations",
     *(f"total_{name}" for name in column_names.TRAFFIC_COLUMNS),
 )
-"""What the columns of :attr:`RowFeatures.vector` are."""
+"""What the columns of :attr:`ScheduleFeatures.vector` are."""
 
 _CYCLES = statement_columns.STATEMENT_COLUMNS.index("cycles")
 _FIRST_TRAFFIC = statement_columns.STATEMENT_COLUMNS.index(column_names.TRAFFIC_COLUMNS[0])

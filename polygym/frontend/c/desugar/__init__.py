@@ -16,6 +16,7 @@
 ``normal_form``            A region in plain form
 ``ordered_conditions``     loops that step by 1 until two values are equal, as loops with an order
 ``side_effects``           side effects taken out of an expression
+``single_assignment``      integers that are set once for all that reads them
 ``struct_calls``           calls of the file's functions that take structures, put in place before …
 ``struct_copies``          copies of whole structures as copies of their members, before members …
 ``struct_layout``          layout of structures in memory

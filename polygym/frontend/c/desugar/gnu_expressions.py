@@ -20,8 +20,8 @@ from pycparser import c_ast
 
 from polygym.frontend.c.sema.expression_types import ExpressionTypes
 from polygym.frontend.c.source import syntax
-from polygym.frontend.c.source.annotations import AUTO_TYPE, TYPEOF
 from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.tokens.annotations import AUTO_TYPE, TYPEOF
 
 _BLOCK_PARENTS = (
     c_ast.Assignment,

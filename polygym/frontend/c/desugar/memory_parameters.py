@@ -31,7 +31,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.loops.single_assignment import SingleAssignments
+from polygym.frontend.c.desugar.single_assignment import SingleAssignments
 from polygym.frontend.c.source import syntax
 
 _CALLS_WITHOUT_EFFECTS = frozenset(

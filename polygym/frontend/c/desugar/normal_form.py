@@ -28,8 +28,8 @@ from polygym.frontend.c.desugar.inlining import CallInliner
 from polygym.frontend.c.desugar.jumps import without_jumps
 from polygym.frontend.c.desugar.memory_functions import memory_loop
 from polygym.frontend.c.desugar.memory_parameters import MemoryParameters
+from polygym.frontend.c.desugar.single_assignment import SingleAssignments
 from polygym.frontend.c.desugar.switches import switch_as_branches, with_branches_for_jumps
-from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.initializers import initializing_statements

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polygym.errors import InputError, SourceError
-from polygym.frontend.c.completion import completed_source
 from polygym.frontend.c.discovery.found_regions import FileRegions, FoundRegion
 from polygym.frontend.c.discovery.region_search import find_in_text, functions_of_text
+from polygym.frontend.c.regions.completion import completed_source
 from polygym.frontend.c.source.parser import (
     ScopRegion,
     cached_result,

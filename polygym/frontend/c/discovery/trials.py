@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from polygym.errors import InputError, SourceError, SourceLocation
 from polygym.frontend.c.discovery.function_trees import FunctionTree
-from polygym.frontend.c.lost_values import declarations_used_after, lost_values
-from polygym.frontend.c.passes import RegionState
+from polygym.frontend.c.regions.lost_values import declarations_used_after, lost_values
+from polygym.frontend.c.regions.passes import RegionState
 from polygym.frontend.c.sema.symbols import resolve_names
 from polygym.frontend.c.source.function_bodies import TokenStatement
-from polygym.frontend.c.source.locations import SourceMap, TokenOrigin
+from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import choose_region, find_regions
 from polygym.frontend.c.source.region_selection import RegionSelection
+from polygym.frontend.c.tokens.origins import TokenOrigin
 from polygym.ir.scop import Scop
 
 # Functions of the C library and of POSIX that change more than their result.

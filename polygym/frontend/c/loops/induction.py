@@ -23,6 +23,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.c.desugar.single_assignment import SingleAssignments
 from polygym.frontend.c.loops.polynomials import (
     Polynomial,
     PolynomialHeader,
@@ -31,8 +32,7 @@ from polygym.frontend.c.loops.polynomials import (
     read_header,
     read_polynomial,
 )
-from polygym.frontend.c.loops.single_assignment import SingleAssignments
-from polygym.frontend.c.scop.assumptions import assumption_statement
+from polygym.frontend.c.sema.assumptions import assumption_statement
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements

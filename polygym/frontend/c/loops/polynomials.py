@@ -22,7 +22,7 @@ import islpy as isl
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from polygym.frontend.c.loops.single_assignment import SingleAssignments
+from polygym.frontend.c.desugar.single_assignment import SingleAssignments
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.literals import parse_literal
 from polygym.ir.expressions import IntegerLiteral

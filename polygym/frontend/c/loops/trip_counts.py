@@ -20,6 +20,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.actual_arguments import substitution
+from polygym.frontend.c.desugar.single_assignment import SingleAssignments
 from polygym.frontend.c.loops.polynomials import (
     Polynomial,
     PolynomialHeader,
@@ -29,8 +30,7 @@ from polygym.frontend.c.loops.polynomials import (
     unknown_polynomial,
 )
 from polygym.frontend.c.loops.row_ranges import row_range
-from polygym.frontend.c.loops.single_assignment import SingleAssignments
-from polygym.frontend.c.scop.assumptions import assumption_statement
+from polygym.frontend.c.sema.assumptions import assumption_statement
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements

@@ -12,7 +12,7 @@ array is declared as one of rows::
 
 Rows may consist of rows, with the divisors of the first quotients. An array for which it is not
 so stays as it is: its subscripts are computed, or refused. Names that stand for expressions
-(:mod:`polygym.frontend.c.loops.single_assignment`) are put in.
+(:mod:`polygym.frontend.c.desugar.single_assignment`) are put in.
 
 Subscripts that go on in later rows: ``A[0][i * m + j]`` of rows of m elements is ``A[i][j]``.
 
@@ -38,8 +38,8 @@ import islpy as isl
 from pycparser import c_ast
 
 from polygym.errors import PolygymError
+from polygym.frontend.c.desugar.single_assignment import SingleAssignments
 from polygym.frontend.c.loops.polynomials import Polynomial, read_polynomial
-from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.memory.row_containment import RowElement, is_delinearizable
 from polygym.frontend.c.memory.unsized_arrays import parse_expression, region_accesses
 from polygym.frontend.c.scop.translation import Translation

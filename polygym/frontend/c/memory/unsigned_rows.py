@@ -17,7 +17,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polygym.errors import SourceError
-from polygym.frontend.c.scop.assumptions import assumption_statement
+from polygym.frontend.c.sema.assumptions import assumption_statement
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements

@@ -2,7 +2,6 @@
 
 =========================  ========================================================================
 ``assembly``               assembling
-``assumptions``            assumptions on parameters that the program states
 ``bounds_check``           the bounds check
 ``extraction``             the region's statements
 ``live_in``                values that come into the region from the function around it, by code …

@@ -25,14 +25,13 @@ from polygym.frontend.c.scop.value_tracking import ValueTracker
 from polygym.frontend.c.sema.accesses import alias_message, c_text, pointer_arithmetic_error
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.arithmetic import convert_to_type
+from polygym.frontend.c.sema.assumptions import ASSUMPTION_FUNCTIONS
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.sema.diagnostics import unsupported_statement
 from polygym.frontend.c.sema.expressions import DataCondition, ExpressionReader
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
 from polygym.frontend.c.source.syntax import is_modification, modified_roots, walk
 from polygym.ir.expressions import Access, Expression, IntegerLiteral, Load
-
-ASSUMPTION_FUNCTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from polygym.frontend.c.scop.assembly import (
     make_schedule,
     make_statements,
 )
-from polygym.frontend.c.scop.assumptions import Assumption, read_assumptions
 from polygym.frontend.c.scop.bounds_check import check_bounds, min_elements
 from polygym.frontend.c.scop.extraction import StatementDraft, StatementExtractor
 from polygym.frontend.c.scop.value_tracking import ValueTracker
 from polygym.frontend.c.scop.violations import Extents
 from polygym.frontend.c.sema.accesses import SourceAccess, c_text
 from polygym.frontend.c.sema.affine import AffineReader
+from polygym.frontend.c.sema.assumptions import Assumption, read_assumptions
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
 from polygym.frontend.c.sema.declarations import Declarations
 from polygym.frontend.c.sema.expressions import ExpressionReader

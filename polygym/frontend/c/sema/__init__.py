@@ -5,6 +5,7 @@
 ``affine``              C expressions to isl
 ``affine_expressions``  functions of parameters and iterators as expressions
 ``arithmetic``          C's implicit conversions made explicit: the builders of typed expressions
+``assumptions``         assumptions on parameters that the program states
 ``bindings``            meanings of names inside the region
 ``declarations``        declarations
 ``diagnostics``         statements that no region has: why, and what to write instead

@@ -60,7 +60,10 @@ class AffineExpressionReader(Protocol):
 def read_condition(
     reader: AffineExpressionReader, node: Any, environment: ExpressionEnvironment
 ) -> Any:
-    """Return the set where a condition holds (compare :meth:`Affine.condition`)."""
+    """Return the set where a condition holds.
+
+    Compare :meth:`polygym.frontend.c.sema.affine.AffineReader.condition`.
+    """
     match node:
         case c_ast.BinaryOp(op="&&"):
             left = read_condition(reader, node.left, environment)

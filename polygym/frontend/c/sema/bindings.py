@@ -28,8 +28,8 @@ from polygym.errors import SourceError
 from polygym.frontend.c.sema.declarations import Declarations, DeclaredShape
 from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol, UseKind
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.standard_headers import header_hint
 from polygym.frontend.c.source.syntax import declaration, keeps_initializer, type_node, walk
+from polygym.frontend.c.tokens.standard_headers import header_hint
 from polygym.ir.types import ScalarType
 
 # isl reads these words as operators or values, never as names; so do C's keywords in C.

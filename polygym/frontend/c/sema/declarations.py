@@ -12,7 +12,7 @@ from pycparser import c_ast
 
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.scoped_types import enumeration_type
-from polygym.frontend.c.source.standard_headers import OPAQUE
+from polygym.frontend.c.tokens.standard_headers import OPAQUE
 from polygym.ir.types import ScalarType
 
 _MAX_DIMENSIONS = 16

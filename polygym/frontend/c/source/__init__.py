@@ -1,27 +1,23 @@
 """Source texts: preprocessor, parser, regions, literals, and places in the user's files.
 
 ========================  ========================================================================
-``annotations``           annotations and spellings of GNU C and later standards, in plain C
 ``compilation_database``  compilation databases: the flags of a project's files
 ``compile_flags``         folders of headers and macros that a text is read with
 ``compiler_output``       output of a compiler's preprocessor: line markers, system headers
 ``condition_value``       values of the conditions of ``#if``
 ``cpp``                   C++ files with loops of C: their tokens as those of C
 ``enclosing_functions``   files without a function around the region
-``file_declarations``     declarations at file scope as ranges of words
 ``function_bodies``       statements of functions as ranges of tokens
-``generated_text``        the comment of C files that polygym wrote
 ``header_types``          types of standard headers beyond the usual ones
 ``initializers``          initialisers in plain form
 ``literals``              the constants of C: their values and types
-``locations``             origins of the tokens of the preprocessed text
+``locations``             the preprocessed text with the places of its tokens in the user's files
 ``parser``                parsing: preprocessed text to a syntax tree, and the regions marked in it
 ``predefined_macros``     macros that a compiler has defined before it reads a file
 ``preprocessor``          preprocessing
 ``region_mark``           marks of regions that have no pragmas
 ``region_selection``      sizes of bare pointers that are given beside a file
 ``scoped_types``          names of types that functions declare, each its own
-``standard_headers``      standard headers as the front end knows them
 ``syntax``                syntax trees as values
 ``tolerant_parsing``      parsing of a text that the parser refuses as a whole
 ``unknown_types``         types that a text names and nothing in it declares

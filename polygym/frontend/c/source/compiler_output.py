@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polygym.frontend.c.source.file_declarations import declaration_ranges, declared_names
+from polygym.frontend.c.tokens.file_declarations import declaration_ranges, declared_names
 
 _MARKER = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+[ \t]+"(?:\\.|[^"\\\n])*"([ \t\d]*)$', re.M)
 _WORD = re.compile(

@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polygym.errors import SourceError
-from polygym.frontend.c.source.locations import SourceMap, SourceToken
-from polygym.frontend.c.source.standard_headers import (
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.tokens.origins import SourceToken
+from polygym.frontend.c.tokens.standard_headers import (
     KNOWN_TYPES,
     STATEMENT_KEYWORDS,
     TYPE_KEYWORDS,

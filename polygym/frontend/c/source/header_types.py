@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from polygym.frontend.c.source.standard_headers import OPAQUE, TYPEDEFS
+from polygym.frontend.c.tokens.standard_headers import OPAQUE, TYPEDEFS
 
 _LEAST_AND_FAST = {
     "signed char": "int_least8_t int_fast8_t",

@@ -12,66 +12,16 @@ file, and nothing else, so that the parser's (row, column) of any node leads to 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polygym.errors import SourceError, SourceLocation
+from polygym.frontend.c.tokens.origins import SourceToken, TokenOrigin, blank_comments
 
 if TYPE_CHECKING:
     from polygym.frontend.c.source.cpp.reading import CppText
-
-_COMMENT_OR_LITERAL = re.compile(
-    r"""
-    "(?:\\.|\\\n|[^"\\\n])*"        # a string
-    | '(?:\\.|\\\n|[^'\\\n])*'      # a character
-    | //(?:\\\n|[^\n])*             # a comment to the end of the line, perhaps continued
-    | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)  # a block comment, perhaps never closed
-    """,
-    re.VERBOSE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class TokenOrigin:
-    """A position in a source file; ``in_macro`` marks text that stands in a macro's definition.
-
-    The position of such a token is that of the outermost macro's call, which is what a reader of
-    the program wants to be shown.
-    """
-
-    file: str
-    line: int
-    column: int
-    in_macro: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SourceToken:
-    """One token of the preprocessed text: its spelling, its row and column there, its origin."""
-
-    text: str
-    row: int
-    column: int
-    origin: TokenOrigin
-
-
-def blank_comments(text: str) -> str:
-    """Replace every comment by spaces; lines and columns stay.
-
-    >>> blank_comments('a /* b */ = "//";')
-    'a         = "//";'
-    """
-
-    def blank(match: re.Match[str]) -> str:
-        """Keep literals, and the line ends of comments."""
-        piece = match.group()
-        return piece if piece[0] in "\"'" else re.sub(r"[^\n]", " ", piece)
-
-    return _COMMENT_OR_LITERAL.sub(blank, text)
 
 
 class SourceMap:

@@ -22,16 +22,6 @@ from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
 
 from polygym.errors import InputError, LimitError, PolygymError, SourceError, SourceLocation
-from polygym.frontend.c.source import standard_headers
-from polygym.frontend.c.source.annotations import (
-    AUTO_TYPE,
-    PRAGMAS,
-    TYPEOF,
-    RawToken,
-    hidden_words,
-    pure_functions,
-    without_annotations,
-)
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
 from polygym.frontend.c.source.compiler_output import has_line_markers, read_compiler_output
 from polygym.frontend.c.source.condition_value import ConditionEvaluator
@@ -40,8 +30,23 @@ from polygym.frontend.c.source.cpp.literals import plain_literals
 from polygym.frontend.c.source.cpp.names import C_HEADERS, CPP_HEADERS
 from polygym.frontend.c.source.cpp.signs import CPP_SUFFIXES
 from polygym.frontend.c.source.header_types import header_typedefs
-from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
+from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.predefined_macros import predefined_macros
+from polygym.frontend.c.tokens import standard_headers
+from polygym.frontend.c.tokens.annotations import (
+    AUTO_TYPE,
+    PRAGMAS,
+    TYPEOF,
+    hidden_words,
+    pure_functions,
+    without_annotations,
+)
+from polygym.frontend.c.tokens.origins import (
+    RawToken,
+    SourceToken,
+    TokenOrigin,
+    blank_comments,
+)
 
 _MAX_BYTES = 1 << 20
 _MAX_OUTPUT_BYTES = 1 << 23  # of a compiler's preprocessor, with all system headers

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from polygym.errors import InputError
 from polygym.frontend.c.source.enclosing_functions import CompletedText
-from polygym.frontend.c.source.locations import blank_comments
+from polygym.frontend.c.tokens.origins import blank_comments
 from polygym.pickling import pickle_by_name
 
 _MARK = re.compile(r"@(\{?)(\d+):(\d+)-(\d+):(\d+)(\}?)")

@@ -19,14 +19,7 @@ from pycparser import c_ast
 from pycparser.c_parser import Coord
 
 from polygym.errors import SourceError
-from polygym.frontend.c.source.file_declarations import (
-    declaration_ranges,
-    declared_names,
-    is_function,
-    is_name,
-)
-from polygym.frontend.c.source.locations import SourceMap, SourceToken
-from polygym.frontend.c.source.standard_headers import OPAQUE
+from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.unknown_types import (
     type_declaration,
     typedef_names,
@@ -37,6 +30,14 @@ from polygym.frontend.c.source.unreadable import (
     UnreadableDeclaration,
     UnreadableFunction,
 )
+from polygym.frontend.c.tokens.file_declarations import (
+    declaration_ranges,
+    declared_names,
+    is_function,
+    is_name,
+)
+from polygym.frontend.c.tokens.origins import SourceToken
+from polygym.frontend.c.tokens.standard_headers import OPAQUE
 
 ParseText = Callable[[str, int], Any]
 """Parses a text that stands so many rows further down in the preprocessed text."""

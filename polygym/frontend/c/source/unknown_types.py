@@ -8,13 +8,13 @@ types may stand around a region and never in it.
 from collections.abc import Iterator, Sequence
 
 from polygym.frontend.c.source.cpp.signs import CPP_DECLARATIONS
-from polygym.frontend.c.source.file_declarations import (
+from polygym.frontend.c.source.header_types import known_header_types
+from polygym.frontend.c.tokens.file_declarations import (
     declaration_ranges,
     declared_names,
     is_name,
 )
-from polygym.frontend.c.source.header_types import known_header_types
-from polygym.frontend.c.source.standard_headers import OPAQUE
+from polygym.frontend.c.tokens.standard_headers import OPAQUE
 
 _STARTS = frozenset({";", "{", "}", ""})
 _QUALIFIERS = frozenset("const volatile static extern register inline typedef restrict".split())

@@ -114,9 +114,9 @@ def lower_definition(
 ) -> Scop:
     """Return the program that a definition stands for.
 
-    ``constants`` are values of scalar integer parameters; those that :func:`needed_values` lists
-    must be among them. With ``sizes`` the program is for these alone, and is refused where it has
-    none for them.
+    ``constants`` are values of scalar integer parameters; those that
+    :func:`~polygym.frontend.tc.semantics.name_resolution.required_constants` lists must be among
+    them. With ``sizes`` the program is for these alone, and is refused where it has none for them.
 
     Raises:
         SourceError: the definition makes no sense; says where and why.

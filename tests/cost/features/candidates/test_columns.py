@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from polygym.cost.features.candidates.nest_vectors import NEST
 from tests.patched_package import run_patched
 
@@ -28,6 +30,7 @@ assert jammed == [1.0, 0.0], jammed
 """
 
 
+@pytest.mark.always
 def test_a_new_feature_is_a_row(tmp_path: Path) -> None:
     file, before = "cost/features/candidates/nest_vectors.py", ')\n"""The columns of a nest;'
     run_patched(tmp_path, {file: (before, ROW + before)}, CHECK)

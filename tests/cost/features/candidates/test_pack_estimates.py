@@ -318,7 +318,7 @@ def test_names_and_the_order_of_reads_say_nothing() -> None:
     "name", ["syrk", "gemm", "random:16", "random:27", "random:42", "random:55"]
 )
 def test_programs_under_any_mapping(name: str) -> None:
-    """Which statements read copies, and what is copied, under mappings rolled by dice."""
+    """Which statements read copies, and what is copied, under random mappings."""
     scop = program(name)
     rng = np.random.default_rng(len(name))
     legal, sizes = LegalSchedule(scop, isl_schedule(scop)), sized(scop, 72)

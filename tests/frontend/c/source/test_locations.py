@@ -8,8 +8,8 @@ import pytest
 
 from polygym.errors import LimitError, SourceError
 from polygym.frontend.c import parse_file, parse_text
-from polygym.frontend.c.source.locations import blank_comments
 from polygym.frontend.c.source.preprocessor import preprocess
+from polygym.frontend.c.tokens.origins import blank_comments
 
 
 def refused(text: str) -> SourceError:

@@ -12,7 +12,7 @@ import pytest
 
 from polygym.errors import SourceError
 from polygym.frontend.c import parse_text
-from polygym.frontend.c.source.standard_headers import HEADER_MACROS
+from polygym.frontend.c.tokens.standard_headers import HEADER_MACROS
 from polygym.ir.expressions import Call, FloatLiteral, walk
 from polygym.ir.types import ScalarType
 from tests.frontend.c.against_gcc import like_gcc

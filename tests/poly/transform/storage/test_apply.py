@@ -44,7 +44,7 @@ def test_a_scalar_is_expanded_along_two_loops() -> None:
     assert "t" not in [array.name for array in scop.arrays]  # nobody uses it any more
     new = scop.array("t_1")
     assert (new.storage_class, new.c_extents) == (StorageClass.SCRATCH, ("m", "n"))
-    assert scop.statement("S2").accumulator_reads  # still a sum, for whoever looks for one
+    assert scop.statement("S2").accumulator_reads  # still recognised as a sum
     by_memory = {
         array for kind, array in relations_by_array(scop) if DependenceKind.FLOW not in kind
     }

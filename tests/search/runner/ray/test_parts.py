@@ -298,7 +298,7 @@ def test_a_node_that_cannot_be_calibrated_yet_says_that_it_waits(
     *signs, last = greeting
     assert set(signs) <= {'[{"row": "waiting"}]'}
     assert json.loads(last)[0]["seconds"] == 0.5
-    assert len(list(node.greet())) == 1  # it is known now, whoever measures
+    assert len(list(node.greet())) == 1  # it is known now
 
 
 @pytest.mark.usefixtures("own_slot")

@@ -116,7 +116,7 @@ def test_two_drivers_share_a_cluster(
 
 
 def test_the_end_of_one_driver_costs_another_one_nothing(cluster: Any, tmp_path: Path) -> None:
-    """All nodes are at one program when whoever had hired them ends, and takes them along."""
+    """All nodes are at one program when the driver that had hired them ends, and end with it."""
     words = ("mvt", "--confirm", "0", "--budget")
     first = start_sweep(tmp_path / "first", cluster.address, *words, "400")
     wait(lambda: len(sweep_episodes(tmp_path / "first")) >= 2, "rows of the first")

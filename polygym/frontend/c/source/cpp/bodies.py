@@ -13,7 +13,6 @@ A statement without a meaning in C becomes a problem, for which the function is 
 import re
 from collections.abc import Sequence
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp import names
 from polygym.frontend.c.source.cpp.local_declarations import (
     ANOTHER_TYPE,
@@ -22,7 +21,8 @@ from polygym.frontend.c.source.cpp.local_declarations import (
 )
 from polygym.frontend.c.source.cpp.tokens import ASSIGNMENTS, called_names, is_word, words_like
 from polygym.frontend.c.source.cpp.types import TypeName
-from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS
+from polygym.frontend.c.tokens.origins import RawToken
+from polygym.frontend.c.tokens.standard_headers import STATEMENT_KEYWORDS
 
 _STARTS = frozenset({"{", "}", ";", ":", "else", "do", ""})
 _NO_OPERANDS = frozenset({"(", "[", "{", ",", ";", "=", "return", "?", ":", "&&", "||", "!", "~"})

@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp.context import CppContext, FunctionNames
 from polygym.frontend.c.source.cpp.tokens import words_like
+from polygym.frontend.c.tokens.origins import RawToken
 
 
 class CodeRewriter(ABC):

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp.names import LIBRARY_TYPES, SCALAR_WORDS
 from polygym.frontend.c.source.cpp.tokens import CppProblem, Tokens, words_like
 from polygym.frontend.c.source.cpp.types import TypeReader
+from polygym.frontend.c.tokens.origins import RawToken
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from polygym.frontend.c.source.cpp.tokens import Tokens, is_word
-from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS
+from polygym.frontend.c.tokens.standard_headers import STATEMENT_KEYWORDS
 
 _CLASS_WORDS = frozenset({"struct", "class", "union", "enum"})
 _BEHIND_HEAD = frozenset({"const", "noexcept", "override", "final", "volatile"})

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp.context import CppContext, FunctionNames
 from polygym.frontend.c.source.cpp.file_scope import CppDeclaration
 from polygym.frontend.c.source.cpp.names import QUALIFIERS, SCALAR_WORDS
 from polygym.frontend.c.source.cpp.tokens import Tokens, called_names, is_word, words_like
 from polygym.frontend.c.source.cpp.types import TypeName
-from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS
+from polygym.frontend.c.tokens.origins import RawToken
+from polygym.frontend.c.tokens.standard_headers import STATEMENT_KEYWORDS
 
 _DROPPED = frozenset({"constexpr", "virtual", "explicit", "friend", "noexcept"})
 _UNCHANGING = frozenset("data size empty at front back begin end cbegin cend".split())

@@ -11,12 +11,12 @@
 import re
 from collections.abc import Sequence
 
-from polygym.frontend.c.source.annotations import AUTO_TYPE
 from polygym.frontend.c.source.cpp import names
 from polygym.frontend.c.source.cpp.code_rewriter import CodeRewriter
 from polygym.frontend.c.source.cpp.tokens import is_word, words_like
 from polygym.frontend.c.source.cpp.types import TypeName
-from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS
+from polygym.frontend.c.tokens.annotations import AUTO_TYPE
+from polygym.frontend.c.tokens.standard_headers import STATEMENT_KEYWORDS
 
 ANOTHER_TYPE = frozenset("? ! && || < > <= >= == != true false".split())
 """Words of expressions that have other types in C++ than in C."""

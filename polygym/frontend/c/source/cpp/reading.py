@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp import names
 from polygym.frontend.c.source.cpp.bodies import BodyRewriter
 from polygym.frontend.c.source.cpp.context import CppContext, FunctionNames
@@ -28,7 +27,8 @@ from polygym.frontend.c.source.cpp.file_scope import (
 from polygym.frontend.c.source.cpp.heads import FunctionHead, by_value_body, function_head
 from polygym.frontend.c.source.cpp.structures import structure_tokens
 from polygym.frontend.c.source.cpp.tokens import CppProblem, Tokens, joined_scopes, words_like
-from polygym.frontend.c.source.file_declarations import declared_names
+from polygym.frontend.c.tokens.file_declarations import declared_names
+from polygym.frontend.c.tokens.origins import RawToken
 from polygym.pickling import pickle_by_name
 
 _DATA = frozenset({DeclarationKind.OTHER, DeclarationKind.STRUCTURE})

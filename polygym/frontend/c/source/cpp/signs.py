@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from polygym.frontend.c.source.locations import SourceToken
+from polygym.frontend.c.tokens.origins import SourceToken
 
 CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx"})
 """Endings of the names of C++ files."""

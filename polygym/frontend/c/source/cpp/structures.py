@@ -12,10 +12,10 @@ is a type that nobody looks into: copies or objects of it are not what they woul
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp.context import CppContext
 from polygym.frontend.c.source.cpp.file_scope import CppDeclaration
 from polygym.frontend.c.source.cpp.tokens import words_like
+from polygym.frontend.c.tokens.origins import RawToken
 
 _ACCESS = frozenset({"public", "private", "protected"})
 _OPAQUE_WORDS = {

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from polygym.frontend.c.source.annotations import RawToken
-from polygym.frontend.c.source.locations import TokenOrigin
+from polygym.frontend.c.tokens.origins import RawToken, TokenOrigin
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_OPENING.values())

@@ -12,9 +12,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polygym.frontend.c.source.annotations import RawToken
 from polygym.frontend.c.source.cpp.names import LIBRARY_TYPES, SCALAR_WORDS
 from polygym.frontend.c.source.cpp.tokens import Tokens, is_word, words_like
+from polygym.frontend.c.tokens.origins import RawToken
 
 _WORDS = {"bool": "_Bool", "constexpr": "const", "typename": "", "class": "struct", "final": ""}
 

@@ -53,7 +53,7 @@ class NodeKind:
 
 
 def node_kind_from_json(data: Mapping[str, Any]) -> NodeKind:
-    """Return the kind that :meth:`Kind.to_json` wrote.
+    """Return the kind that :meth:`NodeKind.to_json` wrote.
 
     Raises:
         InputError: it did not.

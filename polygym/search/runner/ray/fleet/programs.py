@@ -62,7 +62,7 @@ class ProgramBundle:
 
 
 def bundle_from_json(data: Mapping[str, Any]) -> ProgramBundle:
-    """Return the bundle that :meth:`Bundle.to_json` wrote.
+    """Return the bundle that :meth:`ProgramBundle.to_json` wrote.
 
     Raises:
         InputError: a path leads out of the folder below which all of them are to stand.

@@ -2,9 +2,9 @@
 
 Every region that stands in no function gets one, named after the file. It is read twice for that:
 first to see which names nothing declares and what they are used as
-(:mod:`~polygym.frontend.c.implicit_declarations`), then, with endless arrays, to see which elements
-are touched (:mod:`~polygym.frontend.c.memory.unsized_arrays`). Where an access needs
-more than that, such as ``n <= 100``, an assertion states it. What comes out is C that any compiler
+(:mod:`~polygym.frontend.c.regions.implicit_declarations`), then, with endless arrays, to see which
+elements are touched (:mod:`~polygym.frontend.c.memory.unsized_arrays`). Where an access needs more
+than that, such as ``n <= 100``, an assertion states it. What comes out is C that any compiler
 takes, and is read like any other.
 """
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.desugar.normal_form import desugar_region
-from polygym.frontend.c.implicit_declarations import (
+from polygym.frontend.c.memory.unsized_arrays import check_rank, inferred_sizes
+from polygym.frontend.c.regions.implicit_declarations import (
     UndeclaredName,
     file_scope_declarations,
     function_head,
     undeclared_names,
 )
-from polygym.frontend.c.memory.unsized_arrays import check_rank, inferred_sizes
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.symbols import resolve_names
 from polygym.frontend.c.source.enclosing_functions import (

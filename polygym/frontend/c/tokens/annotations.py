@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
-from polygym.frontend.c.source.locations import TokenOrigin
-from polygym.frontend.c.source.standard_headers import (
+from polygym.frontend.c.tokens.origins import RawToken
+from polygym.frontend.c.tokens.standard_headers import (
     GNU_ANNOTATIONS,
     GNU_SPELLINGS,
     TYPE_ATTRIBUTES,
@@ -38,9 +37,6 @@ TYPEOF, AUTO_TYPE = "polygym_typeof", "polygym_auto"
 """Types that stand for GNU's ``__typeof__(…)`` and ``__auto_type`` until expressions are read."""
 
 _TYPEOF_WORDS = frozenset({"typeof", "__typeof__", "__typeof"})
-
-RawToken: TypeAlias = tuple[str, TokenOrigin, tuple[str, int, int] | None]
-"""The text of a token, where it stands, and the position of what is there literally."""
 
 
 def pure_functions(texts: list[str]) -> frozenset[str]:

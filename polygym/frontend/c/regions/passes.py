@@ -50,9 +50,9 @@ from polygym.frontend.c.memory.unsized_arrays import (
     parse_expression,
     with_inferred_sizes,
 )
-from polygym.frontend.c.scop.assumptions import value_assumptions
 from polygym.frontend.c.scop.structure_views import with_structure_views
 from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.sema.assumptions import value_assumptions
 from polygym.frontend.c.source import parser
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection

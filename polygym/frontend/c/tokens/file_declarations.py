@@ -10,7 +10,7 @@ function with its body, also one in old style::
 import re
 from collections.abc import Sequence
 
-from polygym.frontend.c.source.standard_headers import STATEMENT_KEYWORDS, TYPE_KEYWORDS
+from polygym.frontend.c.tokens.standard_headers import STATEMENT_KEYWORDS, TYPE_KEYWORDS
 
 _ATTRIBUTES = frozenset(
     {"__attribute__", "__attribute", "__asm__", "__asm", "asm", "__extension__"}

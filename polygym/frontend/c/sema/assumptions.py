@@ -11,12 +11,13 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
 from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
+
+ASSUMPTION_FUNCTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

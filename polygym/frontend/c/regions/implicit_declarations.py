@@ -24,7 +24,7 @@ from polygym.frontend.c.memory.unsized_arrays import UNBOUNDED_SIZE
 from polygym.frontend.c.sema.symbols import ResolvedNames
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.standard_headers import header_hint
+from polygym.frontend.c.tokens.standard_headers import header_hint
 
 _INTEGER_OPERATORS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 _CONDITIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||"})
