@@ -10,7 +10,7 @@ from polygym.codegen.c import kernel_prelude, macro_definitions, print_index, pr
 from polygym.export.cpu_levels import CpuLevel
 from polygym.export.exporting import Export
 from polygym.export.header import comment_block, element_type, kernel_prototype, watched_names
-from polygym.export.kernel import KernelPlan, KernelVariant
+from polygym.export.kernel import CpuKernelVariant, KernelPlan
 
 
 def kernel_c_text(export: Export, level: CpuLevel | None = None) -> str:
@@ -32,7 +32,7 @@ def plan_c_text(export: Export, level: CpuLevel, plan: KernelPlan) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _name(plan: KernelPlan, variant: KernelVariant) -> str:
+def _name(plan: KernelPlan, variant: CpuKernelVariant) -> str:
     return f"{plan.name}_{variant.suffix}"
 
 
@@ -80,7 +80,7 @@ def _entry(plan: KernelPlan) -> Iterator[str]:
     yield "}"
 
 
-def _arguments(plan: KernelPlan, variant: KernelVariant) -> str:
+def _arguments(plan: KernelPlan, variant: CpuKernelVariant) -> str:
     """Return the arguments of the loops: arrays with the types of their own, and sizes."""
     values = []
     for array in plan.arrays:

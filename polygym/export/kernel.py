@@ -35,7 +35,7 @@ NOT_RUN = 1
 
 
 @dataclass(frozen=True, slots=True)
-class KernelVariant:
+class CpuKernelVariant:
     """Loops for certain sizes, or for all: ``sizes`` is None. ``suffix`` names the function."""
 
     suffix: str
@@ -64,7 +64,7 @@ class KernelPlan:
     array_bytes: tuple[ir.Index, ...]
     disjoint: tuple[tuple[int, int], ...]
     watched: tuple[tuple[str, int, str | None], ...]
-    variants: tuple[KernelVariant, ...]
+    variants: tuple[CpuKernelVariant, ...]
     threads: int
     notes: tuple[str, ...] = ()
 
@@ -143,10 +143,10 @@ def plan_kernel(request: KernelRequest, vector_bits: int | None = None) -> Kerne
         _check_sizes(scop, sizes)
         program = lower(request.legal, mapping, sizes)
         own = tuple((p.name, sizes[p.name]) for p in scop.parameters)
-        variants.append(KernelVariant(f"sizes_{number}", own, _with_own_arrays(program)))
+        variants.append(CpuKernelVariant(f"sizes_{number}", own, _with_own_arrays(program)))
     try:
         general = lower(request.legal, mapping, None if scop.parameters else {})
-        variants.append(KernelVariant("general", None, _with_own_arrays(general)))
+        variants.append(CpuKernelVariant("general", None, _with_own_arrays(general)))
     except (LimitError, InputError, InternalError) as error:
         if not variants:
             raise
@@ -169,7 +169,7 @@ def plan_kernel(request: KernelRequest, vector_bits: int | None = None) -> Kerne
     )
 
 
-def _threads(variant: KernelVariant) -> int:
+def _threads(variant: CpuKernelVariant) -> int:
     """Return how many threads the loops use: without parallel loops they need no OpenMP."""
     program = variant.program
     shared = any(isinstance(loop.annotation, ParallelLoop) for loop in ir.loops_in(program.body))

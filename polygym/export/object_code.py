@@ -30,7 +30,7 @@ from polygym.codegen.llvm.emit_module import emit_kernel
 from polygym.codegen.llvm.jit import optimization_level, optimized_module, target_machine
 from polygym.errors import InternalError
 from polygym.export.cpu_levels import FEATURE_BITS, CpuLevel, best_first, is_x86
-from polygym.export.kernel import NOT_RUN, KernelPlan, KernelVariant
+from polygym.export.kernel import NOT_RUN, CpuKernelVariant, KernelPlan
 
 _FORK = "GOMP_parallel"
 _STANDARD_ERROR = 2
@@ -83,11 +83,11 @@ def _linked(plans: Sequence[tuple[CpuLevel, KernelPlan]]) -> Any:
     return module
 
 
-def _function_name(plan: KernelPlan, variant: KernelVariant, level: CpuLevel) -> str:
+def _function_name(plan: KernelPlan, variant: CpuKernelVariant, level: CpuLevel) -> str:
     return f"{plan.name}_{variant.suffix}_{level.symbol}"
 
 
-def _variant_text(plan: KernelPlan, variant: KernelVariant, level: CpuLevel) -> str:
+def _variant_text(plan: KernelPlan, variant: CpuKernelVariant, level: CpuLevel) -> str:
     """Return the IR of one variant, each function of it for the processor of a level."""
     text = emit_kernel(variant.program, _function_name(plan, variant, level))
     target = f'"target-cpu"="{level.processor}"'

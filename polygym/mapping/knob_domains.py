@@ -52,7 +52,7 @@ class KnobColumn:
         return 0.0 if self.needs_threads and threads == 1 else float(self.number(value))
 
 
-class Domain:
+class KnobDomain:
     """The values of a knob; ``expected`` describes their text."""
 
     expected: str
@@ -96,7 +96,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag(Domain):
+class Flag(KnobDomain):
     """On or off; ``is_likely`` is how often a sampled one is on."""
 
     is_likely: float = _FLAG_ON
@@ -129,7 +129,7 @@ class Flag(Domain):
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Domain):
+class Number(KnobDomain):
     """A number from 1 on; None leaves it to the model if it ``is_optional``.
 
     Values that stand twice in ``samples`` are the likelier.
@@ -160,7 +160,7 @@ class Number(Domain):
 
 
 @dataclass(frozen=True, slots=True)
-class VectorBits(Domain):
+class VectorBits(KnobDomain):
     """Bits of a vector: 0 is off, None the machine's."""
 
     expected = "128, 256, 512 or off"
@@ -184,12 +184,12 @@ class VectorBits(Domain):
 
     def nest_columns(self, name: str) -> tuple[KnobColumn, ...]:
         """Return whether there are vectors, and their width."""
-        columns = Domain.nest_columns(self, name)
+        columns = KnobDomain.nest_columns(self, name)
         return (KnobColumn("vectors", lambda value: value != 0), *columns)
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing(Domain):
+class Sharing(KnobDomain):
     """The ways to share out iterations."""
 
     expected = "dynamic, static or off"
@@ -228,7 +228,7 @@ class Sharing(Domain):
 
 
 @dataclass(frozen=True, slots=True)
-class SizeList(Domain):
+class SizeList(KnobDomain):
     """Sizes, one a loop; empty is off, None the model's choice if it ``is_optional``."""
 
     expected: str

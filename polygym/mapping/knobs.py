@@ -24,9 +24,9 @@ from enum import Enum
 from typing import Any, Protocol
 
 from polygym.mapping.knob_domains import (
-    Domain,
     Flag,
     KnobColumn,
+    KnobDomain,
     LoopNumbers,
     Number,
     Sharing,
@@ -140,7 +140,7 @@ class Knob:
     """
 
     name: str
-    domain: Domain
+    domain: KnobDomain
     doc: str
     is_per_nest: bool = False
     question: KnobQuestion | None = None

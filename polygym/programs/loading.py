@@ -23,7 +23,7 @@ from polygym.frontend.c import (
     text_after,
     with_extents,
 )
-from polygym.frontend.c.regions.passes import Pass
+from polygym.frontend.c.regions.passes import RegionPass
 from polygym.frontend.c.source.compilation_database import flags_from_database
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, checked_flags
 from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
@@ -111,7 +111,7 @@ def load_scop(
 
 
 def c_text_after(
-    row: Pass, target: str, function: str | None, parameters: Mapping[str, int]
+    row: RegionPass, target: str, function: str | None, parameters: Mapping[str, int]
 ) -> str:
     """Return the C text that a pass of the C front end leaves of a program.
 

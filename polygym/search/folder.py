@@ -38,7 +38,7 @@ from polygym.search.plan import EXTENT_KEYS
 from polygym.search.result import (
     Finding,
     SearchResult,
-    Stage,
+    SearchStage,
     finding_json,
     is_faster_than_source,
     source_finding,
@@ -83,7 +83,7 @@ class SearchFolder(SearchRecorder):
                 self._folder = self.requested
         return self._folder
 
-    def recorded(self, stage: Stage) -> list[Json]:
+    def recorded(self, stage: SearchStage) -> list[Json]:
         """Return the lines of a stage that the journal had when it was opened."""
         return [line for line in self.lines if line["stage"] == stage.value]
 

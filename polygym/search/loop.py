@@ -41,8 +41,8 @@ from polygym.search.result import (
     REPEATED,
     Finding,
     SearchResult,
+    SearchStage,
     SearchTally,
-    Stage,
     source_finding,
 )
 from polygym.search.runner.local import CandidateRunner, RunnerFactory, open_local_runner
@@ -84,7 +84,7 @@ class SearchProgress:
     """
 
     index: int
-    stage: Stage
+    stage: SearchStage
     tried: int
     total: int
     best: float
@@ -101,7 +101,7 @@ class SearchRecorder:
 
     tally: SearchTally = field(default_factory=SearchTally)
 
-    def recorded(self, stage: Stage) -> list[Json]:
+    def recorded(self, stage: SearchStage) -> list[Json]:
         """Return the lines of a stage that an earlier call has written."""
         return []
 
@@ -123,7 +123,7 @@ class SearchHooks:
 
     show: Callable[[SearchProgress], None] = lambda _: None
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
-    enter: Callable[[Stage | None], None] = lambda _: None
+    enter: Callable[[SearchStage | None], None] = lambda _: None
 
 
 NO_HOOKS = SearchHooks()
@@ -141,13 +141,13 @@ class SearchLoop:
     hooks: SearchHooks = NO_HOOKS
     started: float = field(default_factory=time.monotonic)
     error: BaseException | None = None
-    _recorded: dict[Stage, list[Json]] = field(init=False)
+    _recorded: dict[SearchStage, list[Json]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Read what is recorded."""
-        self._recorded = {stage: self.recorder.recorded(stage)[::-1] for stage in Stage}
+        self._recorded = {stage: self.recorder.recorded(stage)[::-1] for stage in SearchStage}
         # What is recorded is chosen again, however long that takes.
-        self.strategy.is_over = lambda: not self._recorded[Stage.SEARCH] and self.is_over
+        self.strategy.is_over = lambda: not self._recorded[SearchStage.SEARCH] and self.is_over
 
     @property
     def tally(self) -> SearchTally:
@@ -188,7 +188,7 @@ class SearchLoop:
     def _search(self) -> None:
         """Measure the initial candidates, and proposals of the strategy."""
         initial = len(self.start.initial)
-        self.hooks.enter(Stage.SEARCH)
+        self.hooks.enter(SearchStage.SEARCH)
         tried = 0
         while tried < initial + self.plan.budget:
             if tried >= initial and self.strategy.is_indexed and (skipped := self._skip()):
@@ -207,7 +207,7 @@ class SearchLoop:
                     return
                 tried += len(part)
         if self._is_recorded:
-            left = len(self._recorded[Stage.SEARCH])
+            left = len(self._recorded[SearchStage.SEARCH])
             raise InputError(
                 f"budget: expected more than {self.plan.budget}, found {left} proposals more in "
                 "the search that is to be continued"
@@ -215,11 +215,11 @@ class SearchLoop:
 
     @property
     def _is_recorded(self) -> bool:
-        return bool(self._recorded[Stage.INITIAL] or self._recorded[Stage.SEARCH])
+        return bool(self._recorded[SearchStage.INITIAL] or self._recorded[SearchStage.SEARCH])
 
     def _skip(self) -> int:
         """Take the recorded episodes as they are, but for the last one, which is checked."""
-        lines, self._recorded[Stage.SEARCH] = self._recorded[Stage.SEARCH][::-1], []
+        lines, self._recorded[SearchStage.SEARCH] = self._recorded[SearchStage.SEARCH][::-1], []
         if not lines:
             return 0
         self.strategy.skip(len(lines) - 1)
@@ -228,13 +228,13 @@ class SearchLoop:
         if episode is None or list(episode.actions) != lines[-1].get("actions"):
             raise _another(lines[-1], f"episode {len(lines) - 1}")
         for line in lines:
-            evaluation = self._add_line(Stage.SEARCH, line)
+            evaluation = self._add_line(SearchStage.SEARCH, line)
             if evaluation is not None:
                 policy, _, number = str(line["source"]).rpartition("#")
                 self.start.known[EpisodeSchedule(policy, int(number))] = evaluation.schedule
         return len(lines)
 
-    def _add_line(self, stage: Stage, line: Json) -> Evaluation | None:
+    def _add_line(self, stage: SearchStage, line: Json) -> Evaluation | None:
         """Count a line; return its outcome, or that of the line that it repeats."""
         outcome = line.get("outcome")
         scop = self.start.program.scop
@@ -251,14 +251,16 @@ class SearchLoop:
 
     def _try(self, part: Sequence[Proposal], tried: int, initial: int) -> bool:
         """Try some proposals, compiled together; return whether it makes sense to go on."""
-        recorded = len(self._recorded[Stage.INITIAL]) + len(self._recorded[Stage.SEARCH])
+        recorded = len(self._recorded[SearchStage.INITIAL]) + len(
+            self._recorded[SearchStage.SEARCH]
+        )
         candidates = (proposal for proposal in part[recorded:] if isinstance(proposal, Candidate))
         choices = map(self._choice, candidates)
         new = [choice for choice in choices if self.tally.first_of(choice) is None]
         if len(new) > 1 and not (self.tally.lines and self.is_over):
             self._compile(new)
         for place, proposal in enumerate(part, start=tried):
-            stage = Stage.INITIAL if place < initial else Stage.SEARCH
+            stage = SearchStage.INITIAL if place < initial else SearchStage.SEARCH
             if self._recorded[stage]:
                 self._retell(stage, proposal)
                 continue
@@ -286,7 +288,7 @@ class SearchLoop:
             return None
         return inf if self.tally.best is None else self.tally.best.evaluation.seconds
 
-    def _retell(self, stage: Stage, proposal: Proposal) -> None:
+    def _retell(self, stage: SearchStage, proposal: Proposal) -> None:
         """Take what is recorded of a proposal, which has to be the one that was recorded."""
         line = self._recorded[stage].pop()
         if isinstance(proposal, Candidate):
@@ -297,7 +299,7 @@ class SearchLoop:
         if isinstance(proposal, Candidate):
             self.strategy.tell(proposal, 0.0 if evaluation is None else evaluation.speedup)
 
-    def _measure(self, stage: Stage, proposal: Proposal) -> None:
+    def _measure(self, stage: SearchStage, proposal: Proposal) -> None:
         """Measure a proposal unless it repeats another one, write it down, tell the strategy."""
         if isinstance(proposal, Unscheduled):
             self._record(stage, proposal, None, None)
@@ -311,17 +313,21 @@ class SearchLoop:
         # A replay tells of the same code what its first measurement was; so does the search.
         self.strategy.tell(proposal, (evaluation if first is None else first.evaluation).speedup)
 
-    def _evaluation(self, choice: MappedSchedule, stage: Stage) -> Evaluation:
+    def _evaluation(self, choice: MappedSchedule, stage: SearchStage) -> Evaluation:
         """Measure a candidate; the first one, or all that a policy is compared with, patiently."""
-        retries = stage is Stage.INITIAL and not (self.strategy.cuts_off and self.tally.lines)
+        retries = stage is SearchStage.INITIAL and not (self.strategy.cuts_off and self.tally.lines)
         with self.hooks.waiting():
             return self.runner.measure(choice, self._best_so_far, retries=retries)
 
     def _record(
-        self, stage: Stage, proposal: Proposal, evaluation: Evaluation | None, repeats: int | None
+        self,
+        stage: SearchStage,
+        proposal: Proposal,
+        evaluation: Evaluation | None,
+        repeats: int | None,
     ) -> None:
         """Count a proposal, write it down and show it."""
-        tally, is_trial = self.tally, stage is Stage.MAPPINGS
+        tally, is_trial = self.tally, stage is SearchStage.MAPPINGS
         index = tally.lines + sum(map(len, self._recorded.values()))
         total = len(self.start.initial) + self.plan.budget
         progress = SearchProgress(
@@ -340,11 +346,11 @@ class SearchLoop:
 
     def _climb(self) -> None:
         """Try mappings for the best schedules, isl's, the start's and the original order."""
-        while self._recorded[Stage.MAPPINGS]:
-            self._add_line(Stage.MAPPINGS, self._recorded[Stage.MAPPINGS].pop())
+        while self._recorded[SearchStage.MAPPINGS]:
+            self._add_line(SearchStage.MAPPINGS, self._recorded[SearchStage.MAPPINGS].pop())
         if not self.plan.mapping_budget:
             return
-        self.hooks.enter(Stage.MAPPINGS)
+        self.hooks.enter(SearchStage.MAPPINGS)
         start, scop = self.start.mapping, self.start.program.scop
         best = self.tally.fastest(_CLIMBED_SCHEDULES)
         sources = {schedule: source for source, schedule in reversed(self.start.known.items())}
@@ -368,7 +374,7 @@ class SearchLoop:
         try:
             for tried in climb(schedules, start, self.plan.seed, indices, measure, known):
                 candidate = Candidate(sources[tried.schedule], tried.mapping)
-                self._record(Stage.MAPPINGS, candidate, tried, None)
+                self._record(SearchStage.MAPPINGS, candidate, tried, None)
         except _TimeIsUp:
             return
 

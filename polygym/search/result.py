@@ -39,7 +39,7 @@ SOURCE_INDEX = -1
 _MIN_SAMPLES = 3
 
 
-class Stage(Enum):
+class SearchStage(Enum):
     """The part of a search to which a proposal belongs."""
 
     INITIAL = "initial"
@@ -146,7 +146,12 @@ class SearchTally:
         return self.known.get(choice) or (self.known.get(canonical_key) if canonical_key else None)
 
     def add(
-        self, index: int, stage: Stage, source: str, evaluation: Evaluation | None, kind: str = ""
+        self,
+        index: int,
+        stage: SearchStage,
+        source: str,
+        evaluation: Evaluation | None,
+        kind: str = "",
     ) -> Finding | None:
         """Add the line of an index; return its finding where that is the best.
 
@@ -154,17 +159,17 @@ class SearchTally:
         explored.
         """
         self.lines += 1
-        self.explored += stage is Stage.SEARCH
-        if stage is Stage.SEARCH:
+        self.explored += stage is SearchStage.SEARCH
+        if stage is SearchStage.SEARCH:
             self.counts[kind if evaluation is None else evaluation.status.value] += 1
         if evaluation is None:
             return None
         finding = Finding(index, source, evaluation)
-        (self.trials if stage is Stage.MAPPINGS else self.findings)[finding.choice] = finding
+        (self.trials if stage is SearchStage.MAPPINGS else self.findings)[finding.choice] = finding
         for key in (finding.choice, evaluation.canonical_key):
             if key:
                 self.known.setdefault(key, finding)
-        if stage is not Stage.MAPPINGS and _is_better(finding, self.best_explored):
+        if stage is not SearchStage.MAPPINGS and _is_better(finding, self.best_explored):
             self.best_explored = finding
             self.curve.append((self.explored, finding.speedup))
         if not _is_better(finding, self.best):

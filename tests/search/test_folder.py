@@ -23,7 +23,7 @@ from polygym.search.folder import (
 )
 from polygym.search.journal import read_journal
 from polygym.search.loop import SearchHooks, SearchProgress
-from polygym.search.result import Finding, Stage
+from polygym.search.result import Finding, SearchStage
 from polygym.search.settings import SearchSetting
 from tests.c_programs import Y_AX
 from tests.search.fakes import FakeRunner, begin_fake, fake_loop, resume_fake, run_fake, setting
@@ -257,7 +257,7 @@ def test_a_search_goes_on_where_polygym_was_installed_elsewhere(
         (tmp_path / name).write_text(text.replace(file, "/another/place/mvt.c"))
     search = resume_fake(tmp_path)
     search.close()
-    assert len(search.recorded(Stage.SEARCH)) == BUDGET
+    assert len(search.recorded(SearchStage.SEARCH)) == BUDGET
 
     journal = (tmp_path / JOURNAL_FILE).read_text()
     digest = setting().subject.source_digest

@@ -24,7 +24,7 @@ from polygym.search import start
 from polygym.search.folder import BEST_FILE, JOURNAL_FILE
 from polygym.search.journal import read_journal
 from polygym.search.loop import SearchHooks, SearchProgress
-from polygym.search.result import Stage
+from polygym.search.result import SearchStage
 from polygym.search.strategies.candidates import Candidate, Unscheduled
 from polygym.search.strategies.samplers import EpisodeSearch, PolicySampler, sample_episode
 from tests.search.fakes import (
@@ -45,14 +45,14 @@ def best_in(folder: Path) -> str:
     return str(json.loads((folder / BEST_FILE).read_text())["schedule"])
 
 
-def lines(folder: Path, stage: Stage | None = None) -> list[dict[str, Any]]:
+def lines(folder: Path, stage: SearchStage | None = None) -> list[dict[str, Any]]:
     episodes = read_journal(folder / JOURNAL_FILE).episodes
     return [line for line in episodes if stage is None or line["stage"] == stage.value]
 
 
 @pytest.mark.parametrize("strategy", [EPISODES, CANDIDATES])
 def test_every_stage_in_turn(tmp_path: Path, strategy: str) -> None:
-    entered: list[Stage | None] = []
+    entered: list[SearchStage | None] = []
     shown: list[SearchProgress] = []
     runner = FakeRunner(1.5)
     result = run_fake(
@@ -60,7 +60,7 @@ def test_every_stage_in_turn(tmp_path: Path, strategy: str) -> None:
         hooks=SearchHooks(shown.append, enter=entered.append),
     )  # fmt: skip
     assert result.error is None
-    assert entered == [Stage.SEARCH, Stage.MAPPINGS, None]
+    assert entered == [SearchStage.SEARCH, SearchStage.MAPPINGS, None]
     stages = [line["stage"] for line in lines(tmp_path)]
     assert stages == [progress.stage.value for progress in shown]
     assert (stages.count("search"), stages.count("mappings")) == (8, 5)
@@ -78,9 +78,9 @@ def test_every_stage_in_turn(tmp_path: Path, strategy: str) -> None:
 
 
 def test_without_mappings_none_are_tried(tmp_path: Path) -> None:
-    entered: list[Stage | None] = []
+    entered: list[SearchStage | None] = []
     run_fake(begin_fake(tmp_path), 3, hooks=SearchHooks(enter=entered.append))
-    assert entered == [Stage.SEARCH, None]
+    assert entered == [SearchStage.SEARCH, None]
 
 
 @pytest.mark.parametrize("strategy", [EPISODES, CANDIDATES])
@@ -215,7 +215,7 @@ def explored(
     folder: Path, count: int, *, seed: int = 0, name: str = "bias_coeff_0", **rest: Any
 ) -> list[dict[str, Any]]:
     run_fake(begin_fake(folder, setting(policy=name, seed=seed)), count, **rest)
-    return lines(folder, Stage.SEARCH)
+    return lines(folder, SearchStage.SEARCH)
 
 
 def actions(episodes: list[dict[str, Any]]) -> list[tuple[int, ...]]:
@@ -240,7 +240,7 @@ def test_an_episode_depends_on_its_number_alone(tmp_path: Path) -> None:
 def test_a_schedule_is_measured_once(tmp_path: Path) -> None:
     runner = FakeRunner()
     first, *others = explored(tmp_path, 4, name="earliest", runner=runner)
-    initial = len(lines(tmp_path, Stage.INITIAL))
+    initial = len(lines(tmp_path, SearchStage.INITIAL))
     asked = runner.asked[: -len(runner.together[0])]
     assert len(asked) == len(set(asked)) <= initial + 1
     assert {mapping for _, mapping in asked} == {DEFAULT_MAPPING}

@@ -88,7 +88,7 @@ class SearchNode:
 
 
 @dataclass(slots=True)
-class ValueRange:
+class ActionValueRange:
     """The least and the greatest value that a tree has seen."""
 
     least: float = inf
@@ -101,7 +101,7 @@ class ValueRange:
     def normalized(self, values: Array) -> Array:
         """Return values as parts of the way from the least to the greatest; all 1/2 if these agree.
 
-        >>> ValueRange(1.0, 3.0).normalized(np.array([1.0, 2.5]))
+        >>> ActionValueRange(1.0, 3.0).normalized(np.array([1.0, 2.5]))
         array([0.  , 0.75])
         """
         if self.greatest <= self.least:
@@ -137,7 +137,7 @@ class TreeSearch:
         self._guide, self._simulations, self._exploration = guide, simulations, exploration
         self._noise, self._temperature = noise, temperature
         self._dice = np.random.default_rng(0) if rng is None else rng
-        self._ends, self._bounds = EndRewards(), ValueRange()
+        self._ends, self._bounds = EndRewards(), ActionValueRange()
         self._root: SearchNode | None = None
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
@@ -178,7 +178,7 @@ class TreeSearch:
         known = None if self._root is None else _node_of_episode(self._root, env.episode)
         if known is not None:
             return known
-        self._bounds = ValueRange()
+        self._bounds = ActionValueRange()
         return self._new_node(env, env.episode)
 
     def _new_node(self, env: PolygymEnv, episode: Episode) -> SearchNode:

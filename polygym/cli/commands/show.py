@@ -17,7 +17,7 @@ from polygym.codegen.transforms.privatization import private_array_sizes, privat
 from polygym.errors import InputError
 from polygym.frontend.c import completed_file
 from polygym.frontend.c.regions.passes import PASSES as C_PASSES
-from polygym.frontend.c.regions.passes import Pass as CPass
+from polygym.frontend.c.regions.passes import RegionPass
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.poly.dependences import Dependence, dependences
@@ -159,7 +159,7 @@ def _passes(*, as_json: bool) -> console.CommandResult:
 
 
 def _c_stage(
-    row: CPass, target: str, region: str | None, parameters: dict[str, int], *, as_json: bool
+    row: RegionPass, target: str, region: str | None, parameters: dict[str, int], *, as_json: bool
 ) -> console.CommandResult:
     """Print the C text that a pass of the C front end leaves."""
     text = c_text_after(row, target, region, parameters)

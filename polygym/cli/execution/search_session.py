@@ -35,7 +35,7 @@ from polygym.runtime.worker.background_load import LoadMonitor
 from polygym.runtime.worker.timing import describe_host
 from polygym.search import folder
 from polygym.search.loop import SearchHooks, SearchProgress, run_search
-from polygym.search.result import SearchResult, Stage
+from polygym.search.result import SearchResult, SearchStage
 from polygym.search.runner.local import RunnerFactory, open_local_runner
 from polygym.search.runner.ray.fleet.transport import ClusterAddress
 from polygym.search.settings import SearchSetting
@@ -173,7 +173,7 @@ class _Display:
     stack: ExitStack = field(default_factory=ExitStack)
     show: Callable[[], None] = lambda: None
 
-    def enter(self, stage: Stage | None) -> None:
+    def enter(self, stage: SearchStage | None) -> None:
         """Begin to show a stage."""
         self.stack.close()
         self.show = self.stack.enter_context(search_progress(self.search, stage, self.nodes))

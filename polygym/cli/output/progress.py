@@ -8,13 +8,13 @@ from contextlib import AbstractContextManager, contextmanager
 from polygym.cli.output.console import printable, ratio_text, spinner, terminal_bar, write_text
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
-from polygym.search.result import Stage
+from polygym.search.result import SearchStage
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
 def search_progress(
-    search: SearchFolder, stage: Stage | None, nodes: Callable[[], str] = str
+    search: SearchFolder, stage: SearchStage | None, nodes: Callable[[], str] = str
 ) -> AbstractContextManager[Callable[[], None]]:
     """Give a function that shows how far a search is in a stage, None for the last comparison.
 
@@ -29,7 +29,7 @@ def search_progress(
 
     if stage is None:
         return waiting_phase("measuring the best ones together")
-    if stage is Stage.MAPPINGS:
+    if stage is SearchStage.MAPPINGS:
         count, total = (lambda: len(tally.trials)), plan.mapping_budget
         return _progress(name, "mappings tried", total, count, state)
     return _progress(name, "explored", plan.budget, lambda: tally.explored, state)

@@ -56,7 +56,7 @@ class ValueNames:
 
 
 @dataclass(slots=True)
-class ValueNumbering:
+class ExpressionNumbering:
     """The names of what leaves read (holds isl); each is worked out once."""
 
     flows: ValueFlows

@@ -102,13 +102,13 @@ class OperationCounter:
 
     flows: ValueFlows
     sizes: Sizes
-    _names: expression_forms.ValueNumbering = field(init=False)
+    _names: expression_forms.ExpressionNumbering = field(init=False)
     _forms: expression_forms.ExpressionForms = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without a name."""
         self._names, self._forms = (
-            expression_forms.ValueNumbering(self.flows),
+            expression_forms.ExpressionNumbering(self.flows),
             expression_forms.ExpressionForms(self.flows),
         )
 

@@ -29,13 +29,13 @@ from polygym.cost.machine_code.instruction_costs import (
     spill_cost,
 )
 from polygym.cost.machine_code.ir_text import (
-    Block,
+    BasicBlock,
     Function,
     Instruction,
-    Phi,
+    PhiNode,
     read_functions,
 )
-from polygym.cost.machine_code.loops import Loop, count_loop, loops_of
+from polygym.cost.machine_code.loops import MachineLoop, count_loop, loops_of
 from polygym.cost.machine_code.values import Definitions, Values, definitions_of
 from polygym.mapping.machine import Machine
 
@@ -54,7 +54,7 @@ class _Region:
 
     entry: str
     blocks: frozenset[str]
-    children: tuple[Loop, ...]
+    children: tuple[MachineLoop, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,9 @@ class _Estimator:
             own = own.plus(spill_cost(), self._spilled(function.blocks[region.entry]))
         return inner.plus(CodeEstimate(own.busiest, own.bytes, own.operations))
 
-    def _loop(self, function: Function, loop: Loop, context: Mapping[str, int]) -> CodeEstimate:
+    def _loop(
+        self, function: Function, loop: MachineLoop, context: Mapping[str, int]
+    ) -> CodeEstimate:
         """Return the estimate of a loop."""
         count = count_loop(function, loop, self._definitions, context)
         region = _Region(loop.header, loop.blocks, loop.children)
@@ -132,7 +134,7 @@ class _Estimator:
         code = CodeEstimate().plus(replace(once, cycles=cycles), count.trips)
         return code.plus(CodeEstimate(latency))
 
-    def _latency(self, function: Function, loop: Loop) -> tuple[float, int]:
+    def _latency(self, function: Function, loop: MachineLoop) -> tuple[float, int]:
         """Return the longest way through one iteration, and how many instructions it has.
 
         A core begins so many iterations before the first one ends as its window has room for.
@@ -150,7 +152,7 @@ class _Estimator:
             ends[each.name] = begin + latency_of(each)
         return max(ends.values(), default=0.0), len(body)
 
-    def _spilled(self, header: Block) -> float:
+    def _spilled(self, header: BasicBlock) -> float:
         """Return how many of the vectors that iterations hand on find no register."""
         held = sum(registers_of(phi.type, self._machine.vector_bits) for phi in header.phis)
         return max(0.0, held + _WORKING_REGISTERS - self._machine.registers)
@@ -176,7 +178,7 @@ class _Estimator:
                     shares[place] = shares.get(place, 0.0) + share * weight
 
     def _weighted(
-        self, block: Block, region: _Region, values: Values
+        self, block: BasicBlock, region: _Region, values: Values
     ) -> Iterator[tuple[str, float]]:
         """Yield the successors of a block in a region with their shares."""
         inside = [target for target in block.successors if target in region.blocks]
@@ -204,7 +206,7 @@ class _Estimator:
         inside = _Estimator(self._functions, self._machine, self._depth + 1)
         return inside.function(function, context)
 
-    def _chain(self, function: Function, loop: Loop) -> float:
+    def _chain(self, function: Function, loop: MachineLoop) -> float:
         """Return the longest chain of a loop from a value to that of the next iteration."""
         inner = {name for child in loop.children for name in child.blocks}
         own = {
@@ -231,7 +233,7 @@ class _Estimator:
 def _distance(
     name: str,
     own: Mapping[str, Instruction],
-    phis: Mapping[str, Phi],
+    phis: Mapping[str, PhiNode],
     known: dict[str, float | None],
 ) -> float | None:
     """Return the latency from a phi to a value, None where the value does not depend on it."""
@@ -254,7 +256,7 @@ def _distance(
     return known[name]
 
 
-def _loop_exits(function: Function, loop: Loop) -> list[tuple[str, float]]:
+def _loop_exits(function: Function, loop: MachineLoop) -> list[tuple[str, float]]:
     """Return where a loop is left to, each with its share."""
     targets = list(
         dict.fromkeys(
@@ -267,7 +269,7 @@ def _loop_exits(function: Function, loop: Loop) -> list[tuple[str, float]]:
     return [(target, 1.0 / len(targets)) for target in targets]
 
 
-def _in_order(function: Function, region: _Region, owner: Mapping[str, Loop]) -> list[str]:
+def _in_order(function: Function, region: _Region, owner: Mapping[str, MachineLoop]) -> list[str]:
     """Return the blocks of a region and the headers of its loops, each behind those before it."""
     seen: set[str] = set()
     order: list[str] = []

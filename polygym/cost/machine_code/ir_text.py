@@ -28,7 +28,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Phi:
+class PhiNode:
     """A phi: its type, and its values by the blocks that they come from."""
 
     name: str
@@ -37,11 +37,11 @@ class Phi:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BasicBlock:
     """A basic block; ``condition`` decides between two successors, "" where nothing is known."""
 
     name: str
-    phis: tuple[Phi, ...]
+    phis: tuple[PhiNode, ...]
     body: tuple[Instruction, ...]
     condition: str
     successors: tuple[str, ...]
@@ -53,7 +53,7 @@ class Function:
 
     name: str
     arguments: tuple[str, ...]
-    blocks: dict[str, Block] = field(hash=False)
+    blocks: dict[str, BasicBlock] = field(hash=False)
 
 
 def read_functions(text: str) -> dict[str, Function]:
@@ -75,7 +75,7 @@ def _without_attributes(arguments: str) -> str:
     return arguments
 
 
-def _blocks(lines: Iterator[str]) -> Iterator[Block]:
+def _blocks(lines: Iterator[str]) -> Iterator[BasicBlock]:
     """Yield the blocks of a function, up to its closing brace."""
     name, body = "", list[Instruction]()
     for line in lines:
@@ -101,9 +101,9 @@ def _blocks(lines: Iterator[str]) -> Iterator[Block]:
         yield _block(name, body)
 
 
-def _block(name: str, instructions: list[Instruction]) -> Block:
+def _block(name: str, instructions: list[Instruction]) -> BasicBlock:
     phis = tuple(
-        Phi(
+        PhiNode(
             instruction.name,
             instruction.rest.partition(" [")[0].strip(),
             tuple((source, value) for value, source in _INCOMING.findall(instruction.rest)),
@@ -117,4 +117,4 @@ def _block(name: str, instructions: list[Instruction]) -> Block:
     if last.opcode == "br" and len(successors) == 2:
         condition = last.rest.partition(",")[0].removeprefix("i1 ").strip()
     body = tuple(each for each in instructions if each.opcode not in ("phi", "br", "switch", "ret"))
-    return Block(name or "entry", phis, body, condition, successors)
+    return BasicBlock(name or "entry", phis, body, condition, successors)

@@ -10,7 +10,7 @@ of ``icmp eq``, at one: then the distance to that one is found from two differen
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from polygym.cost.machine_code.ir_text import Block, Function, Instruction
+from polygym.cost.machine_code.ir_text import BasicBlock, Function, Instruction
 from polygym.cost.machine_code.values import Definitions, Values
 
 UNKNOWN_TRIPS = 16
@@ -20,12 +20,12 @@ _MOST_TRIPS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class MachineLoop:
     """A loop: its header, all its blocks, and the loops in it, outermost ones."""
 
     header: str
     blocks: frozenset[str]
-    children: tuple["Loop", ...] = ()
+    children: tuple["MachineLoop", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Counter:
         return self.second + (iteration - 1) * self.step if iteration else self.first
 
 
-def loops_of(function: Function) -> tuple[Loop, ...]:
+def loops_of(function: Function) -> tuple[MachineLoop, ...]:
     """Return the outermost loops of a function, with those inside."""
     order, back = _depth_first(function)
     predecessors: dict[str, list[str]] = {name: [] for name in function.blocks}
@@ -88,18 +88,18 @@ def _depth_first(function: Function) -> tuple[list[str], list[tuple[str, str]]]:
     return order, back
 
 
-def _nested(loops: list[tuple[str, frozenset[str]]]) -> tuple[Loop, ...]:
+def _nested(loops: list[tuple[str, frozenset[str]]]) -> tuple[MachineLoop, ...]:
     """Return loops with those inside them."""
     outer = [(header, own) for header, own in loops if not any(own < other for _, other in loops)]
     return tuple(
-        Loop(header, own, _nested([(name, other) for name, other in loops if other < own]))
+        MachineLoop(header, own, _nested([(name, other) for name, other in loops if other < own]))
         for header, own in outer
     )
 
 
 def count_loop(
     function: Function,
-    loop: Loop,
+    loop: MachineLoop,
     definitions: Definitions,
     context: Mapping[str, int],
 ) -> LoopCount:
@@ -125,8 +125,8 @@ def count_loop(
 
 
 def _counters(
-    header: Block,
-    loop: Loop,
+    header: BasicBlock,
+    loop: MachineLoop,
     definitions: Definitions,
     context: Mapping[str, int],
 ) -> dict[str, _Counter]:
@@ -152,7 +152,10 @@ def _counters(
 
 
 def _trips_to_exit(
-    block: Block, loop: Loop, definitions: Definitions, at: Callable[[int], dict[str, int]]
+    block: BasicBlock,
+    loop: MachineLoop,
+    definitions: Definitions,
+    at: Callable[[int], dict[str, int]],
 ) -> int | None:
     """Return after how many iterations a block leaves the loop, None where that is unknown."""
     inside = [successor in loop.blocks for successor in block.successors]
@@ -195,7 +198,7 @@ def _first_true(holds: Callable[[int], bool | None]) -> int | None:
 
 
 def _exact_hit(
-    block: Block,
+    block: BasicBlock,
     definitions: Definitions,
     at: Callable[[int], dict[str, int]],
     leaves: Callable[[int], bool | None],

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from polygym.cost.machine_code.ir_text import Function, Instruction, Phi
+from polygym.cost.machine_code.ir_text import Function, Instruction, PhiNode
 
-Definitions: TypeAlias = Mapping[str, Instruction | Phi]
+Definitions: TypeAlias = Mapping[str, Instruction | PhiNode]
 """Instructions and phis by the names of their results."""
 
 _NUMBER = re.compile(r"^-?\d+$")
@@ -75,12 +75,12 @@ class Values:
             if definition is not None and self._steps < _MOST_STEPS:
                 self._known[name] = (
                     self._merged(definition)
-                    if isinstance(definition, Phi)
+                    if isinstance(definition, PhiNode)
                     else self._computed(definition)
                 )
         return self._known[name]
 
-    def _merged(self, phi: Phi) -> int | None:
+    def _merged(self, phi: PhiNode) -> int | None:
         """Return the first value of a phi that is known: that of the way which goes straight on."""
         values = (self.value(value) for _, value in phi.incoming)
         return next((value for value in values if value is not None), None)
@@ -189,9 +189,9 @@ def _wrapped(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
-def definitions_of(function: Function) -> dict[str, Instruction | Phi]:
+def definitions_of(function: Function) -> dict[str, Instruction | PhiNode]:
     """Return the instructions and phis of a function by the names of their results."""
-    result: dict[str, Instruction | Phi] = {}
+    result: dict[str, Instruction | PhiNode] = {}
     for block in function.blocks.values():
         result |= {phi.name: phi for phi in block.phis}
         result |= {each.name: each for each in block.body if each.name}

@@ -15,7 +15,7 @@ from polygym.frontend.c.desugar.struct_members import used_structures
 from polygym.frontend.c.discovery.choice import ChosenRegion, choose
 from polygym.frontend.c.memory.unsized_arrays import unsized_arguments
 from polygym.frontend.c.regions.completion import CompletedFile, completed_source
-from polygym.frontend.c.regions.passes import Pass, RegionState
+from polygym.frontend.c.regions.passes import RegionPass, RegionState
 from polygym.frontend.c.sema.assumptions import ASSUMPTION_FUNCTIONS
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags, checked_flags
 from polygym.frontend.c.source.literals import builtin_literal
@@ -67,7 +67,7 @@ def parse_text(
         raise SourceError(state.source.location_at(1, 1), "the program nests too deeply") from error
 
 
-def text_after(last: Pass, text: str, file: str, function: str | None = None) -> str:
+def text_after(last: RegionPass, text: str, file: str, function: str | None = None) -> str:
     """Return the C text that a pass leaves of a C text."""
     return _region_state(text, file, function).text_after(last)
 

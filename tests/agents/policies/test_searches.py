@@ -16,7 +16,7 @@ from polygym.agents.experiments.reading import parse_experiment
 from polygym.agents.policies import BeamSearch, RulePolicy, TreeSearch, run_episode
 from polygym.agents.policies.env_policy import inner_env
 from polygym.agents.policies.guide import scaled_value, uniform_guide
-from polygym.agents.policies.tree_search import ValueRange
+from polygym.agents.policies.tree_search import ActionValueRange
 from polygym.agents.trainers.training import train_experiment
 from polygym.cli import dispatch
 from polygym.envs.base import PolygymEnv
@@ -112,7 +112,7 @@ def test_the_worked_example_of_puct() -> None:
 
 
 def test_values_are_moved_between_the_bounds() -> None:
-    bounds = ValueRange()
+    bounds = ActionValueRange()
     assert bounds.normalized(np.array([3.0, 4.0])).tolist() == [0.5, 0.5]
     bounds.include(-2.0)
     bounds.include(2.0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polygym.cli.output import progress
-from polygym.search.result import Stage
+from polygym.search.result import SearchStage
 from tests.search.fakes import begin_fake
 
 
@@ -15,7 +15,7 @@ def test_the_state_of_nodes_stands_beside_how_far_it_is(
 ) -> None:
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
     end = f", {nodes}" if nodes else ""
-    with progress.search_progress(begin_fake(tmp_path), Stage.SEARCH, lambda: nodes) as show:
+    with progress.search_progress(begin_fake(tmp_path), SearchStage.SEARCH, lambda: nodes) as show:
         show()
     assert capsys.readouterr().err == f"mvt: 0 of 100 explored, best -, 0 failed{end}\n"
     with progress.collection_progress("a.sqlite", 9, 3, [], lambda: nodes) as show:

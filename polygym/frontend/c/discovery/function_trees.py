@@ -10,7 +10,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.function_bodies import Block, BodyReader
+from polygym.frontend.c.source.function_bodies import BodyReader, StatementBlock
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.syntax import names_in, walk
 
@@ -23,7 +23,9 @@ class FunctionTree:
         self.name: str = function.decl.name
         self._source = source
         body = function.body.coord
-        self.block: Block = BodyReader(source).block(source.token_index(body.line, body.column))
+        self.block: StatementBlock = BodyReader(source).block(
+            source.token_index(body.line, body.column)
+        )
         self._packed = pickle.dumps(_needed_part(tree, function), pickle.HIGHEST_PROTOCOL)
         self.functions = frozenset(
             node.decl.name for node in tree.ext if isinstance(node, c_ast.FuncDef)

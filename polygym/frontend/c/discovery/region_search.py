@@ -22,7 +22,7 @@ from polygym.errors import SourceError
 from polygym.frontend.c.discovery.found_regions import FileRegions, FoundRegion, RefusedLoop
 from polygym.frontend.c.discovery.function_trees import FunctionTree, without_pragmas
 from polygym.frontend.c.discovery.trials import Accepted, Refused, Trials
-from polygym.frontend.c.source.function_bodies import Block, StatementKind, TokenStatement
+from polygym.frontend.c.source.function_bodies import StatementBlock, StatementKind, TokenStatement
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import cached_result, parse_cached, preprocess_cached
 from polygym.frontend.c.source.region_selection import RegionSelection
@@ -152,7 +152,7 @@ class _FunctionSearch:
             for number, (run, has_braces, outcome) in enumerate(ordered, start=1)
         ]
 
-    def block(self, block: Block) -> None:
+    def block(self, block: StatementBlock) -> None:
         """Search a block, run by run."""
         run: list[TokenStatement] = []
         for statement in block.statements:

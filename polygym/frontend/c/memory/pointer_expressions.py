@@ -20,7 +20,7 @@ from pycparser.c_generator import CGenerator
 from polygym.frontend.c.memory.pointer_values import (
     Base,
     Numbers,
-    Term,
+    PointerTerm,
     Value,
     changed,
     either,
@@ -62,7 +62,7 @@ class ExpressionValues:
             for node in syntax.walk(function.body, c_ast.UnaryOp)
             if node.op == "&" and isinstance(node.expr, c_ast.StructRef)
         )
-        self.allocations: dict[Hashable, tuple[Any, tuple[Term, ...]]] = {}
+        self.allocations: dict[Hashable, tuple[Any, tuple[PointerTerm, ...]]] = {}
         self._numbers: Numbers = {}
         self._now: CellValues | None = {}
 
@@ -219,7 +219,7 @@ class ExpressionValues:
         text = str(CGenerator().visit(node))
         if not is_plain:
             reads.append((("set", "?"), ("never", id(index))))
-        return pointer.plus(Term(node, tuple(reads), text))
+        return pointer.plus(PointerTerm(node, tuple(reads), text))
 
     def _maybe(self, node: Any) -> Value | None:
         """Return the value of what may not be evaluated."""

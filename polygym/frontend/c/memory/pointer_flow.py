@@ -17,7 +17,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.memory.pointer_expressions import CellValues, ExpressionValues, Key
-from polygym.frontend.c.memory.pointer_values import Term, Value, loop_values
+from polygym.frontend.c.memory.pointer_values import PointerTerm, Value, loop_values
 from polygym.frontend.c.sema.symbols import ResolvedNames
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.parser import ScopRegion
@@ -53,7 +53,7 @@ class PointerFlow(ExpressionValues):
         """Return the value of a cell where the region begins, None if the function sets it not."""
         return self._at_region.get(key)
 
-    def holds(self, term: Term) -> bool:
+    def holds(self, term: PointerTerm) -> bool:
         """Whether an integer that was added to a pointer has the same value where the region is."""
         return all(self._load(key).key == value for key, value in term.reads)
 

@@ -58,7 +58,7 @@ def _is_part(first: Hashable, second: Hashable) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class PointerTerm:
     """An integer that is added to a pointer: its syntax tree, and the values of its names."""
 
     node: Any
@@ -71,7 +71,7 @@ class Value:
     """An address or an integer: a root, what is added to it, and the bases it may come from."""
 
     root: Hashable
-    terms: tuple[Term, ...] = ()
+    terms: tuple[PointerTerm, ...] = ()
     own_bases: frozenset[Base] = frozenset()
 
     @property
@@ -88,7 +88,7 @@ class Value:
         """Whether two values may point into the same memory, by what the function shows."""
         return any(mine.meets(theirs) for mine in self.bases for theirs in other.bases)
 
-    def plus(self, term: Term) -> Value:
+    def plus(self, term: PointerTerm) -> Value:
         """Return the value with a term more."""
         return Value(self.root, (*self.terms, term), self.own_bases)
 

@@ -17,7 +17,7 @@ from pycparser.c_generator import CGenerator
 from polygym.frontend.c.memory.pointer_expressions import Cell
 from polygym.frontend.c.memory.pointer_flow import PointerFlow
 from polygym.frontend.c.memory.pointer_induction import followed_pointers
-from polygym.frontend.c.memory.pointer_values import Term, Value
+from polygym.frontend.c.memory.pointer_values import PointerTerm, Value
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
 from polygym.frontend.c.source import syntax
 from polygym.frontend.c.source.locations import SourceMap
@@ -40,7 +40,7 @@ class RegionPointer:
     is_restrict: bool = False
     base: RegionPointer | None = None
     like: Any = None
-    terms: tuple[Term, ...] = ()
+    terms: tuple[PointerTerm, ...] = ()
     name: str = ""
 
     @property

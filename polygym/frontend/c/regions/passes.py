@@ -136,7 +136,7 @@ class RegionState:
     unsigned_rows: frozenset[str] = frozenset()
     inferred: Mapping[str, int] = field(default_factory=dict)
 
-    def run(self, variant: Variant, last: Pass | None = None) -> None:
+    def run(self, variant: Variant, last: RegionPass | None = None) -> None:
         """Run the passes of a variant on the file, up to the last one or all of them.
 
         Where no later pass makes anything of induction polynomials, they are left out.
@@ -176,7 +176,7 @@ class RegionState:
             self.variant = DEFAULT_VARIANT
             raise error
 
-    def text_after(self, last: Pass) -> str:
+    def text_after(self, last: RegionPass) -> str:
         """Return the C text that a pass leaves, in the variant that is not refused.
 
         It has the region's function, the functions that this one names, and all declarations.
@@ -198,7 +198,7 @@ class RegionState:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class RegionPass:
     """A row of the table: its name, one line on what it does, and the function."""
 
     name: str
@@ -296,50 +296,60 @@ def _infer_extents(state: RegionState) -> None:
 
 
 PASSES = (
-    Pass("parse", "Parses the file, chooses a region, states the values that are given", _parse),
-    Pass(
+    RegionPass(
+        "parse", "Parses the file, chooses a region, states the values that are given", _parse
+    ),
+    RegionPass(
         "canonicalize",
         "Replaces sizeof by numbers, bit operators on truth values by && and ||",
         _rewriting(with_canonical_expressions),
     ),
-    Pass(
+    RegionPass(
         "counted_loops",
         "Writes while loops that count as for loops",
         _rewriting(with_counted_loops),
     ),
-    Pass(
+    RegionPass(
         "struct_calls",
         "Puts calls that take structures in place",
         _rewriting(with_struct_calls),
     ),
-    Pass(
+    RegionPass(
         "complex_numbers",
         "Writes complex numbers as pairs of reals",
         _rewriting(with_pairs_of_reals),
     ),
-    Pass(
+    RegionPass(
         "pointer_arguments",
         "Makes pointers that the region does not set arguments of the function",
         _pointer_arguments,
     ),
-    Pass(
+    RegionPass(
         "pointer_induction",
         "Replaces pointers that step through one array by subscripts",
         _pointer_induction,
     ),
-    Pass(
+    RegionPass(
         "struct_members",
         "Replaces members of structures by arrays of their own",
         _struct_members,
     ),
-    Pass("desugar", "Takes statements apart, inlines calls, normalizes loop headers", _desugar),
-    Pass("induction", "Replaces induction variables by polynomials of loop counters", _induction),
-    Pass("trip_counts", "Lets loops over products count their iterations", _trip_counts),
-    Pass("inner_subscripts", "Divides subscripts that go on in later rows", _inner_subscripts),
-    Pass(
+    RegionPass(
+        "desugar", "Takes statements apart, inlines calls, normalizes loop headers", _desugar
+    ),
+    RegionPass(
+        "induction", "Replaces induction variables by polynomials of loop counters", _induction
+    ),
+    RegionPass("trip_counts", "Lets loops over products count their iterations", _trip_counts),
+    RegionPass(
+        "inner_subscripts", "Divides subscripts that go on in later rows", _inner_subscripts
+    ),
+    RegionPass(
         "delinearize",
         "Declares flat arrays as arrays of rows: A[i * m + j] is A[i][j]",
         _delinearize,
     ),
-    Pass("infer_extents", "Gives arrays without sizes those that the region needs", _infer_extents),
+    RegionPass(
+        "infer_extents", "Gives arrays without sizes those that the region needs", _infer_extents
+    ),
 )

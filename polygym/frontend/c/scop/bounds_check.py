@@ -27,8 +27,8 @@ from polygym.frontend.c.scop.sufficient_conditions import (
     sufficient_condition,
 )
 from polygym.frontend.c.scop.violations import (
+    BoundsViolation,
     Extents,
-    Violation,
     parameter_range,
     violation_error,
     violations_of,
@@ -109,7 +109,7 @@ def check_bounds(
 
 
 def _with_inequalities(
-    violations: Sequence[Violation], sizes: Mapping[Symbol, Extents], context: Any
+    violations: Sequence[BoundsViolation], sizes: Mapping[Symbol, Extents], context: Any
 ) -> tuple[Any, tuple[str, ...]]:
     """Add inequalities that make all accesses right, where lower bounds alone do not.
 
@@ -139,7 +139,7 @@ def _is_inequality(condition: str) -> bool:
     return "==" not in condition and not (operator and right.isdecimal())
 
 
-def _bounded_context(violations: Sequence[Violation], context: Any) -> tuple[Any, list[str]]:
+def _bounded_context(violations: Sequence[BoundsViolation], context: Any) -> tuple[Any, list[str]]:
     """Return the context with as many lower bounds as help, and those as C text."""
     conditions: list[str] = []
     for violation in violations:
@@ -222,7 +222,7 @@ class _SufficientContext:
 
 
 def _sufficient_context(
-    violations: Sequence[Violation], contexts: Sequence[Any]
+    violations: Sequence[BoundsViolation], contexts: Sequence[Any]
 ) -> _SufficientContext | None:
     """Return a condition that makes all accesses right, in the first context that has one.
 

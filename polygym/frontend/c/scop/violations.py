@@ -28,7 +28,7 @@ class Extents:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Violation:
+class BoundsViolation:
     """A dimension in which an access leaves its array, and the instances that do."""
 
     access: SourceAccess
@@ -67,7 +67,9 @@ class Violation:
         )
 
 
-def violations_of(access: SourceAccess, extents: Extents, typical_values: Any) -> list[Violation]:
+def violations_of(
+    access: SourceAccess, extents: Extents, typical_values: Any
+) -> list[BoundsViolation]:
     """Return the dimensions in which some instance of an access leaves the array."""
     result = []
     pairs = zip(access.subscripts, extents.functions, strict=True)
@@ -77,7 +79,7 @@ def violations_of(access: SourceAccess, extents: Extents, typical_values: Any) -
         inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
         outside = access.domain.subtract(inside).intersect(typical_values)
         if not outside.is_empty():
-            result.append(Violation(access, dimension, outside, inside))
+            result.append(BoundsViolation(access, dimension, outside, inside))
     return result
 
 
@@ -97,7 +99,7 @@ def parameter_range(domain: Any, name: str) -> tuple[int | None, int | None]:
 
 
 def violation_error(
-    violation: Violation, extents: Extents, context: Any, source: SourceMap, hint: str
+    violation: BoundsViolation, extents: Extents, context: Any, source: SourceMap, hint: str
 ) -> SourceError:
     """Return the refusal of an access, with an example and what would make it right."""
     touch, dimension = violation.access, violation.dimension

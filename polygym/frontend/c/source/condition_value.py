@@ -45,17 +45,19 @@ class ConditionError(PolygymError):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ConditionNumber:
     """An integer of 64 bits; ``value`` is in the range of its kind."""
 
     value: int
     is_unsigned: bool = False
 
     @staticmethod
-    def of(value: int, is_unsigned: bool) -> Number:
+    def of(value: int, is_unsigned: bool) -> ConditionNumber:
         """Return a number, wrapped around into the range of its kind."""
         value %= _MODULUS
-        return Number(value if is_unsigned or value <= _LARGEST else value - _MODULUS, is_unsigned)
+        return ConditionNumber(
+            value if is_unsigned or value <= _LARGEST else value - _MODULUS, is_unsigned
+        )
 
 
 def condition_value(text: str, *, is_cpp: bool = False) -> int:
@@ -149,7 +151,7 @@ class _ConditionParser:
             raise ConditionError(f"expected {wanted}, found {self._next!r}")
         self._at += 1
 
-    def comma(self, is_evaluated: bool) -> Number:
+    def comma(self, is_evaluated: bool) -> ConditionNumber:
         """Return the last of expressions."""
         number = self._choice(is_evaluated)
         while self._next == ",":
@@ -159,7 +161,7 @@ class _ConditionParser:
             number = self._choice(is_evaluated)
         return number
 
-    def _choice(self, is_evaluated: bool) -> Number:
+    def _choice(self, is_evaluated: bool) -> ConditionNumber:
         condition = self._either(is_evaluated)
         if self._next != "?":
             return condition
@@ -168,25 +170,25 @@ class _ConditionParser:
         self.expect(":")
         other = self._choice(is_evaluated and condition.value == 0)
         is_unsigned = chosen.is_unsigned or other.is_unsigned
-        return Number.of((chosen if condition.value else other).value, is_unsigned)
+        return ConditionNumber.of((chosen if condition.value else other).value, is_unsigned)
 
-    def _either(self, is_evaluated: bool) -> Number:
+    def _either(self, is_evaluated: bool) -> ConditionNumber:
         number = self._both(is_evaluated)
         while self._next == "||":
             self._take()
             other = self._both(is_evaluated and number.value == 0)
-            number = Number(int(number.value != 0 or other.value != 0))
+            number = ConditionNumber(int(number.value != 0 or other.value != 0))
         return number
 
-    def _both(self, is_evaluated: bool) -> Number:
+    def _both(self, is_evaluated: bool) -> ConditionNumber:
         number = self._binary(0, is_evaluated)
         while self._next == "&&":
             self._take()
             other = self._binary(0, is_evaluated and number.value != 0)
-            number = Number(int(number.value != 0 and other.value != 0))
+            number = ConditionNumber(int(number.value != 0 and other.value != 0))
         return number
 
-    def _binary(self, level: int, is_evaluated: bool) -> Number:
+    def _binary(self, level: int, is_evaluated: bool) -> ConditionNumber:
         if level == len(_LEVELS):
             return self._unary(is_evaluated)
         number = self._binary(level + 1, is_evaluated)
@@ -195,19 +197,19 @@ class _ConditionParser:
             number = _applied(operator, number, self._binary(level + 1, is_evaluated), is_evaluated)
         return number
 
-    def _unary(self, is_evaluated: bool) -> Number:
+    def _unary(self, is_evaluated: bool) -> ConditionNumber:
         token = self._take()
         match token:
             case "+":
                 return self._unary(is_evaluated)
             case "-":
                 number = self._unary(is_evaluated)
-                return Number.of(-number.value, number.is_unsigned)
+                return ConditionNumber.of(-number.value, number.is_unsigned)
             case "~":
                 number = self._unary(is_evaluated)
-                return Number.of(~number.value, number.is_unsigned)
+                return ConditionNumber.of(~number.value, number.is_unsigned)
             case "!":
-                return Number(int(self._unary(is_evaluated).value == 0))
+                return ConditionNumber(int(self._unary(is_evaluated).value == 0))
             case "(":
                 number = self.comma(is_evaluated)
                 self.expect(")")
@@ -215,7 +217,7 @@ class _ConditionParser:
             case _:
                 return self._primary(token)
 
-    def _primary(self, token: str) -> Number:
+    def _primary(self, token: str) -> ConditionNumber:
         if token[-1:] == "'":
             return _character(token)
         if token[:1].isdigit() or token[:1] == ".":
@@ -223,36 +225,38 @@ class _ConditionParser:
         if token[:1].isalpha() or token[:1] in ("_", "$"):
             if self._next == "(":
                 raise ConditionError(f"{token} is no macro, and is called")
-            return Number(int(self._is_cpp and token == "true"))
+            return ConditionNumber(int(self._is_cpp and token == "true"))
         raise ConditionError(f"expected an operand, found {token!r}")
 
 
-def _applied(operator: str, left: Number, right: Number, is_evaluated: bool) -> Number:
+def _applied(
+    operator: str, left: ConditionNumber, right: ConditionNumber, is_evaluated: bool
+) -> ConditionNumber:
     """Return what an operator of two operands makes of them."""
     if operator in ("<<", ">>"):
         return _shifted(left, right.value if operator == "<<" else -right.value)
     is_unsigned = left.is_unsigned or right.is_unsigned
-    a, b = (Number.of(number.value, is_unsigned).value for number in (left, right))
+    a, b = (ConditionNumber.of(number.value, is_unsigned).value for number in (left, right))
     if operator in _COMPARISONS:
-        return Number(int(_COMPARISONS[operator](a, b)))
+        return ConditionNumber(int(_COMPARISONS[operator](a, b)))
     if operator in _ARITHMETIC:
-        return Number.of(_ARITHMETIC[operator](a, b), is_unsigned)
+        return ConditionNumber.of(_ARITHMETIC[operator](a, b), is_unsigned)
     if b == 0:
         if is_evaluated:
             raise ConditionError("division by zero")
-        return Number(0, is_unsigned)
+        return ConditionNumber(0, is_unsigned)
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return Number.of(quotient if operator == "/" else a - quotient * b, is_unsigned)
+    return ConditionNumber.of(quotient if operator == "/" else a - quotient * b, is_unsigned)
 
 
-def _shifted(number: Number, places: int) -> Number:
+def _shifted(number: ConditionNumber, places: int) -> ConditionNumber:
     """Return a number moved to the left, or to the right by negative places."""
     places = max(-_BITS, min(_BITS, places))
     value = number.value << places if places >= 0 else number.value >> -places
-    return Number.of(value, number.is_unsigned)
+    return ConditionNumber.of(value, number.is_unsigned)
 
 
-def _integer(token: str) -> Number:
+def _integer(token: str) -> ConditionNumber:
     """Return the value of an integer constant, which is unsigned where it has to be."""
     match = _INTEGER.fullmatch(token.replace("'", ""))
     if match is None:
@@ -264,26 +268,26 @@ def _integer(token: str) -> Number:
     value = int(digits, 8) if is_octal else int(digits, 0)
     if value >= _MODULUS:
         raise ConditionError(f"expected an integer of 64 bits, found {token}")
-    return Number(value, "u" in suffix.lower() or value > _LARGEST)
+    return ConditionNumber(value, "u" in suffix.lower() or value > _LARGEST)
 
 
-def _character(token: str) -> Number:
+def _character(token: str) -> ConditionNumber:
     """Return the value of a character constant; several characters are bytes of an ``int``."""
     prefix, _, body = token[:-1].partition("'")
     codes = list(_codes(body))
     if not codes or (prefix and len(codes) > 1) or len(codes) > 4:
         raise ConditionError(f"expected a character, found {token}")
     if prefix:
-        return Number(codes[0], prefix != "L")
+        return ConditionNumber(codes[0], prefix != "L")
     if len(codes) == 1:
         code = codes[0] % 256 if codes[0] < 256 else -1
         if code < 0:
             raise ConditionError(f"expected a character of one byte, found {token}")
-        return Number(code - 256 if code > 127 else code)
+        return ConditionNumber(code - 256 if code > 127 else code)
     value = 0
     for code in codes:
         value = value << 8 | code % 256
-    return Number(value - (1 << 32) if value >> 31 else value)
+    return ConditionNumber(value - (1 << 32) if value >> 31 else value)
 
 
 def _codes(body: str) -> Sequence[int]:

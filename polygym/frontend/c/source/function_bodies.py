@@ -35,7 +35,7 @@ class StatementKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class StatementBlock:
     """The body of a statement: its statements, and whether braces are around them."""
 
     statements: tuple["TokenStatement", ...]
@@ -49,7 +49,7 @@ class TokenStatement:
     kind: StatementKind
     first: int
     last: int
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[StatementBlock, ...] = ()
 
     @property
     def has_loops(self) -> bool:
@@ -76,7 +76,7 @@ class BodyReader:
         self._texts = [token.text for token in source.tokens]
         self._closing = matching_brackets(self._texts)
 
-    def block(self, opening: int) -> Block:
+    def block(self, opening: int) -> StatementBlock:
         """Return the block whose brace opens at a token."""
         statements: list[TokenStatement] = []
         index, end = opening + 1, self._closing[opening]
@@ -87,7 +87,7 @@ class BodyReader:
             statement = self._statement(index)
             statements.append(statement)
             index = statement.last + 1
-        return Block(tuple(statements), True)
+        return StatementBlock(tuple(statements), True)
 
     def _statement(self, index: int) -> TokenStatement:
         """Return the statement that begins at a token."""
@@ -129,10 +129,10 @@ class BodyReader:
             last = other.last
         return TokenStatement(StatementKind.BRANCH, index, last, tuple(blocks))
 
-    def _as_block(self, body: TokenStatement) -> Block:
+    def _as_block(self, body: TokenStatement) -> StatementBlock:
         if body.kind is StatementKind.BLOCK and self._texts[body.first] == "{":
             return body.blocks[0]
-        return Block((body,), False)
+        return StatementBlock((body,), False)
 
     def _end_of_label(self, index: int) -> int:
         depth = 0

@@ -47,7 +47,7 @@ _SET, _IN = isl.dim_type.set, isl.dim_type.in_
 
 
 @dataclass(frozen=True)
-class Pass:
+class PipelineLoop:
     """An outermost loop: its statements, and whether it writes what can be observed."""
 
     statements: tuple[str, ...]
@@ -92,7 +92,7 @@ def _refusal(expected: str, found: str) -> InputError:
     return InputError(f"storage: overlapped tiles: expected {expected}, found {found}")
 
 
-def _passes(scop: Scop) -> Iterator[Pass]:
+def _passes(scop: Scop) -> Iterator[PipelineLoop]:
     """Yield the passes of a program in their order."""
     groups: dict[tuple[int, ...], list[Statement]] = {}
     for statement in scop.statements:
@@ -103,7 +103,7 @@ def _passes(scop: Scop) -> Iterator[Pass]:
         raise _refusal("two loops or more, one after another", str(len(groups)))
     for place in sorted(groups):
         written = [scop.array(statement.write.array) for statement in groups[place]]
-        yield Pass(
+        yield PipelineLoop(
             tuple(statement.name for statement in groups[place]),
             any(array.is_observable for array in written),
         )
@@ -134,7 +134,7 @@ def _flow(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
     return sources
 
 
-def _halos(scop: Scop, passes: tuple[Pass, ...]) -> dict[str, tuple[int, int]]:
+def _halos(scop: Scop, passes: tuple[PipelineLoop, ...]) -> dict[str, tuple[int, int]]:
     """Return how many iterations before and after its tile each statement runs."""
     number = {name: place for place, part in enumerate(passes) for name in part.statements}
     pairs = [
@@ -176,7 +176,7 @@ def _distances(pair: isl.Map) -> tuple[int, int]:
 
 
 def _tiled(
-    scop: Scop, passes: tuple[Pass, ...], halos: dict[str, tuple[int, int]], size: int
+    scop: Scop, passes: tuple[PipelineLoop, ...], halos: dict[str, tuple[int, int]], size: int
 ) -> Scop:
     """Return the program in tiles."""
     name = unused_name("tile", set(scop.names))

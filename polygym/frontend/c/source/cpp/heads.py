@@ -25,7 +25,7 @@ _UNCHANGING = frozenset("data size empty at front back begin end cbegin cend".sp
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class FunctionParameter:
     """An argument: its tokens in C, its name, and what it stands for."""
 
     tokens: tuple[RawToken, ...]
@@ -42,7 +42,7 @@ class FunctionHead:
 
     result: list[RawToken]
     name: RawToken
-    parameters: list[Parameter]
+    parameters: list[FunctionParameter]
     types: tuple[str, ...]
     closing: RawToken
     problems: list[tuple[int, str]] = field(default_factory=list)
@@ -170,7 +170,7 @@ def _parameter(
     last: int,
     values: bool,
     problems: list[tuple[int, str]],
-) -> Parameter:
+) -> FunctionParameter:
     """Return an argument in C."""
     tokens = context.tokens
     texts = tokens.texts
@@ -187,7 +187,7 @@ def _parameter(
     declared = next((k for k in range(last - 1, first, -1) if is_word(texts[k])), -1)
     if "&" not in marks:
         own = texts[declared] if declared > 0 else ""
-        return Parameter(tuple(context.types.translated(first, last)), own)
+        return FunctionParameter(tuple(context.types.translated(first, last)), own)
     mark = first + texts[first:last].index("&")
     if texts[mark - 1] == "(" and texts[mark + 2 : mark + 3] == [")"]:
         kind = [
@@ -195,15 +195,17 @@ def _parameter(
             tokens.stream[mark + 1],
             *context.types.translated(mark + 3, last),
         ]
-        return Parameter(tuple(kind), texts[mark + 1])
+        return FunctionParameter(tuple(kind), texts[mark + 1])
     own = texts[mark + 1] if mark + 1 < last else ""
     kind = context.types.translated(first, mark)
     is_value = values and "const" in texts[first:mark]
     if is_value and all(t[0] == "const" or context.is_scalar(t[0]) for t in kind):
         kind += context.types.translated(mark + 1, last)
-        return Parameter(tuple(kind), own, by_value=True)
+        return FunctionParameter(tuple(kind), own, by_value=True)
     star = words_like("*", tokens.stream[mark])
-    return Parameter((*kind, *star, *tokens.stream[mark + 1 : last]), own, is_reference=True)
+    return FunctionParameter(
+        (*kind, *star, *tokens.stream[mark + 1 : last]), own, is_reference=True
+    )
 
 
 def _container(
@@ -212,7 +214,7 @@ def _container(
     last: int,
     kind: TypeName,
     problems: list[tuple[int, str]],
-) -> Parameter:
+) -> FunctionParameter:
     """Return a vector or an array as a pointer or an array."""
     tokens = context.tokens
     texts = tokens.texts
@@ -230,7 +232,7 @@ def _container(
         parts += [*words_like("*", like), *name]
     else:
         parts += [*name, *words_like("[", like), *kind.count, *words_like("]", like)]
-    return Parameter(tuple(parts), own, is_vector=kind.is_vector, is_array=kind.is_array)
+    return FunctionParameter(tuple(parts), own, is_vector=kind.is_vector, is_array=kind.is_array)
 
 
 def _type_text(part: tuple[int, int], tokens: Tokens) -> str:
