@@ -110,6 +110,9 @@ class MathFunction(Enum):
     Y1 = "y1"
     FMIN = "fmin"
     FMAX = "fmax"
+    # As IEEE 754 has them: NaN if one argument is (fmin and fmax: the other argument).
+    MINIMUM = "polygym_minimum"
+    MAXIMUM = "polygym_maximum"
     FMA = "fma"
     COPYSIGN = "copysign"
     ABS = "abs"
@@ -142,7 +145,10 @@ class MathFunction(Enum):
                 return self.value
 
 
-_OF_TWO = frozenset("pow hypot atan2 fmod remainder fdim nextafter fmin fmax copysign".split())
+_OF_TWO = frozenset(
+    "pow hypot atan2 fmod remainder fdim nextafter fmin fmax copysign "
+    "polygym_minimum polygym_maximum".split()
+)
 
 
 @pickle_by_name

@@ -180,6 +180,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "pad": _pad,
     "expand": lambda x, shape: x.expand(_numbers(shape)),
     "cast": lambda dtype, x: x.to(getattr(torch, dtype)),
+    "round-to": lambda dtype, x: x.to(getattr(torch, dtype)).to(x.dtype),
     "less": lambda x, y: torch.lt(x, y).to(x.dtype),
     "equal": lambda x, y: torch.eq(x, y).to(x.dtype),
     "where": lambda c, x, y: torch.where(c != 0, x, y),

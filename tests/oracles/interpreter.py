@@ -399,6 +399,9 @@ def math_routine(function: MathFunction, scalar: ScalarType) -> Callable[..., Va
         return lambda value: wrap(abs(value), scalar)
     if function is MathFunction.EXPONENTIAL:
         return partial(exponential, np.float32 if scalar is ScalarType.FLOAT else np.float64)
+    if function in (MathFunction.MAXIMUM, MathFunction.MINIMUM):
+        numpy_function = np.maximum if function is MathFunction.MAXIMUM else np.minimum
+        return lambda *values: float(numpy_function(*values))
     routine = getattr(_LIBM, function.c_name(scalar))
     kind = ctypes.c_float if scalar is ScalarType.FLOAT else ctypes.c_double
     routine.restype = kind

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from polygym.codegen.c.index_text import macro_definitions
 from polygym.codegen.common.exponential import EXPONENTIALS, exponential_c_code
+from polygym.codegen.common.math_support import MIN_MAX_OPERATORS, NAN_PROPAGATING
 from polygym.codegen.common.special_functions import operations
 from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS, operations_of
 from polygym.ir.expressions import Call, MathFunction, walk
@@ -65,6 +66,12 @@ def math_definitions(scop: Scop, text: str) -> Iterator[str]:
         name = MathFunction.EXPONENTIAL.c_name(scalar)
         if f"{name}(" in text:
             yield exponential_c_code(scalar, name)
+    for function in NAN_PROPAGATING:
+        for scalar in (ScalarType.FLOAT, ScalarType.DOUBLE):
+            name, kind = function.c_name(scalar), scalar.value
+            if f"{name}(" in text:
+                test = f"x {MIN_MAX_OPERATORS[function]} y || x != x ? x : y"
+                yield f"static inline {kind} {name}({kind} x, {kind} y) {{ return {test}; }}"
     for function in sorted(SPECIAL_FUNCTIONS, key=lambda math_function: math_function.value):
         single = function.c_name(ScalarType.FLOAT) + "(" in text
         if single or function.c_name(ScalarType.DOUBLE) + "(" in text:

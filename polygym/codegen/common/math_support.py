@@ -20,8 +20,16 @@ INTRINSICS = {
 }
 """LLVM's names of what it can do for a number or for a vector."""
 
-MIN_MAX_OPERATORS = {MathFunction.FMIN: "<", MathFunction.FMAX: ">"}
-"""Two selections, by a comparison."""
+MIN_MAX_OPERATORS = {
+    MathFunction.FMIN: "<",
+    MathFunction.FMAX: ">",
+    MathFunction.MINIMUM: "<",
+    MathFunction.MAXIMUM: ">",
+}
+"""Selections by a comparison."""
+
+NAN_PROPAGATING = (MathFunction.MINIMUM, MathFunction.MAXIMUM)
+"""Those of them that are NaN if one argument is: ``x > y || x != x ? x : y``."""
 
 _VECTOR_FUNCTIONS = (MathFunction.ABS, MathFunction.EXPONENTIAL)
 

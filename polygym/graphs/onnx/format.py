@@ -1,9 +1,10 @@
 """ONNX files: the package, safe names, tensors, and the file as it is opened.
 
 Nothing in a file is believed: its kind, its size and what it names are checked first. Half
-precision is read as single precision: ``float16`` and ``bfloat16`` become ``float32``, inputs and
-results of the model included. Types that polygym does not have (booleans, bytes) may appear where
-elements are known while the file is read, in shapes and masks.
+precision is computed in single precision: ``float16`` and ``bfloat16`` become ``float32``, inputs
+and results of the model included. Where a file converts numbers to half precision they are rounded.
+Types that polygym does not have (booleans, bytes) may appear where elements are known while the
+file is read, in shapes and masks.
 
 Names of foreign files, made safe: for texts of graphs, for ``name@shape``, and all different.
 
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError, MissingLibraryError, printable
+from polygym.graphs.operators.types import HALF_TYPES
 
 
 def onnx_module(name: str = "") -> Any:
@@ -69,12 +71,10 @@ class SafeNames:
 
 Array = np.ndarray[Any, Any]
 
-_HALF_TYPES = ("float16", "bfloat16")
-
 
 def widen_half(array: Array) -> Array:
     """Return an array in single precision if it is in half."""
-    return array.astype(np.float32) if array.dtype.name in _HALF_TYPES else array
+    return array.astype(np.float32) if array.dtype.name in HALF_TYPES else array
 
 
 def dtype_of(number: int) -> str:
@@ -90,7 +90,16 @@ def dtype_of(number: int) -> str:
     if title in ("STRING", "UNDEFINED"):
         return title
     string = np.dtype(onnx_module("helper").tensor_dtype_to_np_dtype(number)).name
-    return "float32" if string in _HALF_TYPES else str(string)
+    return "float32" if string in HALF_TYPES else str(string)
+
+
+def half_type_of(number: int) -> str | None:
+    """Return the name of an ONNX element type of half precision, None for other types.
+
+    >>> half_type_of(10), half_type_of(16), half_type_of(1)
+    ('float16', 'bfloat16', None)
+    """
+    return {10: "float16", 16: "bfloat16"}.get(number)
 
 
 def array_of(tensor: Any, folder: Path, place: str) -> Array:

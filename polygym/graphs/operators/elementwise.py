@@ -134,6 +134,25 @@ def _write_clip(writer: OnnxWriter, low: Term, high: Term, x: Term) -> str:
     return writer.operator("Clip", writer.name(x), *bounds)
 
 
+def _rounded(dtype: str, x: Array) -> Array:
+    """Return the nearest numbers of half precision; bfloat16 has the upper bits of float32."""
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        if dtype == "float16":
+            return np.asarray(x.astype(np.float16).astype(x.dtype))
+        single = x.astype(np.float32)
+    # Rounded once: what float32 has lost already shows in its last bit.
+    bits = single.view(np.uint32) - (np.abs(single) > np.abs(x)).astype(np.uint32)
+    bits |= (single != x).astype(np.uint32)
+    upper = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(x), x, upper.view(np.float32)).astype(x.dtype)
+
+
+def _write_rounding(writer: OnnxWriter, dtype: Term, x: Term) -> str:
+    onnx_types = {"float16": 10, "bfloat16": 16}
+    narrow = writer.operator("Cast", writer.name(x), to=onnx_types[str(dtype.head)])
+    return writer.cast(narrow, writer.tensor(x).dtype)
+
+
 def _comparison(
     name: str, sign: str, kind: str, compare: Callable[..., Array], path: str
 ) -> GraphOperator:
@@ -246,7 +265,7 @@ OPERATORS = (
         "gelu",
         "x Φ(x), by the error function",
         "Gelu",
-        lambda x: np.asarray(x * (1 + _erf(x / 2**0.5)) / 2),
+        lambda x: np.asarray(x * ((1 + _erf(x / 2**0.5)) / 2)),
         lambda n: f"({n(0.5)} * {{0}} * ({n(1)} + {n.erf(f'({{0}} * {n(0.5**0.5)})')}))",
         torch="nn.functional.gelu",
         onnx=OnnxMapping("Gelu"),
@@ -321,6 +340,17 @@ OPERATORS = (
         onnx=lambda writer, dtype, x: writer.cast(writer.name(x), str(dtype.head)),
         element=lambda _, dtype: f"{tc_type(dtype)}({{0}})",
         is_inexact=True,
+    ),
+    GraphOperator(
+        "round-to",
+        "dtype:S x:T",
+        "the nearest number of half precision, float16 or bfloat16, in the type of x",
+        infer=shapes.rounding,
+        reference=_rounded,
+        torch=lambda torch, dtype, _: lambda x: x.to(getattr(torch, dtype)).to(x.dtype),
+        onnx=_write_rounding,
+        element=lambda n, dtype: f"{tc_type(n.dtype)}({dtype}({{0}}))",
+        **_ROUNDED,
     ),
     # Truth is 1 or 0 in the type of the operands.
     _comparison("less", "<", "Less", np.less, "lt"),

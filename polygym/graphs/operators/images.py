@@ -98,7 +98,8 @@ def _write_conv(
 def _pool_max(x: Array, *literals: Any) -> Array:
     kernel, stride, (padding, activation) = literals[:2], literals[2:4], literals[4:]
     # Every window has an element of the image, so the smallest element around it is neutral.
-    views = _windows(x, kernel, stride, padding, x.min())
+    least = -np.inf if np.issubdtype(x.dtype, np.floating) else x.min()  # of NaN there is none
+    views = _windows(x, kernel, stride, padding, least)
     return activate(activation, np.asarray(views.max(axis=(4, 5))))
 
 

@@ -6,6 +6,7 @@ The definitions of operators share them. An invalid node is refused by an
 """
 
 from polygym.graphs.operators.types import (
+    HALF_TYPES,
     Data,
     TensorBundle,
     TensorPair,
@@ -333,6 +334,13 @@ def cast(dtype: Data, x: Data) -> TensorType:
     return TensorType(
         expect_tensor(x).shape, expect_dtype(expect_text(dtype)), expect_tensor(x).constant
     )
+
+
+def rounding(dtype: Data, x: Data) -> TensorType:
+    """Elements of the same type, rounded to one of half precision."""
+    if expect_text(dtype) not in HALF_TYPES:
+        reject_node(f"expected one of {', '.join(HALF_TYPES)}, found {dtype}")
+    return expect_tensor(x)
 
 
 def _windows(

@@ -14,6 +14,10 @@ DTYPES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
 """The element types, and how many bytes each takes."""
 
 
+HALF_TYPES = ("float16", "bfloat16")
+"""Types of half precision, to which numbers are rounded; no tensor has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """An array: its shape, what its elements are, whether it is known from weights alone."""

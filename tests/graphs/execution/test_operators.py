@@ -108,6 +108,8 @@ CASES: dict[str, Term] = {
     "expand, then more": binary("add", X, make_node("expand", graph_input("column", 3, 1), "3-5")),
     "cast to float64": make_node("cast", "float64", X),
     "cast to int64": make_node("cast", "int64", X),
+    "round to half": make_node("round-to", "float16", X),
+    "round to bfloat16": make_node("round-to", "bfloat16", X),
     "cast of integers": make_node("cast", "float32", graph_input("ids", 3, dtype="int32")),
     "integers": binary(
         "sub", graph_input("ids", 3, dtype="int64"), graph_input("more", dtype="int64")

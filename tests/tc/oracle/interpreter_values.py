@@ -272,10 +272,12 @@ def computed(operator: InfixOperator, first: Any, second: Any) -> Any:
 
 
 def called(name: str, values: list[Any]) -> Any:
-    if name in ("max", "fmax", "fmaxf"):
-        return max(values)
-    if name in ("min", "fmin", "fminf"):
-        return min(values)
+    if name in ("max", "maximum", "min", "minimum"):
+        nan = next((value for value in values if value != value), None)
+        return nan if nan is not None else (max if name.startswith("max") else min)(values)
+    if name in ("fmax", "fmaxf", "fmin", "fminf"):
+        numbers = [value for value in values if value == value] or values
+        return (max if name.startswith("fmax") else min)(numbers)
     if name in ("abs", "fabs", "fabsf"):
         return abs(values[0])
     return getattr(math, name.removesuffix("f") if not hasattr(math, name) else name)(*values)

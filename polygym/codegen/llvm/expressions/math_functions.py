@@ -24,7 +24,11 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.common.exponential import EXPONENTIALS
-from polygym.codegen.common.math_support import INTRINSICS, MIN_MAX_OPERATORS
+from polygym.codegen.common.math_support import (
+    INTRINSICS,
+    MIN_MAX_OPERATORS,
+    NAN_PROPAGATING,
+)
 from polygym.codegen.common.special_functions import operations
 from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS, operations_of
 from polygym.codegen.llvm.core.binary_interface import foreign_symbol, library_text
@@ -52,7 +56,7 @@ def emit_math_call(
     if function in SPECIAL_FUNCTIONS:
         return emit_special(builder, function, type_, arguments[0])
     if function in MIN_MAX_OPERATORS:
-        return _min_max(builder, MIN_MAX_OPERATORS[function], *arguments)
+        return _min_max(builder, function, *arguments)
     if function in INTRINSICS:
         intrinsic = module.declare_intrinsic(
             INTRINSICS[function], [kind], ir.FunctionType(kind, [kind] * function.arity)
@@ -63,14 +67,18 @@ def emit_math_call(
     return builder.call(known, arguments)
 
 
-def _min_max(builder: ir.IRBuilder, operator: str, first: Any, second: Any) -> Any:
-    """Return the smaller or the larger of two numbers; of a number and none, the number.
+def _min_max(builder: ir.IRBuilder, function: MathFunction, first: Any, second: Any) -> Any:
+    """Return the smaller or the larger of two numbers; of NaN and a number, what the function says.
 
     LLVM has intrinsics for these, but its vectoriser loses elements of rows where a loop has
     several of them (seen in LLVM 22: eight rows' maxima together, rows of 6, 7 or 10 elements).
     """
-    instr = builder.select(builder.fcmp_ordered(operator, first, second), first, second)
-    return builder.select(builder.fcmp_unordered("uno", second, second), first, instr)
+    is_first = builder.fcmp_ordered(MIN_MAX_OPERATORS[function], first, second)
+    if function in NAN_PROPAGATING:
+        is_nan = builder.fcmp_unordered("uno", first, first)
+        return builder.select(builder.or_(is_first, is_nan), first, second)
+    chosen = builder.select(is_first, first, second)
+    return builder.select(builder.fcmp_unordered("uno", second, second), first, chosen)
 
 
 def _absolute(builder: ir.IRBuilder, value: Any) -> Any:

@@ -241,12 +241,12 @@ def _call(call: tree.ElementOrCall, own: ScalarType, environment: NameEnvironmen
 def min_or_max(
     function: ir.MathFunction, first: ir.Expression, second: ir.Expression
 ) -> ir.Expression:
-    """Return the larger of two values (FMAX) or the smaller (FMIN), of any type."""
+    """Return the larger of two values (MAXIMUM) or the smaller (MINIMUM), of any type."""
     within = first.type.promoted
     both = (_converted(first, within), _converted(second, within))
     if first.type.is_floating:
         return _converted(ir.Call(function, both, within), first.type)
-    operator = ir.ComparisonOperator(">" if function is ir.MathFunction.FMAX else "<")
+    operator = ir.ComparisonOperator(">" if function is ir.MathFunction.MAXIMUM else "<")
     return ir.Conditional(ir.Comparison(operator, *both), first, second, first.type)
 
 

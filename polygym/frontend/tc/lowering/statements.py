@@ -146,7 +146,7 @@ def _reduced(assign: AssignKind, before: ir.Expression, value: ir.Expression) ->
         case AssignKind.ADD | AssignKind.MULTIPLY:
             return expressions.sum_or_product(ir.BinaryOperator(assign.value[0]), before, value)
         case AssignKind.MINIMUM | AssignKind.MAXIMUM:
-            return expressions.min_or_max(ir.MathFunction(f"f{assign.value[:3]}"), before, value)
+            return expressions.min_or_max(ir.MathFunction[assign.name], before, value)
         case _:
             assert_never(assign)
 

@@ -1,10 +1,11 @@
 """The functions that a comprehension may call: C's mathematical ones, CUDA's, min, max and abs.
 
 ``sqrt`` takes the type of its argument; ``sqrtf`` is float, whatever it is given. ``max`` and
-``min`` work on integers too; on floating numbers they are ``fmax`` and ``fmin``, which prefer a
-number to a NaN. ``exp`` is polygym's own (:mod:`polygym.codegen.common.exponential`),
-which has a form for vectors; so is what the C library has not, ``erfinv`` and the like
-(:mod:`polygym.codegen.common.special_functions`). Others are made of several (``compositions``).
+``min`` work on integers too; on floating numbers they are NaN if one argument is, as PyTorch's and
+NumPy's are, while C's ``fmax`` and ``fmin`` are the other argument. ``exp`` is polygym's own
+(:mod:`polygym.codegen.common.exponential`), which has a form for vectors; so is what the C library
+has not, ``erfinv`` and the like (:mod:`polygym.codegen.common.special_functions`). Others are made
+of several (``compositions``).
 
 Compositions: rsqrt(x) is 1 / sqrt(x), norm3d(a, b, c) is two times hypot. Each uses every argument
 once. Single precision is computed in double and rounded, but for rsqrt and fdivide, which run in
@@ -80,7 +81,10 @@ COMPOSITIONS = {
 }
 
 
-MIN_MAX = {"max": MathFunction.FMAX, "min": MathFunction.FMIN}
+MIN_MAX = {"max": MathFunction.MAXIMUM, "min": MathFunction.MINIMUM}
+
+MIN_MAX_FUNCTIONS = (*MIN_MAX.values(), MathFunction.FMAX, MathFunction.FMIN)
+"""Functions that return one of their arguments, in its type."""
 
 INDEX_NAMES = frozenset({"j0", "j1", "y0", "y1"})
 """Functions that are called as indices often are: without ( behind them they are indices."""

@@ -17,6 +17,7 @@ from typing import TypeAlias, assert_never
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.semantics.environment import NameEnvironment
 from polygym.frontend.tc.semantics.functions import (
+    MIN_MAX_FUNCTIONS,
     FunctionSignature,
     function_named,
     name_suggestion,
@@ -223,7 +224,7 @@ def _type_of_call(call: tree.ElementOrCall, environment: NameEnvironment) -> Val
         value_type = unified_type(value_type, other)
     if _is_integer(value_type) and not callee.is_integer:
         return UntypedKind.REAL if value_type is UntypedKind.INTEGER else ScalarType.DOUBLE
-    chooses = callee.function in (MathFunction.FMIN, MathFunction.FMAX)
+    chooses = callee.function in MIN_MAX_FUNCTIONS
     is_stored = isinstance(value_type, ScalarType) and value_type.is_storage_only
     # The absolute value of the least number does not fit its type.
     is_open = callee.function is MathFunction.FABS or (is_stored and not chooses)

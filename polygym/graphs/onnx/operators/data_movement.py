@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.onnx.format import Array, dtype_of
+from polygym.graphs.onnx.format import Array, dtype_of, half_type_of
 from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators.elementwise import expand_to, nonzero
 from polygym.graphs.onnx.operators.gather_scatter import nonnegative_indices
@@ -259,7 +259,12 @@ def _tile(node: OnnxNode) -> Term:
 
 
 def _cast(node: OnnxNode) -> Term:
-    x, wanted = node.term(0), dtype_of(node.attribute("to"))
+    x, number = node.term(0), node.attribute("to")
+    wanted, half = dtype_of(number), half_type_of(number)
+    if half is not None:
+        if not node.builder.tensor(x).dtype.startswith("float"):
+            x = node.make("cast", "float32", x)
+        x = node.make("round-to", half, x)
     if wanted == "bool":
         return nonzero(node, x)
     if wanted not in DTYPES:

@@ -178,8 +178,8 @@ def _swish(node: OnnxNode) -> Term:
 def _prelu(node: OnnxNode) -> Term:
     """max(x, 0) - slope max(-x, 0)."""
     x, slope = node.term(0), node.term(1)
-    below = node.make("relu", node.make("neg", x))
-    return node.pairwise("sub", node.make("relu", x), node.pairwise("mul", below, slope))
+    is_below = node.make("less", x, node.scalar(0.0, x))
+    return node.make("where", is_below, node.pairwise("mul", x, slope), x)
 
 
 def _clip(node: OnnxNode) -> Term:

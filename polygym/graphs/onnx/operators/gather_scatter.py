@@ -220,6 +220,8 @@ def _arg_reduction(is_largest: bool) -> Callable[[OnnxNode], Term]:
             x = node.make("neg", x)
         along, last = shape_literal((axis,)), node.builder.shape(x)[axis] - 1
         best = node.make("equal", x, node.make("reduce-max", along, 1, x))
+        if node.builder.tensor(x).dtype != "int64":  # NaN counts as the largest, as in NumPy
+            best = node.pairwise("add", best, _unequal_to_itself(node, x))
         places = _positions(node, x, axis)
         if node.attribute("select_last_index", 0):
             term = node.make("where", best, places, node.scalar(0.0, x))
@@ -304,12 +306,16 @@ def _round(node: OnnxNode) -> Term:
 def _sign(node: OnnxNode) -> Term:
     x = node.term(0)
     zero = node.scalar(0.0, x)
-    return node.pairwise("sub", node.make("less", zero, x), node.make("less", x, zero))
+    sign = node.pairwise("sub", node.make("less", zero, x), node.make("less", x, zero))
+    return node.make("where", node.make("equal", x, x), sign, x)  # NaN stays NaN
 
 
 def _is_nan(node: OnnxNode) -> Term:
     """Say where x is not equal to itself."""
-    x = node.term(0)
+    return _unequal_to_itself(node, node.term(0))
+
+
+def _unequal_to_itself(node: OnnxNode, x: Term) -> Term:
     return node.pairwise("sub", node.scalar(1.0, x), node.make("equal", x, x))
 
 

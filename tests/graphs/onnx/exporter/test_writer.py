@@ -89,6 +89,7 @@ OPERATORS: dict[str, Term] = {
     "pad-int": make_node("pad", 0, "0-1-0-2-0-1", M),
     "expand": make_node("expand", make_node("slice", 1, 0, 1, 1, M), "3-2-4-4"),
     "cast": make_node("cast", "int32", make_node("mul", M, M)),
+    "round-to": make_node("round-to", "float16", make_node("mul", M, M)),
     "less": make_node("less", M, make_node("neg", M)),
     "equal": make_node("equal", M, make_node("relu", M)),
     "where": make_node("where", make_node("relu", M), M, make_node("neg", M)),
