@@ -11,7 +11,6 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``cli``                 the command ``polygym``
 ``closeable``           objects that are closed: leaving their block closes them
 ``codegen``             code generation
-``comma_lists``         lists with commas whose entries have brackets
 ``cost``                costs of candidates
 ``discovery``           registration of the environments by ``import polygym``, without importing …
 ``durations``           durations with a unit, as options and environment variables have them

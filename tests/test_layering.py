@@ -18,7 +18,6 @@ LAYERS = (
     {
         "cached_hash",
         "closeable",
-        "comma_lists",
         "durations",
         "errors",
         "files",

@@ -5,8 +5,8 @@ region of a file without pragmas; ``loading`` finds a kernel of the suite, a C f
 or a comprehension (``comprehensions``), its sizes (``sizes``) and its observable arrays, which make
 a ``program``; ``stored_program`` cuts a program's statements and gives its arrays other storage
 variants; ``generate`` makes random programs; ``initial_data`` writes the function that fills arrays
-where the source has none, ``dtypes`` has their types in NumPy, and ``isl_text`` shortens isl text
-for people.
+where the source has none, ``dtypes`` has their types in NumPy, ``isl_text`` shortens isl text for
+people, and ``comma_lists`` splits lists whose entries have brackets.
 """
 
 from typing import TYPE_CHECKING

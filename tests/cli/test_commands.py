@@ -93,7 +93,7 @@ def test_show_after_a_pass(capsys: pytest.CaptureFixture[str], y_ax: str) -> Non
         code, data = call_json(capsys, *words, name)
         assert (code, data["text"], data["after"]) == (0, out, name)
         assert data["mapping"] == "threads=2 tile=8 vector_bits=off"
-    code, out, err = call(capsys, "show", "nowhere.c", "--after", "tiling")
+    code, out, err = call(capsys, "show", y_ax, "--after", "tiling")
     assert (code, out) == (2, "")
     assert "found 'tiling'; passes in order:" in err
     assert all(name in err for name in names)

@@ -24,12 +24,12 @@ from polygym.cli.output.bench_table import (
     print_entries,
 )
 from polygym.cli.output.limits import busy_machine_note
-from polygym.comma_lists import split_at_commas
 from polygym.errors import InputError, SourceError
 from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program, load_program
+from polygym.programs.comma_lists import split_at_commas
 from polygym.programs.selection import is_file, select_programs
 from polygym.runtime.evaluation.c_compilers import C_COMPILERS, tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for

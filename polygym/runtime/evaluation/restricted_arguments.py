@@ -15,7 +15,7 @@ array) stays as it is.
 
 import re
 
-from polygym.comma_lists import split_at_commas
+from polygym.programs.comma_lists import split_at_commas
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _RESTRICT = re.compile(r"\b(?:restrict|__restrict|__restrict__)\b")

@@ -151,7 +151,10 @@ def test_nothing_else_in_the_repository_names_one() -> None:
     faults = []
     for path in tracked_files():
         name = path.relative_to(ROOT).as_posix()
+        is_list_of_tests = name == "tests/durations.tsv"  # tests of the split are in it by name
         if name.startswith(MAY_NAME_THEM) or path.suffix in BINARY or not path.is_file():
+            continue
+        if is_list_of_tests:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         if any(word in text for word in WORDS) and (hit := NAMES.search(text)):

@@ -25,7 +25,8 @@ def test_run_says_what_it_was_chosen_among(capsys: pytest.CaptureFixture[str], n
     assert "original" in ranked
     assert data["schedule"] == ranked[choice["strategy"]]["schedule"]
     is_source = choice["code"]["is_source"]
-    assert data["mapping"] == ("sequential" if is_source else "threads=2")
+    # One thread is a candidate as well.
+    assert data["mapping"] in (("sequential",) if is_source else ("threads=2", "default"))
 
 
 def test_what_was_chosen_may_be_run_again(

@@ -106,7 +106,7 @@ def test_searches_of_pieces_are_kept_and_replayed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "found"
-    arguments = ("optimize", "floyd-warshall", "-p", "n=9", "--budget", "2", "--out", str(folder))
+    arguments = ("optimize", "floyd-warshall", "-p", "n=120", "--budget", "2", "--out", str(folder))
     code, _ = call_json(capsys, *arguments, "--split", "S0: i < k")
     assert code == 0
     best = json.loads((folder / "best.json").read_text())
@@ -115,7 +115,7 @@ def test_searches_of_pieces_are_kept_and_replayed(
     code, data = call_json(capsys, "replay", str(folder / "best.json"))
     assert (code, data["agrees"], data["legal"]) == (0, True, True)
     code, data = call_json(
-        capsys, "run", "floyd-warshall", "-p", "n=9", "--schedule", str(folder / "best.json")
+        capsys, "run", "floyd-warshall", "-p", "n=120", "--schedule", str(folder / "best.json")
     )
     assert (code, data["splitting"]) == (0, "S0: i < k")
     assert call(capsys, *arguments, "--resume")[0] == 0  # nothing is said: it goes on as it began

@@ -79,8 +79,11 @@ def box(kind: str, extents: tuple[int, ...], lengths: tuple[int, ...], order: tu
     loops = "\n".join(f"for (int i{d} = 0; i{d} < {lengths[d]}; i{d}++)" for d in order)
     array = "".join(f"[{extent}]" for extent in extents)
     subscripts = "".join(f"[i{d}]" for d in range(len(extents)))
+    # The factor is no function of one counter for all loops, so that loops stay apart.
+    factor = " + ".join(f"{d + 2} * i{d}" for d in range(len(extents)))
     return nest_of(
-        f"{kind} s[1], {kind} A{array}) {{\n#pragma scop\n{loops} s[0] += A{subscripts};"
+        f"{kind} s[1], {kind} A{array}) {{\n#pragma scop\n{loops} "
+        f"s[0] += A{subscripts} * ({factor});"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from math import prod
 
 import numpy as np
@@ -98,10 +99,21 @@ def read(text: str) -> Scop | None:
         return None
 
 
+def leaves_a_row(scop: Scop, known: dict[str, int], arrays: dict[str, np.ndarray]) -> bool:
+    """Interpret a region; whether a computed subscript leaves its row, where kernels stop."""
+    try:
+        interpret(scop, known, arrays)
+    except AssertionError as error:
+        if re.fullmatch(r"A\[\w+\]\[\w+\] at \[\d+, \d+\]", str(error)) is None:
+            raise
+        return True
+    return False
+
+
 def test_random_nests() -> None:
     """What is taken computes what Python computes, in rows or at computed subscripts."""
     rng = random.Random(2)
-    taken = compared = 0
+    taken = compared = stopped = 0
     for _ in range(300):
         parts, text = nest(rng)
         scop = read(text)
@@ -123,12 +135,14 @@ def test_random_nests() -> None:
             for name in start:
                 if name not in known and any(array.name == name for array in scop.arrays):
                     arrays[name] = np.array(start[name], np.int32)
-            interpret(scop, known, arrays)
+            if leaves_a_row(scop, known, arrays):
+                stopped += 1
+                continue
             assert arrays["A"].ravel().tolist() == expected, (text, n, m)
         if taken == 12:
             break
     assert taken == 12
-    assert compared > 50
+    assert compared - stopped > 50
 
 
 @pytest.mark.parametrize(
