@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -55,7 +56,10 @@ def test_the_first_example_runs_from_it_in_an_empty_environment(
         ).stdout
 
     assert "torch" not in run(python, "-m", "pip", "list")
-    assert "Best" in run(python.with_name("polygym"), "optimize", "mvt", "--dataset", "small")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- run command -->")[2]
+    first = re.search(r"&& polygym (.+)", readme)
+    assert first is not None
+    assert "Best" in run(python.with_name("polygym"), *first[1].split())
     refused = subprocess.run(
         [python.with_name("polygym"), "evaluate", "earliest", "--programs", "mvt"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,

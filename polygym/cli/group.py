@@ -107,10 +107,10 @@ COMMANDS = {
     "collect": "Measure many candidates of many programs, to learn from.",
     "corpus": "Look at what was collected; check, merge, export it.",
     "cost": "Make models of cost from a corpus; look at them.",
-    "machine": "What this machine does at most; measured once.",
+    "machine": "Show the measured peaks of this machine.",
     "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "graph": "Optimise whole models as tensor graphs; run and compare them.",
-    "cluster": "Say how the nodes of a Ray cluster are.",
+    "cluster": "Show the state of the nodes of a Ray cluster.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 
@@ -119,9 +119,8 @@ _AGENT_COMMANDS = ("train", "evaluate", "compare", "validate", "film")
 # In help texts \b keeps the lines of a paragraph as they are.
 _HELP = """Explore the legal schedules of loop programs: compiled through LLVM, run and timed.
 
-A program is a kernel of PolyBench (see `polygym kernels`), a C file of your own with the loops
-between `#pragma scop` and `#pragma endscop`, or a tensor comprehension: a `.tc` file, or one of the
-library's, such as tc:matmul.
+A program is a kernel of PolyBench (see `polygym kernels`), a C file of your own, or a tensor
+comprehension: a `.tc` file, or one of the library's, such as tc:matmul.
 
 \b
 Start here:

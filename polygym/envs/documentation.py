@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from polygym.mapping.knobs import KNOB_NAMED, QUESTIONS, KnobQuestion, LoopDirection
-from polygym.mdp.observation.arrays import Column, column_lines
+from polygym.mdp.observation.arrays import OBSERVATION_VERSION, Column, column_lines
 from polygym.mdp.observation.episode_arrays import PROGRESS, REMAINING
 from polygym.mdp.observation.static_observation import DEPENDENCES, STATEMENTS
 from polygym.mdp.observation.storage_arrays import STORAGE_CHOICES, STORAGE_QUESTION
@@ -50,7 +50,7 @@ _SHARED_SECTIONS = """
     ## Observation Space
 
     A `Dict` of boxes whose shapes depend on `max_dimensions` and `max_coefficient` alone, never on
-    the program. This is version 2 of the observation (`metadata["observation_version"]`). Tables are
+    the program. This is version OBSERVATION_VERSION of the observation (`metadata["observation_version"]`). Tables are
     in row-major order, flattened: a table of r rows and c columns is a box of shape (r·c,),
     `reshape(r, c)` makes it a table again. Counts are `int8`, cut off at ±127. Coefficients of rows
     are signed logarithms, sign(x) · log2(1 + |x|) as float32 in [-32, 32]: 0, 1 and -1 are
@@ -160,9 +160,9 @@ _SHARED_SECTIONS = """
     | `max_rays`, `max_vertices` | 64, 8 | generators of a dimension at most; a sample stands for more |
     | `reward` | "speedup" | "speedup", "log_speedup", "static", "model" or "log_model" |
     | `threads` | 1 | threads that the compiled code may use |
-    | `mapping` | "default" | what is done to the loops for the machine's sake, as docs/explanation/mapping.md has it |
+    | `mapping` | "default" | the mapping of the loops to the machine (docs/explanation/mapping.md) |
     | `timeout_factor` | 10 | a run is cut off after so many times the original's time |
-    | `remeasure` | "never" | "never": the first time of a schedule stays as long as the process; "best": what would be the best is measured twice more, and the median stays; "always" |
+    | `remeasure` | "never" | "never": the first time of a schedule stays as long as the process; "best": a new best is measured twice more, and the median stays; "always" |
     | `policy` | "earliest" | what acts where the agent does not: uniform, bias_coeff_0, bias_select_dep, earliest, greedy, learned; `suggested_action()` asks it for the agent's action |
     | `seed` | None | the seed of the first reset that has none |
     | `render_mode` | None | "ansi": a text; "rgb_array": a picture |
@@ -178,6 +178,7 @@ _SHARED_SECTIONS = """
     - v0: initial version
     - v0, observation 2: `rows`, `generator` and `point` are signed logarithms (float32); in
       observation 1 they were int8 and cut off at ±127. Models that were trained on it are refused.
+    - v0, observation 3: `progress` has `dimensions_complete`. Models of observation 2 are refused.
     """
 
 
@@ -234,7 +235,9 @@ def with_storage_section(environment: Class) -> Class:
 
 def with_shared_sections(environment: Class) -> Class:
     """Append the shared sections to the docstring of an environment."""
-    environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED_SECTIONS
+    environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED_SECTIONS.replace(
+        "OBSERVATION_VERSION", str(OBSERVATION_VERSION)
+    )
     tables = {
         "PROGRESS": PROGRESS,
         "REMAINING": REMAINING,

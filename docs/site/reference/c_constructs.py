@@ -1,7 +1,6 @@
 """Reference page of C constructs: accepted and refused ones, by groups, each with an example."""
 
 import textwrap
-from itertools import groupby
 
 from docs.site.c_constructs import Construct, ConstructStatus, read_constructs
 from docs.site.markdown import PageOpening, fenced, heading, page, plain
@@ -36,7 +35,8 @@ def c_constructs_page() -> str:
     """Return the page."""
     parts: list[str] = []
     constructs = read_constructs()
-    for group, rows in groupby(constructs, key=lambda construct: construct.group):
+    for group in dict.fromkeys(construct.group for construct in constructs):
+        rows = [construct for construct in constructs if construct.group == group]
         parts += [heading(2, group), *map(_box, rows)]
     accepted = sum(one.status is ConstructStatus.ACCEPTED for one in constructs)
     counts = f"{accepted} constructs are accepted, {len(constructs) - accepted} are refused."

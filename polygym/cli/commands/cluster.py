@@ -10,7 +10,7 @@ from polygym.cli.output.console import CommandResult, format_seconds, print_tabl
 from polygym.search.runner.ray.fleet.transport import parse_address
 from polygym.search.runner.ray.ray_transport import RayTransport, cluster_status
 
-_STATUS_HELP = """Say how the nodes are: what they offer and what they are at. Measures nothing.
+_STATUS_HELP = """Show the state of the nodes: resources and work. Measures nothing.
 
 ADDRESS is that of the head, such as 10.0.0.1:6379; without it, the cluster that RAY_ADDRESS names,
 or the one that this machine belongs to. A node whose measuring slot no driver has asked for yet is
@@ -26,7 +26,7 @@ Example:
 
 @click.group("cluster")
 def command() -> None:
-    """Say how the nodes of a Ray cluster are (see docs/guides/cluster.md)."""
+    """Show the state of the nodes of a Ray cluster (see docs/guides/cluster.md)."""
 
 
 @command.command("status", help=_STATUS_HELP)

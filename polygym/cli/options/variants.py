@@ -68,7 +68,7 @@ def variant_options(
             metavar="STORAGE",
             callback=parsed_by(program_recipes.parse_storage_choice, 400),
             help="Where values are kept: keep (as the source has it), auto (expand what frees a "
-            f"loop), {model}or words such as w=expand:i,j, w=private:i, y=expand:t%2, w=rename, "
+            f"loop), {model}or options such as w=expand:i,j, w=private:i, y=expand:t%2, w=rename, "
             "w=copy, p=dead, overlap:32, contract; `polygym storage` lists what there is. "
             f"(Default: {storage}.)",
         )

@@ -18,8 +18,8 @@ generator the coefficient with the best static score if all generators behind it
 allowed one.
 
 ``pretrained_action`` is the policy that comes with polygym (``pretrained_action``):
-it takes what networks expect to be faster that have learned from measurements, and makes no random
-choice.
+it takes what networks trained on measurements predict to be faster, without random
+choices.
 """
 
 from collections.abc import Callable, Mapping

@@ -10,9 +10,9 @@ text lists what differs from the usual::
     auto                           one of a few of these, which a model of cost takes for the best
 
 ==============  ==================================================================================
-``fusion``      which loops are fused: ``balanced``, all that may be, unless bands get narrower or
-                lose parallel loops by it; ``maximum``, all that may be; ``minimum``, none that need
-                not be; ``parallel``, as balanced, insisting on a parallel outermost loop
+``fusion``      which loops are fused: ``balanced``, all that may be, unless that costs
+                permutable or parallel loops; ``maximum``, all that may be; ``minimum``, none that
+                need not be; ``parallel``, as balanced, insisting on a parallel outermost loop
 ``skew``        ``off``: every row has at most one iterator of a statement, once
 ``negative``    ``off``: no coefficient is negative
 ``algorithm``   which of isl's two comes first, ``pluto`` or ``feautrier``

@@ -166,8 +166,8 @@ def background_load_note(summaries: Sequence[KernelSummary]) -> str:
     )
     more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
     return (
-        "The machine was not the sweep's alone; cores that others had on average while a program "
-        f"was measured: {worst}{more}. Times of several threads suffer most."
+        "warning: machine busy, times unreliable: other processes used cores while programs were "
+        f"measured: {worst}{more}. Times of several threads suffer most."
     )
 
 

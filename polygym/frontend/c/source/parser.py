@@ -316,7 +316,11 @@ def _regions_in(
             yield function, tuple(items[begin[0] + 1 : index]), begin[1], item
             begin = None
         if begin is not None:
-            raise source.error(begin[1], "no '#pragma endscop' in the block of this '#pragma scop'")
+            raise source.error(
+                begin[1],
+                "no '#pragma endscop' in the block of this '#pragma scop'",
+                "write '#pragma endscop' after the last loop, in the same block",
+            )
         blocks = [part for item in items for part in _inner_blocks(item)] + blocks
 
 
