@@ -106,23 +106,23 @@ def test_searches_of_pieces_are_kept_and_replayed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "found"
-    arguments = ("optimize", "floyd-warshall", "-p", "n=120", "--budget", "2", "--out", str(folder))
-    code, _ = call_json(capsys, *arguments, "--split", "S0: i < k")
+    arguments = ("optimize", "gemm", "-d", "small", "--budget", "2", "--out", str(folder))
+    code, _ = call_json(capsys, *arguments, "--split", "S1: k < 8")
     assert code == 0
     best = json.loads((folder / "best.json").read_text())
-    assert best["program"]["splitting"] == "S0: i < k"
-    assert "S0_1[" in best["schedule"]
+    assert best["program"]["splitting"] == "S1: k < 8"
+    assert "S1_1[" in best["schedule"]
     code, data = call_json(capsys, "replay", str(folder / "best.json"))
     assert (code, data["agrees"], data["legal"]) == (0, True, True)
     code, data = call_json(
-        capsys, "run", "floyd-warshall", "-p", "n=120", "--schedule", str(folder / "best.json")
+        capsys, "run", "gemm", "-d", "small", "--schedule", str(folder / "best.json")
     )
-    assert (code, data["splitting"]) == (0, "S0: i < k")
+    assert (code, data["splitting"]) == (0, "S1: k < 8")
     assert call(capsys, *arguments, "--resume")[0] == 0  # nothing is said: it goes on as it began
     code, _, said = call(capsys, *arguments, "--split", "none", "--resume")
     assert code == 2
     assert "splitting" in said
-    best["program"]["splitting"] = "S0: i <"
+    best["program"]["splitting"] = "S1: k <"
     (tmp_path / "edited.json").write_text(json.dumps(best))
     code, _, said = call(capsys, "replay", str(tmp_path / "edited.json"))
     assert code == 2
