@@ -200,8 +200,10 @@ def _reduce_min(node: OnnxNode, x: Term, axes: Term, keep: int) -> Term:
 
 def _log_sum_exp(node: OnnxNode, x: Term, axes: Term, keep: int) -> Term:
     """Add m, the largest, to the log of the sum of exp(x - m); a finite m, since ∞ - ∞ is NaN."""
-    most = float(np.finfo(node.builder.tensor(x).dtype).max)
-    largest = node.make("clip", -most, most, node.make("reduce-max", axes, 1, x))
+    largest, dtype = node.make("reduce-max", axes, 1, x), node.builder.tensor(x).dtype
+    if dtype.startswith("float"):  # others are refused by the exponential
+        most = float(np.finfo(dtype).max)
+        largest = node.make("clip", -most, most, largest)
     total = node.make("reduce-sum", axes, 1, node.make("exp", node.pairwise("sub", x, largest)))
     term = node.pairwise("add", largest, node.make("log", total))
     along = parse_numbers(str(axes.head))
