@@ -211,7 +211,7 @@ def test_what_a_command_does_without_a_word_is_in_its_help(
         text = " ".join(out.split())
         assert f"lists what there is. (Default: {expected}.)" in text
         assert f"(docs/explanation/schedules.md). (Default: {cuts}" in text
-        assert ("model (what models" in text) == (command != "check")
+        assert ("model (what cost models" in text) == (command != "check")
 
 
 def test_a_file_has_had_its_price_looked_at(tmp_path: Path) -> None:

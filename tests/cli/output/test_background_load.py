@@ -29,7 +29,7 @@ def test_others_on_the_machine_are_said(capsys: pytest.CaptureFixture[str], tmp_
         store.add_background_load(BackgroundLoadRow("mvt", "mini", 1.0, 60.0, 0.8, 0.0))
     code, _, err = call(capsys, *usual)
     assert code == 0
-    assert "The machine was not the sweep's alone" in err
+    assert "machine busy, times unreliable" in err
     assert "mvt 0.8. Times" in err
 
 

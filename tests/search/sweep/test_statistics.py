@@ -146,7 +146,7 @@ def test_what_else_the_machine_did_is_said(tmp_path: Path) -> None:
     assert [
         kernel_summary.to_json()["foreign_cores"] for kernel_summary in kernel_summaries
     ] == pytest.approx([0.0, 1.2, 0.2])
-    assert "while a program was measured: gemm 1.2, lu 0.2. Times" in background_load_note(
+    assert "while programs were measured: gemm 1.2, lu 0.2. Times" in background_load_note(
         kernel_summaries
     )
     many = [
