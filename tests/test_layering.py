@@ -25,7 +25,7 @@ LAYERS = (
         "lru_cache",
         "version",
     },
-    {"foreign", "pickling", "source_fingerprint", "sqlite_files"},
+    {"foreign", "pickling", "ratios", "source_fingerprint", "sqlite_files"},
     {"ir"},
     {"poly"},
     {"frontend"},

@@ -91,7 +91,7 @@ GROUPS = (
         ("serve all",),
         GREY,
         (
-            _layer(("foreign pickling source_fingerprint sqlite_files", "")),
+            _layer(("foreign pickling ratios source_fingerprint sqlite_files", "")),
             _layer(
                 (
                     "cached_hash closeable durations errors files lazy_imports lru_cache version",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docs.site import (
     diagram_architecture,
+    diagram_beside_compilergym,
     diagram_comprehensions,
     diagram_cost_models,
     diagram_environments,
@@ -27,6 +28,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 
 DIAGRAMS: tuple[Diagram, ...] = (
     diagram_architecture.DIAGRAM,
+    diagram_beside_compilergym.DIAGRAM,
     diagram_comprehensions.DIAGRAM,
     diagram_cost_models.DIAGRAM,
     diagram_environments.DIAGRAM,

@@ -32,8 +32,8 @@ from tests.test_layering import LAYERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGES = (
-    "architecture environments schedules storage mapping measuring limit cost-models "
-    "comprehensions graphs terms exported-code"
+    "architecture beside-compilergym environments schedules storage mapping measuring limit "
+    "cost-models comprehensions graphs terms exported-code"
 ).split()
 EACH = pytest.mark.parametrize("diagram", DIAGRAMS, ids=lambda diagram: diagram.name)
 MARGIN = 8.0

@@ -15,6 +15,7 @@ from polygym.agents.evaluation.videos import (
     Frame,
 )
 from polygym.agents.policies.env_policy import EnvPolicy, EpisodeSummary, run_steps
+from polygym.ratios import ratio_text
 
 _CAPTION = 32  # pixels; with them a frame's height is one that any encoder takes
 
@@ -54,7 +55,7 @@ def _state_text(summary: EpisodeSummary) -> str:
     if "status" not in summary.info:
         return words
     speedup = summary.info["speedup"]
-    return f"{words}, {summary.info['status']}" + (f", {speedup:.2f}x" if speedup else "")
+    return f"{words}, {summary.info['status']}" + (f", {ratio_text(speedup)}" if speedup else "")
 
 
 def episode_report(ending: EpisodeSummary) -> str:

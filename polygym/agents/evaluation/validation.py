@@ -11,6 +11,7 @@ from polygym.agents.evaluation.results import EpisodeResultLine, read_results
 from polygym.errors import PolygymError
 from polygym.mdp.records import episode_record
 from polygym.poly.legality import find_violation
+from polygym.ratios import ratio_text
 from polygym.runtime.evaluation import Evaluator
 
 _MEASURING_ROUNDS = 5
@@ -39,7 +40,8 @@ def check_result(line: EpisodeResultLine, place: str, slack: float | None) -> st
     if not evaluation.is_ok:
         return f"{place}: expected a run as claimed, found {evaluation.status.value}"
     if line.speedup > slack * evaluation.speedup:
-        return f"{place}: expected {line.speedup:.2f}x as claimed, found {evaluation.speedup:.2f}x"
+        claimed, found = ratio_text(line.speedup), ratio_text(evaluation.speedup)
+        return f"{place}: expected {claimed} as claimed, found {found}"
     return None
 
 

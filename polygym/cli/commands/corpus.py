@@ -15,10 +15,10 @@ from polygym.cli.output.console import (
     counted,
     heading,
     print_table,
-    ratio_text,
     write_text,
 )
 from polygym.errors import InputError
+from polygym.ratios import ratio_text
 from polygym.search.corpus import packing
 from polygym.search.corpus.packing import export_parquet, merge_corpora
 from polygym.search.corpus.statistics import (

@@ -28,6 +28,7 @@ from polygym.mdp.records import episode_record
 from polygym.mdp.records.episode_record import Replay, ReplayMismatchError
 from polygym.poly.legality import Violation, find_violation
 from polygym.programs.isl_text import without_parameters
+from polygym.ratios import ratio_text
 from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.evaluation.time_limits import check_within
 from polygym.runtime.worker.timing import describe_host
@@ -269,5 +270,5 @@ def _row(name: str, outcome: object) -> tuple[str, ...]:
             console.format_seconds(time) if isinstance(time, float) and time > 0 else "-"
             for time in times
         ),
-        console.ratio_text(speedup if isinstance(speedup, float) and speedup > 0 else None),
+        ratio_text(speedup if isinstance(speedup, float) and speedup > 0 else None),
     )

@@ -31,6 +31,7 @@ from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE, Mapping
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.spaces.polyhedra import SpaceLimits
 from polygym.programs.selection import expect_files, is_file, select_programs
+from polygym.ratios import ratio_text
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.evaluation.c_compilers import tolerance_note
 from polygym.runtime.peaks.calibration import peaks_for
@@ -316,9 +317,9 @@ def _print(summaries: Sequence[statistics.KernelSummary], out: Path, mapping: Ma
     console.write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
         f"{len(both)} of {len(summaries)} programs: the best "
-        f"{console.ratio_text(statistics.mean_best(both))}, isl's "
-        f"{console.ratio_text(statistics.mean_reference(both, ISL))}; the best over isl's: "
-        f"{console.ratio_text(statistics.mean_over(both, ISL))}"
+        f"{ratio_text(statistics.mean_best(both))}, isl's "
+        f"{ratio_text(statistics.mean_reference(both, ISL))}; the best over isl's: "
+        f"{ratio_text(statistics.mean_over(both, ISL))}"
     )
     if mapping.timing_caveat:
         console.write_text(mapping.timing_caveat)
@@ -336,8 +337,7 @@ def _print(summaries: Sequence[statistics.KernelSummary], out: Path, mapping: Ma
         report_defects(summary.defects, mapping, summary.label)
         if summary.drift is not None and summary.drift > _DRIFT:
             console.write_text(
-                f"{summary.label}: the original order's time varied by "
-                f"{console.ratio_text(summary.drift)}",
+                f"{summary.label}: the original order's time varied by {ratio_text(summary.drift)}",
                 err=True,
             )
     console.write_text(f"polygym report {shlex.quote(str(out))} draws it")

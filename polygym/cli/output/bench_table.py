@@ -8,7 +8,6 @@ from polygym.cli.output.console import (
     Record,
     format_seconds,
     print_table,
-    ratio_text,
     shorten,
     write_text,
     write_wrapped,
@@ -17,6 +16,7 @@ from polygym.cli.output.limits import limit_share
 from polygym.cost.limit.bound import Limit, limit_share_text
 from polygym.mapping.mapping import Mapping
 from polygym.poly.scheduling.strategy import AUTO, ISL
+from polygym.ratios import ratio_text
 from polygym.runtime.worker.outcome import Ok, Outcome, outcome_to_json
 from polygym.search.sweep.statistics import geometric_mean
 

@@ -74,17 +74,6 @@ def sizes_text(sizes: Iterable[tuple[str, object]]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sizes)
 
 
-def ratio_text(value: float | None) -> str:
-    """Return a speedup as text, a dash for none.
-
-    >>> ratio_text(1.234), ratio_text(0.00123), ratio_text(None)
-    ('1.23x', '0.0012x', '-')
-    """
-    if value is None:
-        return "-"
-    return f"{value:.2g}x" if 0 < value < 0.1 else f"{value:.2f}x"
-
-
 def shorten(text: str, limit: int = 120) -> str:
     """Return the text, its end cut off past the limit.
 

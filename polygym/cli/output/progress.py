@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from polygym.cli.output.console import printable, ratio_text, spinner, terminal_bar, write_text
+from polygym.cli.output.console import printable, spinner, terminal_bar, write_text
+from polygym.ratios import ratio_text
 from polygym.search.corpus.collector import CollectionProgress
 from polygym.search.folder import SearchFolder
 from polygym.search.result import SearchStage

@@ -14,7 +14,6 @@ from polygym.cli.output.console import (
     format_seconds,
     heading,
     print_table,
-    ratio_text,
     shorten,
     sizes_text,
     write_text,
@@ -28,6 +27,7 @@ from polygym.poly.scheduling.strategy import AUTO
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program
 from polygym.programs.isl_text import without_parameters
+from polygym.ratios import ratio_text
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation, EvaluationOptions
 from polygym.search.result import Finding, SearchResult, SearchTally, speedup_over
 from polygym.search.settings import SearchSetting

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from polygym.cli.output.console import print_table, printable, ratio_text, shorten, write_text
+from polygym.cli.output.console import print_table, printable, shorten, write_text
 from polygym.cost.limit.bound import limit_share_text
+from polygym.ratios import ratio_text
 from polygym.search.sweep.progress import ProgramProgress, SweepPhase, SweepProgress
 from polygym.search.sweep.statistics import KernelSummary
 

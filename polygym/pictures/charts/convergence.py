@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polygym.pictures import style
+from polygym.ratios import ratio_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +73,7 @@ def _draw_curve(axes: Axes, curve: Sequence[tuple[int, float]], explored: int) -
     color = style.STATEMENTS[0]
     axes.plot(numbers, speedups, color=color, linewidth=2, drawstyle="steps-post")
     axes.plot(numbers[:-1], speedups[:-1], "o", color=color, markersize=4)
-    return _LineLabel(speedups[-1], f"best {speedups[-1]:.2f}x", color, True)
+    return _LineLabel(speedups[-1], f"best {ratio_text(speedups[-1])}", color, True)
 
 
 def _draw_references(axes: Axes, references: Mapping[str, float]) -> list[_LineLabel]:
@@ -80,7 +81,7 @@ def _draw_references(axes: Axes, references: Mapping[str, float]) -> list[_LineL
     labels = []
     for (name, speedup), color in zip(references.items(), colors, strict=False):
         axes.axhline(speedup, color=color, linewidth=1.2, linestyle=(0, (5, 3)))
-        labels.append(_LineLabel(speedup, f"{name} {speedup:.2f}x", color, False))
+        labels.append(_LineLabel(speedup, f"{name} {ratio_text(speedup)}", color, False))
     return labels
 
 

@@ -20,6 +20,7 @@ from polygym.cost.limit.bound import limit_share_text
 from polygym.errors import InternalError
 from polygym.files import create_folder, write_atomically
 from polygym.mapping.mapping import TOLERANCE_TEXT
+from polygym.ratios import ratio_text
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.sweep.reader import SweepContents
 from polygym.search.sweep.report.figures import ReportFigure, plural, sweep_figures
@@ -175,17 +176,17 @@ def _missing_compilers(summaries: Sequence[KernelSummary]) -> str:
 def _numbers(summaries: Sequence[KernelSummary]) -> str:
     """Return the few numbers that matter, large: a card for the best and one for each reference."""
     names = dict.fromkeys(name for summary in summaries for name in summary.references)
-    cards = [(_ratio(mean_best(summaries)), ["best over -O3"])]
+    cards = [(ratio_text(mean_best(summaries)), ["best over -O3"])]
     for name in names:
         pairs = [(summary.best, summary.references.get(name)) for summary in summaries]
         both = [(best, other) for best, other in pairs if best and other]
         count = sum(best >= other for best, other in both)
         notes = [
             f"best over {name}",
-            f"{name} over -O3: {_ratio(mean_reference(summaries, name))}",
+            f"{name} over -O3: {ratio_text(mean_reference(summaries, name))}",
             f"no slower in {count} of {len(both)}",
         ]
-        cards.append((_ratio(mean_over(summaries, name)), notes))
+        cards.append((ratio_text(mean_over(summaries, name)), notes))
     if (reached := mean_of_limit(summaries)) is not None:
         count = sum(summary.share_of_limit is not None for summary in summaries)
         notes = ["of the limit", f"the best of {plural(count, 'program')}"]
@@ -233,24 +234,24 @@ def _table(summaries: Sequence[KernelSummary]) -> str:
         cells = [
             summary.label,
             summary.dataset,
-            _ratio(summary.best),
-            *(_ratio(summary.references.get(name)) for name in names),
-            _ratio(summary.speedup_over_isl),
+            ratio_text(summary.best),
+            *(ratio_text(summary.references.get(name)) for name in names),
+            ratio_text(summary.speedup_over_isl),
             *[limit_share_text(summary.share_of_limit), summary.bound_by or "-"] * limited,
             *(str(count(summary)) for count in counts[:-2]),
         ]
         defects = (count(summary) for count in counts[-2:])
         bad = "".join(f'<td class="bad">{n}</td>' if n else "<td>0</td>" for n in defects)
         rows.append(
-            f"<tr>{_cells(cells)}{bad}<td>{_ratio(summary.drift)}</td>"
+            f"<tr>{_cells(cells)}{bad}<td>{ratio_text(summary.drift)}</td>"
             f"<td>{f'{summary.background_load:.1f}' if summary.background_load else '-'}</td></tr>"
         )
     means = [
         "together",
         "",
-        _ratio(mean_best(summaries)),
-        *(_ratio(mean_reference(summaries, name)) for name in names),
-        _ratio(mean_over(summaries, ISL)),
+        ratio_text(mean_best(summaries)),
+        *(ratio_text(mean_reference(summaries, name)) for name in names),
+        ratio_text(mean_over(summaries, ISL)),
         *[limit_share_text(mean_of_limit(summaries)), ""] * limited,
     ]
     sums = [sum(map(count, summaries)) for count in counts]
@@ -319,10 +320,6 @@ def _unique(texts: Iterable[str]) -> str:
 
 def _cells(cells: Iterable[str]) -> str:
     return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-
-
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}x"
 
 
 def write_report(
