@@ -18,7 +18,6 @@ never among them.
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """
 
-import json
 import os
 import sys
 import time
@@ -28,12 +27,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from agents.command_line import exit_code, parser_of
+from agents.command_line import corpora_of, exit_code, expect_same, parser_of
 from polygym.agents.pretraining import boosted_trees
 from polygym.agents.pretraining.calibration import (
     HeldOutScores,
@@ -45,20 +43,21 @@ from polygym.agents.pretraining.dataset import (
     FOLD_COUNT,
     Array,
     CalibrationDataset,
-    dataset_of_corpora,
     fold_path,
     fold_samples,
     held_out_rows,
+    kept_dataset,
     save_array,
 )
 from polygym.autoschedule.storage_choice import LEAST_VARIANT_GAIN
 from polygym.autoschedule.weights import PolicyWeights
-from polygym.cost.models.cost_model import MODEL_VERSION, ModelCard
+from polygym.cost.models.boosted_trees import BoostedTreeOptions
+from polygym.cost.models.cost_model import ModelCard
 from polygym.cost.models.score_network import ScoreNetwork
 from polygym.cost.models.score_network_training import ScoreNetworkOptions, train_score_network
 from polygym.errors import InputError
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
-from polygym.search.corpus.packing import SHIPPED_CORPORA
+from polygym.search.corpus.packing import POLICY_CORPORA, SHIPPED_CORPORA
 
 NETWORK_PARTS = ("rows", "loops")
 TREES = "trees.model"
@@ -75,21 +74,14 @@ def fit_policy(
         InputError: there is nothing to learn from.
     """
     began = time.monotonic()
+    of_trees = BoostedTreeOptions(seed=options.seed)
     folder.mkdir(parents=True, exist_ok=True)
-    if (kept := folder / "dataset.npz").exists():
-        dataset = CalibrationDataset.load(kept)
-    else:
-        dataset = dataset_of_corpora(files, folder, tell)
-        dataset.save(kept)
-    tell(
-        f"{len(dataset.seconds)} rows of {len(np.unique(dataset.case_index))} cases, "
-        f"{len(np.unique(dataset.program_index))} programs"
-    )
+    dataset, kept = kept_dataset(files, folder, tell)
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
         rows, loops = (
             _held_out_scores(dataset, kept, part, options, pool, tell) for part in NETWORK_PARTS
         )
-        trees = boosted_trees.held_out_tree_scores(dataset, kept, options.seed, tell)
+        trees = boosted_trees.held_out_tree_scores(dataset, kept, of_trees, tell)
         said = HeldOutScores(rows, loops, trees)
         chosen = calibrate(dataset, said)
         of_mappings = calibrate_mappings(dataset, said, chosen.caution)
@@ -104,7 +96,9 @@ def fit_policy(
         networks = [
             _joined_networks([future.result() for future in some], tell) for some in members
         ]
-    boosted_trees.fit_trees(dataset, files, trees, options.seed).save(folder / TREES)
+    validation = {"validation": asdict(boosted_trees.validation_of(dataset, trees))}
+    made = boosted_trees.fit_trees(dataset, files, of_trees, "python -m agents.fit", validation)
+    made.save(folder / TREES)
     card = ModelCard(
         "pretrained policy", "pairs and times", len(dataset.seconds),
         len(np.unique(dataset.case_index)), len(np.unique(dataset.program_index)), options.seed,
@@ -173,20 +167,9 @@ def _fold(kept: Path, part: str, options: ScoreNetworkOptions, number: int) -> N
 
 def main(arguments: list[str] | None = None) -> int:
     """Fit; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
-    parser = parser_of("fit", __doc__)
-    parser.add_argument(
-        "--corpus", type=Path, action="append", default=[], metavar="FILE", dest="corpora",
-        help="a corpus to learn from beside those that ship with polygym",
-    )  # fmt: skip
-    parser.add_argument("--alone", action="store_true", help="learn from --corpus alone")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="a folder for all stages"
-    )
+    parser = parser_of("fit", __doc__, POLICY_CORPORA)
     parser.add_argument("--epochs", type=int, default=ScoreNetworkOptions().epochs, metavar="N")
     parser.add_argument("--members", type=int, default=ScoreNetworkOptions().members, metavar="N")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="random seed of folds and networks"
-    )
     options = parser.parse_args(arguments)
     return exit_code(
         lambda: _fit(options), "ended; what is done is kept, and the same command goes on"
@@ -196,34 +179,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _fit(options: Namespace) -> None:
     if options.epochs < 1 or options.members < 1 or options.seed < 0:
         raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
-    files = [
-        *([] if options.alone else [corpus.path for corpus in SHIPPED_CORPORA.values()]),
-        *options.corpora,
-    ]
-    if not files:
-        raise InputError("--alone: expected a --corpus, found none")
+    files = corpora_of(options, [SHIPPED_CORPORA[name].path for name in POLICY_CORPORA])
     network = ScoreNetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)
-    _expect_same(options.out, files, network)
+    expect_same(options.out, files, repr(network))
     weights = fit_policy(files, options.out, network, lambda text: print(text, flush=True))
     weights.save(options.out / "pretrained.npz")
     print(f"weights: {options.out / 'pretrained.npz'}, trees: {options.out / TREES}")
-
-
-def _expect_same(folder: Path, files: Sequence[Path], options: ScoreNetworkOptions) -> None:
-    """Refuse to go on with what was begun from other corpora, options or features."""
-    now: dict[str, Any] = {
-        "corpora": [[file.name, file.stat().st_size if file.exists() else 0] for file in files],
-        "options": repr(options),
-        "features": MODEL_VERSION,
-    }
-    about = folder / "fit.json"
-    if about.exists() and json.loads(about.read_text()) != now:
-        raise InputError(
-            f"{folder}: expected what was begun there, found other corpora, options or "
-            "features of another version"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    about.write_text(json.dumps(now))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from polygym.mapping.mapping import parse_mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.programs.generate import is_generated
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint, machine_fingerprint
-from polygym.search.corpus.packing import SHIPPED_CORPORA, open_packed
+from polygym.search.corpus.packing import POLICY_CORPORA, SHIPPED_CORPORA, open_packed
 from polygym.search.corpus.samples import (
     CaseRows,
     case_rows,
@@ -78,7 +78,7 @@ def prior_model(
 
 def random_program_model(folder: Path) -> BoostedTrees:
     """Return the model of the packed corpora's random programs; it is made once for corpora."""
-    files = [shipped_corpus.path for shipped_corpus in SHIPPED_CORPORA.values()]
+    files = [SHIPPED_CORPORA[name].path for name in POLICY_CORPORA]
     digest = crc32(b"".join(file.read_bytes() for file in files))
     path = folder / f"random-programs-{MODEL_VERSION}-{digest:08x}.model"
     if path.exists():

@@ -1,11 +1,9 @@
 """Reward by a cost model in the place of a clock: a predicted speedup.
 
-The score s of a candidate stands for -log2 of its time, up to a constant of the program
-(:mod:`polygym.cost.models.cost_model`), so beside the original order, in one thread and without a
-mapping, it is expected to be 2^(s - s₀) times as fast. Example: scores 3.5 and 1.5 say four times
-as fast.
-
-Models are fitted to put the candidates of a program in order; how far apart they are is less sure.
+The trees (:func:`polygym.cost.models.pretrained.reward_model`) have learned log2 of how many times
+as fast as the original order a candidate is, so with scores s of the candidate and s₀ of the
+original order, in one thread and without a mapping, it is expected to be 2^(s - s₀) times as fast.
+Example: scores 2.1 and 0.1 say four times as fast.
 
 The same prediction of an unfinished episode, with the decisions so far, is a potential φ for
 reward shaping (Ng, Harada and Russell, 1999): a step that pays φ(after) - φ(before) on top of its
@@ -14,9 +12,7 @@ reward tells an agent at once what the decision was worth, and changes no best p
 
 from math import log
 
-from polygym.cost.features.candidates.loop_tree import LoopForest
-from polygym.cost.models.boosted_trees import expect_lightgbm
-from polygym.cost.models.pretrained import PRETRAINED
+from polygym.cost.models.pretrained import reward_model
 from polygym.errors import LimitError, PolygymError
 from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
@@ -40,8 +36,7 @@ def expect_cost_model() -> None:
     Raises:
         InputError: there is none, or what reads it is missing.
     """
-    expect_lightgbm()
-    PRETRAINED.expect_model()
+    reward_model()
 
 
 def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float:
@@ -77,10 +72,8 @@ def _remembered_score(task: Task, schedule: Schedule, mapping: Mapping) -> float
 
 
 def _predicted_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:
-    model = PRETRAINED.expect_model()
     extractor = extractor_of(task, schedule)
     seen = extractor if isinstance(extractor, PolygymError) else extractor.features_of(mapping)
     if isinstance(seen, PolygymError):
         raise LimitError(f"features of a schedule: {seen}")
-    loops = LoopForest.of([seen.loop_tree]) if model.wants_loops else None
-    return float(model.scores(seen.vector[None], loops).mean())
+    return float(reward_model().scores(seen.vector[None]).mean())

@@ -41,6 +41,7 @@ def lessons(programs: list[str], seconds: list[list[float]]) -> CalibrationDatas
         np.zeros((rows, len(FEATURE_NAMES)), np.float32),
         np.zeros((rows, len(SCHEDULE_FEATURE_NAMES)), np.float32),
         np.concatenate([np.array(second) for second in seconds]),
+        np.ones(rows),
         np.repeat(np.arange(len(programs)), counts),
         np.repeat([names.index(program) for program in programs], counts),
         is_isl,
@@ -78,6 +79,7 @@ def test_variants_of_a_program_are_one_case() -> None:
             "features": np.zeros((rows, len(FEATURE_NAMES))),
             "rows": np.zeros((rows, len(SCHEDULE_FEATURE_NAMES))),
             "seconds": seconds,
+            "originals": [1.0] * rows,
             "is_isl": [place == 0 for place in range(rows)],
             "is_default": [True] * rows,
         }

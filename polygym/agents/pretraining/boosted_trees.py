@@ -1,14 +1,14 @@
 """Boosted trees that learn from the same dataset as the policy's networks, and are asked with them.
 
-They are the model of cost that comes with polygym (:mod:`polygym.cost.models.pretrained`). How good
-they are is said by those that have not seen a fold's programs: the rank correlation within each
-case, and how fast what they rank first is beside the best
-(:mod:`polygym.cost.models.cross_validation`).
+They are the models of cost that come with polygym (:mod:`polygym.cost.models.pretrained`): one that
+ranks candidates, and one of speedups, which rewards episodes. How good they are is said by those
+that have not seen a fold's programs: the rank correlation within each case, and how fast what they
+rank first is beside the best (:mod:`polygym.cost.models.cross_validation`).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from polygym.agents.pretraining.dataset import (
     save_array,
 )
 from polygym.cost.models.boosted_trees import BoostedTreeOptions, BoostedTrees, train_boosted_trees
-from polygym.cost.models.cost_model import ModelCard, ModelKind, Objective
+from polygym.cost.models.cost_model import ModelCard, ModelKind
 from polygym.cost.models.cross_validation import CrossValidation, spearman
 from polygym.cost.models.pretrained import training_machines
 from polygym.mapping.machine import Machine
@@ -31,26 +31,37 @@ from polygym.search.corpus.packing import open_packed
 
 
 def held_out_tree_scores(
-    dataset: CalibrationDataset, kept: Path, seed: int, tell: Callable[[str], None]
+    dataset: CalibrationDataset,
+    kept: Path,
+    options: BoostedTreeOptions,
+    tell: Callable[[str], None],
 ) -> Array:
     """Return the scores of every row by trees that have not seen its program."""
     array = np.full(len(dataset.seconds), np.nan)
     for number in range(FOLD_COUNT):
-        asked, others = held_out_rows(dataset, "loops", seed, number)
+        asked, others = held_out_rows(dataset, "loops", options.seed, number)
         file = fold_path(kept, "trees", number)
         if not file.exists():
             samples, _ = fold_samples(dataset, "loops", others)
-            model = train_boosted_trees(samples, BoostedTreeOptions(seed=seed))
-            save_array(model.scores(dataset.features[asked].astype(np.float64))[0], file)
+            model = train_boosted_trees(samples, options)
+            scores = model.scores(dataset.features[asked].astype(np.float64)).mean(axis=0)
+            save_array(scores, file)
             tell(f"trees: fold {number + 1} of {FOLD_COUNT}")
         array[asked] = np.load(file)
     return array
 
 
 def fit_trees(
-    dataset: CalibrationDataset, files: Sequence[Path], said: Array, seed: int
+    dataset: CalibrationDataset,
+    files: Sequence[Path],
+    options: BoostedTreeOptions,
+    command: str,
+    notes: Mapping[str, Any],
 ) -> BoostedTrees:
-    """Return trees that have learned from all programs; ``said`` is what others said of theirs."""
+    """Return trees that have learned from all programs.
+
+    Their card says by which command, and what ``notes`` say.
+    """
     machines: dict[str, tuple[MachineFingerprint, Machine]] = {}
     for file in files:
         with open_packed(file) as corpus:
@@ -60,17 +71,16 @@ def fit_trees(
                 for key, fingerprint in corpus.machines().items()
             }
     samples, _ = fold_samples(dataset, "loops", np.ones(len(dataset.seconds), np.bool_))
-    options = BoostedTreeOptions(seed=seed)
     about = ModelCard(
-        ModelKind.TREES.value, Objective.RANK.value, len(samples),
-        len(np.unique(dataset.case_index)), len(np.unique(dataset.program_index)), seed,
+        ModelKind.TREES.value, options.objective.value, len(samples),
+        len(np.unique(dataset.case_index)), len(np.unique(dataset.program_index)), options.seed,
         ", ".join(machines),
         "; ".join(f"{known.processor}, {known.cores} cores, LLVM {known.llvm}"
                   for known, _ in machines.values()),
         notes={
             "corpora": [file.name for file in files],
-            "command": "python -m agents.fit",
-            "validation": asdict(validation_of(dataset, said)),
+            "command": command,
+            **notes,
             **training_machines(machines.values()),
         },
     )  # fmt: skip

@@ -52,16 +52,17 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class CalibrationDataset:
     """The rows of all cases, as arrays with an entry for each.
 
-    ``case_index``, ``program_index`` and ``corpus_index`` are numbers, and ``names`` has the
-    programs' names. ``rows`` are nan where ``is_default`` says that the mapping is another one;
-    ``is_isl`` says that the schedule is isl's usual one. What was measured of a program in several
-    variants is one case, with several numbers in ``variant_index``, of which the least is as it was
-    written, if that was measured.
+    ``originals`` are the times of the original order. ``case_index``, ``program_index`` and
+    ``corpus_index`` are numbers, and ``names`` has the programs' names. ``rows`` are nan where
+    ``is_default`` says that the mapping is another one; ``is_isl`` says that the schedule is isl's
+    usual one. What was measured of a program in several variants is one case, with several numbers
+    in ``variant_index``, of which the least is as it was written, if that was measured.
     """
 
     features: Array
     rows: Array
     seconds: Array
+    originals: Array
     case_index: Array
     program_index: Array
     is_isl: Array
@@ -84,6 +85,26 @@ class CalibrationDataset:
             return CalibrationDataset(
                 **{field.name: archive[field.name] for field in fields(CalibrationDataset)}
             )
+
+
+def kept_dataset(
+    files: Sequence[Path], folder: Path, tell: Callable[[str], None]
+) -> tuple[CalibrationDataset, Path]:
+    """Return the dataset of corpora, and the file of the folder that keeps it.
+
+    Raises:
+        InputError: a file is no corpus, or there is nothing in them to learn from.
+    """
+    if (kept := folder / "dataset.npz").exists():
+        dataset = CalibrationDataset.load(kept)
+    else:
+        dataset = dataset_of_corpora(files, folder, tell)
+        dataset.save(kept)
+    tell(
+        f"{len(dataset.seconds)} rows of {len(np.unique(dataset.case_index))} cases, "
+        f"{len(np.unique(dataset.program_index))} programs"
+    )
+    return dataset, kept
 
 
 def dataset_of_corpora(
@@ -150,7 +171,7 @@ def _dataset_of_cases(
 def _rows_of_case(group: CaseRows) -> dict[str, Any]:
     """Return the rows of a case; none where isl would take too long."""
     result: dict[str, list[Any]] = {
-        name: [] for name in ("features", "rows", "seconds", "is_isl", "is_default")
+        name: [] for name in ("features", "rows", "seconds", "originals", "is_isl", "is_default")
     }
     try:
         with TemporaryDirectory() as folder:
@@ -172,6 +193,7 @@ def _rows_of_case(group: CaseRows) -> dict[str, Any]:
             else np.full(len(SCHEDULE_FEATURE_NAMES), np.nan)
         )
         result["seconds"].append(row.seconds)
+        result["originals"].append(group.original)
         result["is_isl"].append(schedule == usual)
         result["is_default"].append(is_default)
     return {"program": group.visit.case.program, **result}
@@ -193,6 +215,7 @@ def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
         joined("features", np.float32, len(FEATURE_NAMES)),
         joined("rows", np.float32, len(SCHEDULE_FEATURE_NAMES)),
         joined("seconds", np.float64),
+        joined("originals", np.float64),
         np.repeat(cases, counts),
         np.repeat([names.index(columns["program"]) for columns in result], counts),
         joined("is_isl", np.bool_),
@@ -218,7 +241,10 @@ def fold_samples(
     own = np.flatnonzero(kept & ~np.isnan(features).any(axis=1))
     return (
         TrainingSamples(
-            features[own].astype(np.float64), dataset.seconds[own], dataset.case_index[own]
+            features[own].astype(np.float64),
+            dataset.seconds[own],
+            dataset.case_index[own],
+            originals=dataset.originals[own],
         ),
         names,
     )

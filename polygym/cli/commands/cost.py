@@ -68,7 +68,8 @@ def command() -> None:
     "--objective",
     choices=[objective.value for objective in Objective],
     default=Objective.RANK.value,
-    help="The target: the order of a program's candidates, or their times.",
+    help="The target: the order of a program's candidates, their times, or their speedups over "
+    "the original order.",
 )
 @count_option(
     "--trees",

@@ -174,7 +174,7 @@ def _grow_trees(
     expect_lightgbm()
     import lightgbm
 
-    scores = samples.scores
+    scores = samples.targets(options.objective)
     parameters: dict[str, Any] = {
         "num_leaves": options.leaves,
         "learning_rate": options.learning_rate,
@@ -191,7 +191,7 @@ def _grow_trees(
         "verbosity": -1,
     }
     match options.objective:
-        case cost_model.Objective.REGRESSION:
+        case cost_model.Objective.REGRESSION | cost_model.Objective.SPEEDUP:
             parameters["objective"] = "huber"
         case cost_model.Objective.RANK:
             parameters["objective"] = _PairGradient(scores, samples.cases, options.top_weight)

@@ -18,12 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from math import erfc, exp, pi, sqrt
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Protocol, assert_never, get_type_hints
 
 import numpy as np
 
 from polygym.cost.features.candidates.loop_tree import LoopForest
 from polygym.cost.features.loops.nests import Floats
+from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 
 MODEL_VERSION = 5
@@ -46,6 +47,7 @@ class Objective(Enum):
 
     RANK = "rank"  # pairs of one case in the right order: Σ log(1 + exp(-sign·(f_i - f_j)))
     REGRESSION = "regression"  # the logarithm of the time, apart from a constant of the case
+    SPEEDUP = "speedup"  # the logarithm of how many times as fast as the original order
 
 
 class Acquisition(Enum):
@@ -102,13 +104,15 @@ _CARD_TYPES: dict[Any, tuple[type, ...]] = {
 class TrainingSamples:
     """What a model learns from: a row of features for each candidate, its time, and its case.
 
-    ``loops`` are the candidates' loops, for models that want them.
+    ``loops`` are the candidates' loops, for models that want them; ``originals`` the times of the
+    original order, for models of speedups.
     """
 
     features: Floats
     seconds: Floats
     cases: np.ndarray[tuple[int], np.dtype[np.int64]]
     loops: LoopForest | None = None
+    originals: Floats | None = None
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -123,10 +127,29 @@ class TrainingSamples:
             array[own] -= array[own].mean()
         return np.asarray(array, dtype=np.float64)
 
+    def targets(self, objective: Objective) -> Floats:
+        """Return what an objective wants to be predicted of every candidate.
+
+        Raises:
+            InputError: speedups are wanted, and nobody has said what the original order takes.
+        """
+        match objective:
+            case Objective.RANK | Objective.REGRESSION:
+                return self.scores
+            case Objective.SPEEDUP:
+                if self.originals is None:
+                    raise InputError("speedups: expected times of the original order, found none")
+                return np.asarray(np.log2(self.originals / self.seconds), dtype=np.float64)
+            case _:
+                assert_never(objective)
+
     def select(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TrainingSamples:
         """Return some of them, any as often as it is named."""
         loops = None if self.loops is None else self.loops[rows]
-        return TrainingSamples(self.features[rows], self.seconds[rows], self.cases[rows], loops)
+        originals = None if self.originals is None else self.originals[rows]
+        return TrainingSamples(
+            self.features[rows], self.seconds[rows], self.cases[rows], loops, originals
+        )
 
 
 def bootstrap_samples(

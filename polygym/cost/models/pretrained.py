@@ -64,6 +64,9 @@ def load_model(path: Path) -> BoostedTrees | TreeGRU:
 
 DATA_FOLDER = Path(__file__).parents[1] / "data"
 
+REWARD_MODEL_FILE = DATA_FOLDER / "rewards" / "rewards.model"
+"""Trees of speedups over the original order, which reward episodes; made for all machines."""
+
 _MACHINES_KEY = "machines"
 
 
@@ -109,6 +112,18 @@ def pretrained_inference() -> TreeInference | None:
     """Return the same model, to be asked without LightGBM; None in a package without any."""
     path = model_path()
     return None if path is None else TreeInference.load(path)
+
+
+@cache
+def reward_model() -> BoostedTrees:
+    """Return the trees of speedups that come with polygym.
+
+    Raises:
+        InputError: the package has none, or what reads them is missing.
+    """
+    if not REWARD_MODEL_FILE.exists():
+        raise InputError(f"{REWARD_MODEL_FILE}: expected the model that rewards, found no file")
+    return BoostedTrees.load(REWARD_MODEL_FILE)
 
 
 def expect_model_path(target: TargetMachine | None = None) -> Path:

@@ -243,7 +243,7 @@ def _train_network(
     from polygym.cost.models.tree_gru_network import LoopTreeBatch, TreeGRUNetwork
 
     assert samples.loops is not None
-    forest, scores = samples.loops, samples.scores
+    forest, scores = samples.loops, samples.targets(options.objective)
     rng = np.random.default_rng(options.seed)
     with torch.random.fork_rng(devices=[]), use_torch_threads(options.threads):
         torch.manual_seed(options.seed)
@@ -312,6 +312,8 @@ def _loss(predicted: Tensor, scores: Tensor, sizes: list[int], objective: Object
                 parts.append(pairs.sum() / max(1, len(pairs)))
             case Objective.REGRESSION:
                 parts.append(((own - own.mean() - wanted) ** 2).mean())
+            case Objective.SPEEDUP:
+                parts.append(((own - wanted) ** 2).mean())
             case _:
                 assert_never(objective)
     return torch.stack(parts).mean()

@@ -1,6 +1,6 @@
 """Corpora as small files to be handed on: the bytes of the database, compressed.
 
-Three corpora come with polygym (:data:`SHIPPED_CORPORA`), made by ``polygym corpus pack`` from what
+Four corpora come with polygym (:data:`SHIPPED_CORPORA`), made by ``polygym corpus pack`` from what
 several kinds of machines have measured; what is learned anywhere can be learned from them too. A
 row of the large one takes 64 bytes so, where the database needs 443; of the near one 49 and 294.
 
@@ -41,6 +41,10 @@ STORAGE_VARIANTS_FILE = Path(__file__).parent / "storage_variants.sqlite.xz"
 """One more, of random programs with scalars and small arrays in all their storage variants."""
 
 
+FROM_ORIGINAL_FILE = Path(__file__).parent / "from_original.sqlite.xz"
+"""One more, of what episodes reach that edit the original order: what rewards learn from."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShippedCorpus:
     """A corpus that comes with polygym: its file, how many rows it has, and what is in it."""
@@ -56,8 +60,14 @@ SHIPPED_CORPORA = {
         STORAGE_VARIANTS_FILE, 4_229, "of programs with scalars in all storage variants"
     ),
     "near": ShippedCorpus(NEAR_FILE, 3_469, "near isl's schedule, of the code as it is now"),
+    "from-original": ShippedCorpus(
+        FROM_ORIGINAL_FILE, 2_725, "of what episodes from the original order reach"
+    ),
 }
-"""The corpora that come with polygym, by what they are called; what is learned is learned from all.
+"""The corpora that come with polygym, by what they are called."""
+
+POLICY_CORPORA = ("large", "storage-variants", "near")
+"""Those that the policy ``learned`` and the trees beside it learn from.
 
 The last says what promises are worth (:mod:`polygym.agents.pretraining.calibration`), so it is one
 of kernels, too.

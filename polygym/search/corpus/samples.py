@@ -182,6 +182,7 @@ def training_samples(
     columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
     trees: list[LoopTree] = []
     seconds: list[float] = []
+    originals: list[float] = []
     cases: list[int] = []
     names: list[str] = []
     kept: list[CorpusRow] = []
@@ -192,6 +193,7 @@ def training_samples(
             if with_loops:
                 trees.append(seen.loop_tree)
             seconds.append(row.seconds)
+            originals.append(group.original)
             cases.append(number)
             kept.append(row)
         on_progress(group, len(kept))
@@ -200,6 +202,7 @@ def training_samples(
         np.array(seconds, dtype=np.float64),
         np.array(cases, dtype=np.int64),
         LoopForest.of(trees) if with_loops else None,
+        np.array(originals, dtype=np.float64),
     )
     return CorpusSamples(samples, tuple(names), tuple(kept))
 

@@ -56,7 +56,8 @@ def samples(seed: int, cases: int = 30, each: int = 20) -> TrainingSamples:
     case = np.repeat(np.arange(cases), each)
     own = rng.normal(scale=4.0, size=cases)[case]
     scores = 2.0 * features[:, 3] - np.maximum(0.0, features[:, 7]) + own
-    return TrainingSamples(features, np.exp2(-scores + 0.05 * rng.normal(size=len(scores))), case)
+    seconds = np.exp2(-scores + 0.05 * rng.normal(size=len(scores)))
+    return TrainingSamples(features, seconds, case, originals=np.exp2(-own))
 
 
 def within(model: BoostedTrees, of: TrainingSamples) -> float:
@@ -78,6 +79,28 @@ def test_what_is_learned_holds_on_other_cases(objective: Objective) -> None:
     assert within(model, samples(1)) > 0.9
     names = [name for name, _ in feature_importances(model, 2)]
     assert set(names) == {FEATURE_NAMES[3], FEATURE_NAMES[7]}
+
+
+def test_speedups_are_of_the_original_order_whatever_else_is_in_the_case() -> None:
+    """With others of a case left out, scores move; speedups do not."""
+    floats = np.zeros((3, WIDTH))
+    every = TrainingSamples(floats, np.array([1.0, 2.0, 8.0]), np.zeros(3, np.int64))
+    with pytest.raises(InputError, match="times of the original order, found none"):
+        every.targets(Objective.SPEEDUP)
+    with_originals = replace(every, originals=np.full(3, 4.0))
+    some = with_originals.select(np.array([0, 1]))
+    assert with_originals.targets(Objective.SPEEDUP).tolist() == [2.0, 1.0, -1.0]
+    assert some.targets(Objective.SPEEDUP).tolist() == [2.0, 1.0]
+    assert some.targets(Objective.REGRESSION).tolist() == [0.5, -0.5]
+
+
+def test_predicted_speedups_are_those_of_other_cases() -> None:
+    model = train_boosted_trees(
+        samples(0), BoostedTreeOptions(Objective.SPEEDUP, rounds=150, leaves=7)
+    )
+    other = samples(1)
+    wrong = model.scores(other.features)[0] - other.targets(Objective.SPEEDUP)
+    assert np.median(np.abs(wrong)) < 0.3 < np.std(other.targets(Objective.SPEEDUP)) / 5
 
 
 def test_the_gradient_is_that_of_the_objective() -> None:
