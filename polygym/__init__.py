@@ -31,6 +31,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``poly``                dependences and schedules: exact integer-set mathematics through isl
 ``programs``            programs by name
 ``profiling``           samples of running programs, joined with their regions
+``ratios``              speedups as text
 ``rewrite``             rewriting
 ``runtime``             compiled code in, measured times out
 ``scan``                regions of files and projects, found without pragmas
