@@ -96,8 +96,7 @@ def fit_policy(
         networks = [
             _joined_networks([future.result() for future in some], tell) for some in members
         ]
-    validation = {"validation": asdict(boosted_trees.validation_of(dataset, trees))}
-    made = boosted_trees.fit_trees(dataset, files, of_trees, "python -m agents.fit", validation)
+    made = boosted_trees.fit_trees(dataset, files, trees, of_trees, "python -m agents.fit")
     made.save(folder / TREES)
     card = ModelCard(
         "pretrained policy", "pairs and times", len(dataset.seconds),

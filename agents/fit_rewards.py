@@ -14,16 +14,11 @@ Every stage is kept in --out, and the same command goes on after Ctrl-C or a kil
 
 import sys
 from argparse import Namespace
-from dataclasses import asdict, replace
 
 import numpy as np
 
 from agents.command_line import corpora_of, exit_code, expect_same, parser_of
-from polygym.agents.pretraining.boosted_trees import (
-    fit_trees,
-    held_out_tree_scores,
-    validation_of,
-)
+from polygym.agents.pretraining.boosted_trees import fit_trees, held_out_tree_scores
 from polygym.agents.pretraining.dataset import Array, CalibrationDataset, kept_dataset
 from polygym.cost.models.boosted_trees import BoostedTreeOptions
 from polygym.cost.models.cost_model import Objective
@@ -60,12 +55,12 @@ def _fit(options: Namespace) -> None:
 
     dataset, kept = kept_dataset(files, options.out, tell)
     said = held_out_tree_scores(dataset, kept, trees, tell)
-    errors, validation = speedup_errors(dataset, said), validation_of(dataset, said)
+    errors = speedup_errors(dataset, said)
     for name, factor in errors.items():
         tell(f"left out: {name}: a factor of {factor}")
-    tell(f"left out: {validation}")
-    notes = {"validation": asdict(validation), "left out": errors}
-    made = fit_trees(dataset, files, trees, "python -m agents.fit_rewards", notes)
+    command, notes = "python -m agents.fit_rewards", {"left out": errors}
+    made = fit_trees(dataset, files, said, trees, command, notes)
+    tell(f"left out: {made.card.notes['validation']}")
     made.save(options.out / MODEL)
     print(f"trees: {options.out / MODEL}")
 
@@ -73,7 +68,7 @@ def _fit(options: Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Fit; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
     parser = parser_of("fit_rewards", __doc__, SHIPPED_CORPORA)
-    default = replace(BoostedTreeOptions(), rounds=600, leaves=63)
+    default = BoostedTreeOptions(rounds=600, leaves=63)
     parser.add_argument("--trees", type=int, default=default.rounds, metavar="N")
     parser.add_argument("--leaves", type=int, default=default.leaves, metavar="N")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Speedups as text: two digits behind the point, or two digits that count."""
+"""Speedups as text: two decimals, or two significant digits of small ones."""
 
 
 def ratio_text(value: float | None) -> str:

@@ -7,7 +7,9 @@ rank first is beside the best (:mod:`polygym.cost.models.cross_validation`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,13 +56,14 @@ def held_out_tree_scores(
 def fit_trees(
     dataset: CalibrationDataset,
     files: Sequence[Path],
+    said: Array,
     options: BoostedTreeOptions,
     command: str,
-    notes: Mapping[str, Any],
+    notes: Mapping[str, Any] = MappingProxyType({}),
 ) -> BoostedTrees:
-    """Return trees that have learned from all programs.
+    """Return trees that have learned from all programs; ``said`` is what others said of theirs.
 
-    Their card says by which command, and what ``notes`` say.
+    Their card has the command, how good the others are, and ``notes``.
     """
     machines: dict[str, tuple[MachineFingerprint, Machine]] = {}
     for file in files:
@@ -80,6 +83,7 @@ def fit_trees(
         notes={
             "corpora": [file.name for file in files],
             "command": command,
+            "validation": asdict(validation_of(dataset, said)),
             **notes,
             **training_machines(machines.values()),
         },

@@ -40,7 +40,6 @@ NEAR_FILE = Path(__file__).parent / "near.sqlite.xz"
 STORAGE_VARIANTS_FILE = Path(__file__).parent / "storage_variants.sqlite.xz"
 """One more, of random programs with scalars and small arrays in all their storage variants."""
 
-
 FROM_ORIGINAL_FILE = Path(__file__).parent / "from_original.sqlite.xz"
 """One more, of what episodes reach that edit the original order: what rewards learn from."""
 
