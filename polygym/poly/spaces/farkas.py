@@ -140,7 +140,7 @@ def _grow_hull(points: isl.BasicSet, rational: GeneratorSet, width: int) -> Gene
     inside = {
         vertex.numerators
         for vertex in rational.vertices
-        if vertex.is_integer and _contains(points, vertex.numerators)
+        if vertex.is_integer and contains_point(points, vertex.numerators)
     } or {coordinates(points.sample_point())}
     settled: set[LinearConstraint] = set()
     for _ in range(_MOST_ROUNDS):
@@ -162,7 +162,8 @@ def _grow_hull(points: isl.BasicSet, rational: GeneratorSet, width: int) -> Gene
     return None
 
 
-def _contains(points: isl.BasicSet, at: Vector) -> bool:
+def contains_point(points: isl.BasicSet, at: Vector) -> bool:
+    """Whether an integer point is one of a set's."""
     for position, value in enumerate(at):
         points = points.fix_val(isl.dim_type.set, position, isl_value(value))
     return not points.is_empty()

@@ -1,0 +1,294 @@
+"""Loop trees: the loops of a schedule, with names that last.
+
+A schedule is a list of rows for each statement. Its *loop tree* shows the same order as nested
+loops. A node is a statement or a loop, and the nodes of a body run one after the other. A loop has
+a row for each statement in it: the value of its counter for an instance. Example, y = Ax::
+
+    S: (0, i)       T: (1, i, j)           L1 (S: i)
+                                      →      S
+                                           L2 (T: i)
+                                             L3 (T: j)
+                                               T
+
+:func:`loop_tree_of` reads a schedule and :meth:`LoopTree.schedule` writes one. A row of different
+constants orders the nodes of a body, every other row is a loop. Schedules that differ only in rows
+that order nothing have equal trees, up to names: :meth:`LoopTree.shape` leaves the names out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule
+
+LOOP_PREFIX = "L"
+
+
+@dataclass(frozen=True, slots=True)
+class StatementNode:
+    """A statement in the body of a loop, or outside of all loops."""
+
+    name: str
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The statement itself."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop: its name, the statements in it with a row each, and its body."""
+
+    name: str
+    statements: tuple[str, ...]
+    rows: tuple[ScheduleRow, ...]
+    body: tuple[Node, ...]
+
+    def row(self, statement: str) -> ScheduleRow:
+        """Return the value of the counter for an instance of a statement."""
+        return self.rows[self.statements.index(statement)]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the counter has one value for each statement."""
+        return all(row.is_constant for row in self.rows)
+
+
+Node: TypeAlias = StatementNode | Loop
+Body: TypeAlias = tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class LoopTree:
+    """The loops and statements of a program in the order in which they run.
+
+    ``columns`` names the iterators of each statement; ``next_number`` is the number of the next
+    new loop, so that a name is never used again for another loop.
+    """
+
+    parameters: tuple[str, ...]
+    iterators: tuple[tuple[str, tuple[str, ...]], ...]
+    body: Body
+    next_number: int
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The schedule that runs the instances in this order."""
+        rows: dict[str, list[ScheduleRow]] = {name: [] for name, _ in self.iterators}
+        depths = {name: len(names) for name, names in self.iterators}
+        self._collect(self.body, rows, depths)
+        length = max(1, *map(len, rows.values()))
+        zeros = (0,) * len(self.parameters)
+        parts = []
+        for name, names in self.iterators:
+            own = rows[name]
+            zero = ScheduleRow((0,) * len(names), zeros, 0)
+            parts.append(
+                StatementSchedule(name, names, (*own, *(zero,) * (length - len(own))))
+            )
+        return Schedule(self.parameters, tuple(parts))
+
+    def _collect(
+        self, body: Body, rows: dict[str, list[ScheduleRow]], depths: dict[str, int]
+    ) -> None:
+        zeros = (0,) * len(self.parameters)
+        for place, node in enumerate(body):
+            if len(body) > 1:
+                for name in node.statements:
+                    rows[name].append(ScheduleRow((0,) * depths[name], zeros, place))
+            if isinstance(node, Loop):
+                for name, row in zip(node.statements, node.rows, strict=True):
+                    rows[name].append(row)
+                self._collect(node.body, rows, depths)
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """All loops, each before those in it."""
+        return tuple(node for node, _ in walk(self.body) if isinstance(node, Loop))
+
+    @cached_property
+    def paths(self) -> dict[str, tuple[Loop, ...]]:
+        """The loops around each node, outermost first, by the node's name."""
+        return {node.name: around for node, around in walk(self.body)}
+
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """All loops and statements by name."""
+        return {node.name: node for node, _ in walk(self.body)}
+
+    @cached_property
+    def nests(self) -> tuple[Loop, ...]:
+        """The outermost loops in the order in which they run."""
+        return tuple(node for node in self.body if isinstance(node, Loop))
+
+    def nest_of(self, name: str) -> Loop:
+        """Return the outermost loop around a loop, or the loop itself."""
+        around = self.paths[name]
+        if around:
+            return around[0]
+        node = self.nodes[name]
+        assert isinstance(node, Loop)
+        return node
+
+    def body_around(self, name: str) -> Body:
+        """Return the body in which a node stands."""
+        around = self.paths[name]
+        return around[-1].body if around else self.body
+
+    def chain(self, name: str) -> tuple[Loop, ...]:
+        """Return a loop and the loops in it down to the first body of several nodes."""
+        node = self.nodes[name]
+        assert isinstance(node, Loop)
+        result = [node]
+        while len(node.body) == 1 and isinstance(node.body[0], Loop):
+            node = node.body[0]
+            result.append(node)
+        return tuple(result)
+
+    def with_body(self, body: Body, new_loops: int = 0) -> LoopTree:
+        """Return a tree with another body; loops of one iteration are left out."""
+        return LoopTree(
+            self.parameters, self.iterators, normal_body(body), self.next_number + new_loops
+        )
+
+    def replaced(self, name: str, change: Callable[[Node], Body]) -> Body:
+        """Return the body with a node changed into nodes."""
+
+        def inside(body: Body) -> Body:
+            result: list[Node] = []
+            for node in body:
+                if node.name == name:
+                    result += change(node)
+                elif isinstance(node, Loop) and any(loop.name == node.name for loop in around):
+                    result.append(with_loop_body(node, inside(node.body)))
+                else:
+                    result.append(node)
+            return tuple(result)
+
+        around = self.paths[name]
+        return inside(self.body)
+
+    @cached_property
+    def shape(self) -> tuple[object, ...]:
+        """The tree without the names of its loops: equal for equal orders of execution."""
+        return _shape(self.body)
+
+    def text(self) -> str:
+        """Return the tree as indented lines."""
+        names = dict(self.iterators)
+        lines: list[str] = []
+        for node, around in walk(self.body):
+            indent = "  " * len(around)
+            if isinstance(node, StatementNode):
+                lines.append(f"{indent}{node.name}")
+                continue
+            rows = ", ".join(
+                f"{name}: {row.text(names[name], self.parameters)}"
+                for name, row in zip(node.statements, node.rows, strict=True)
+            )
+            lines.append(f"{indent}{node.name} ({rows})")
+        return "\n".join(lines)
+
+
+def walk(body: Body, around: tuple[Loop, ...] = ()) -> Iterator[tuple[Node, tuple[Loop, ...]]]:
+    """Yield every node with the loops around it, each before those in it."""
+    for node in body:
+        yield node, around
+        if isinstance(node, Loop):
+            yield from walk(node.body, (*around, node))
+
+
+def with_loop_body(loop: Loop, body: Body) -> Loop:
+    """Return a loop with another body, which may have fewer statements."""
+    statements = tuple(name for node in body for name in node.statements)
+    if statements == loop.statements:
+        return Loop(loop.name, statements, loop.rows, body)
+    rows = tuple(loop.row(name) for name in statements)
+    return Loop(loop.name, statements, rows, body)
+
+
+def normal_body(body: Body) -> Body:
+    """Return a body in which no loop has one iteration for each statement.
+
+    Such a loop orders its statements by the values of its counter, as a body does.
+    """
+    result: list[Node] = []
+    for node in body:
+        if isinstance(node, StatementNode):
+            result.append(node)
+            continue
+        inner = normal_body(node.body)
+        if not node.is_constant:
+            result.append(with_loop_body(node, inner))
+            continue
+        values = sorted({row.constant for row in node.rows})
+        for value in values:
+            own = {name for name in node.statements if node.row(name).constant == value}
+            result += _restricted(inner, own)
+    return tuple(result)
+
+
+def _restricted(body: Body, statements: set[str]) -> Body:
+    """Return a body with some of its statements."""
+    result: list[Node] = []
+    for node in body:
+        kept = [name for name in node.statements if name in statements]
+        if not kept:
+            continue
+        if isinstance(node, Loop) and len(kept) < len(node.statements):
+            node = with_loop_body(node, _restricted(node.body, statements))
+        result.append(node)
+    return tuple(result)
+
+
+def _shape(body: Body) -> tuple[object, ...]:
+    return tuple(
+        node.name
+        if isinstance(node, StatementNode)
+        else (node.statements, node.rows, _shape(node.body))
+        for node in body
+    )
+
+
+def loop_tree_of(schedule: Schedule, first_number: int = 1) -> LoopTree:
+    """Return the tree of a schedule; its loops are numbered in the order in which they stand.
+
+    Statements that a schedule does not order stand in the order of the text.
+
+    >>> from polygym.poly.schedule import StatementSchedule as Part
+    >>> i, zero = ScheduleRow((1,), (), 0), ScheduleRow((0,), (), 0)
+    >>> tree = loop_tree_of(Schedule((), (Part("S", ("i",), (zero, i)),)))
+    >>> print(tree.text())
+    L1 (S: i)
+      S
+    """
+    rows = {part.statement: part.rows for part in schedule.statements}
+    number = first_number
+
+    def build(statements: tuple[str, ...], dimension: int) -> Body:
+        nonlocal number
+        while dimension < schedule.dimensions:
+            here = {name: rows[name][dimension] for name in statements}
+            if not all(row.is_constant for row in here.values()):
+                loop = f"{LOOP_PREFIX}{number}"
+                number += 1
+                body = build(statements, dimension + 1)
+                order = tuple(name for node in body for name in node.statements)
+                return (Loop(loop, order, tuple(here[name] for name in order), body),)
+            dimension += 1
+            values = sorted({row.constant for row in here.values()})
+            if len(values) > 1:
+                groups = (
+                    tuple(name for name in statements if here[name].constant == value)
+                    for value in values
+                )
+                return tuple(node for group in groups for node in build(group, dimension))
+        return tuple(map(StatementNode, statements))
+
+    names = tuple((part.statement, part.iterators) for part in schedule.statements)
+    body = build(tuple(rows), 0)
+    return LoopTree(schedule.parameters, names, body, number)
