@@ -21,7 +21,7 @@ The row i leaves both alive, the row j has δ = 1 at the vertex, and nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -37,9 +37,11 @@ from polygym.poly.legality import find_violation
 from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule, parameter_names
 from polygym.poly.spaces.farkas import contains_point, differences_of, integer_hull, pairs_of
 from polygym.poly.spaces.generators import GeneratorSet
+from polygym.transformations.loop_tree import Loop, LoopTree
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Rows: TypeAlias = tuple[ScheduleRow, ...]
+_Alive: TypeAlias = tuple["DependenceGenerators", Array]
 _Key: TypeAlias = tuple[int, Rows, Rows]
 
 _LARGEST = 2**20
@@ -125,15 +127,11 @@ class LegalityTables:
             else:
                 doubtful |= failed
         legal = {
-            place
-            for place in left
-            if place not in doubtful or self._ask_isl(schedules[place])
+            place for place in left if place not in doubtful or self._ask_isl(schedules[place])
         }
         return [place in legal for place in range(len(schedules))]
 
-    def _verdicts(
-        self, table: DependenceGenerators, keys: Iterable[_Key]
-    ) -> dict[_Key, bool]:
+    def _verdicts(self, table: DependenceGenerators, keys: Iterable[_Key]) -> dict[_Key, bool]:
         """Return for pairs of rows whether the generators prove them to be legal."""
         known: dict[_Key, bool] = {}
         new: list[_Key] = []
@@ -154,9 +152,7 @@ class LegalityTables:
         self._known.update(known)
         return known
 
-    def _distances(
-        self, table: DependenceGenerators, keys: Sequence[_Key]
-    ) -> Array:
+    def _distances(self, table: DependenceGenerators, keys: Sequence[_Key]) -> Array:
         sources = np.stack([self._array(source) for _, source, _ in keys])
         sinks = np.stack([self._array(sink) for _, _, sink in keys])
         before = np.tensordot(table.at_source, sources, axes=(1, 2))
@@ -177,24 +173,65 @@ class LegalityTables:
         except LimitError:
             return False
 
-    def distances_along(
-        self, statements: frozenset[str], rows: Mapping[str, Rows]
-    ) -> list[tuple[DependenceGenerators, Array]]:
-        """Return the distances of the dependences between some statements: (generator, row)."""
-        result = []
-        for table in self.tables:
-            between = table.dependence
-            if between.source in statements and between.sink in statements:
-                before = table.at_source @ self._array(rows[between.source]).T
-                after = table.at_sink @ self._array(rows[between.sink]).T
-                result.append((table, np.asarray(after - before)))
-        return result
+    def band_positions(self, tree: LoopTree) -> dict[str, int]:
+        """Return the position of each loop in its permutable band, 0 the outermost.
+
+        A loop belongs to the band of the loops around it, as in a schedule's tree
+        (:mod:`polygym.codegen.tree.build`), if no pair that is unordered at the top of the band is
+        reversed by it. Example, a stencil over time: t has 0, i has 0 too; after ``skew i t 1`` the
+        two are one band, and i has 1.
+        """
+        positions: dict[str, int] = {}
+        alive = [(table, np.ones(len(table.at_sink), bool)) for table in self.tables]
+        for node in tree.nests:
+            self._visit(node, alive, [], 0, positions)
+        return positions
+
+    def _visit(
+        self,
+        loop: Loop,
+        alive: list[_Alive],
+        at_top: list[_Alive],
+        position: int,
+        positions: dict[str, int],
+    ) -> None:
+        """Note the position of a loop and of those in it; ``at_top`` was alive above its band."""
+        alive = [entry for entry in alive if _is_between(entry[0], loop)]
+        if position and any(
+            (self._along(table, loop)[living] < 0).any() for table, living in at_top
+        ):
+            position = 0
+        if not position:
+            at_top = alive
+        positions[loop.name] = position
+        inside = []
+        for table, living in alive:
+            left = living & (self._along(table, loop) == 0)
+            if left[: table.vertices].any():
+                inside.append((table, left))
+        is_chain = len(loop.body) == 1
+        for node in loop.body:
+            if isinstance(node, Loop):
+                self._visit(node, inside, at_top, (position + 1) * is_chain, positions)
+
+    def _along(self, table: DependenceGenerators, loop: Loop) -> Array:
+        """Return the distances of one dependence along a loop."""
+        source, sink = table.dependence.source, table.dependence.sink
+        before = table.at_source @ self._array((loop.row(source),))[0]
+        after = table.at_sink @ self._array((loop.row(sink),))[0]
+        return np.asarray(after - before)
 
 
 @lru_cache(maxsize=REMEMBERED_PROGRAMS)
 def legality_tables(scop: Scop) -> LegalityTables:
     """Return the tables of a program."""
     return LegalityTables(scop)
+
+
+def _is_between(table: DependenceGenerators, loop: Loop) -> bool:
+    """Whether a dependence is between statements of a loop."""
+    statements = loop.statements
+    return table.dependence.source in statements and table.dependence.sink in statements
 
 
 def _is_small(part: StatementSchedule) -> bool:

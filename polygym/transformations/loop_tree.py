@@ -17,7 +17,7 @@ that order nothing have equal trees, up to names: :meth:`LoopTree.shape` leaves 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -87,9 +87,7 @@ class LoopTree:
         for name, names in self.iterators:
             own = rows[name]
             zero = ScheduleRow((0,) * len(names), zeros, 0)
-            parts.append(
-                StatementSchedule(name, names, (*own, *(zero,) * (length - len(own))))
-            )
+            parts.append(StatementSchedule(name, names, (*own, *(zero,) * (length - len(own)))))
         return Schedule(self.parameters, tuple(parts))
 
     def _collect(
@@ -155,21 +153,23 @@ class LoopTree:
             self.parameters, self.iterators, normal_body(body), self.next_number + new_loops
         )
 
-    def replaced(self, name: str, change: Callable[[Node], Body]) -> Body:
-        """Return the body with a node changed into nodes."""
+    def replaced(self, *names: str, by: Body) -> Body:
+        """Return the body with neighbouring nodes, or a single one, replaced by other nodes."""
 
         def inside(body: Body) -> Body:
             result: list[Node] = []
             for node in body:
-                if node.name == name:
-                    result += change(node)
-                elif isinstance(node, Loop) and any(loop.name == node.name for loop in around):
+                if node.name == names[0]:
+                    result += by
+                elif node.name in names:
+                    continue
+                elif isinstance(node, Loop) and node.name in around:
                     result.append(with_loop_body(node, inside(node.body)))
                 else:
                     result.append(node)
             return tuple(result)
 
-        around = self.paths[name]
+        around = {loop.name for loop in self.paths[names[0]]}
         return inside(self.body)
 
     @cached_property

@@ -1,0 +1,193 @@
+"""Steps that a state offers, legal or not, in a fixed order.
+
+The list is finite: pairs of loops of perfect nests, neighbours, parts of bodies, and sizes from
+tables. Steps about the order of instances come first, then those about the program's storage, then
+those about the mapping. Example, a product of matrices in the order of the text: distribute, three
+interchanges, skews by 1 and -1, reversals, tile sizes for four loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+
+from polygym.errors import InputError, LimitError
+from polygym.mapping.knob_domains import WorkSharing
+from polygym.poly.isl_budget import attempt_bounded, bounded_operations
+from polygym.poly.transform.splitting.selection import candidate_splittings
+from polygym.poly.transform.storage.plan import StorageEntry
+from polygym.poly.transform.storage.variants import storage_variants
+from polygym.transformations.loop_tree import Body, Loop, LoopTree, StatementNode, walk
+from polygym.transformations.state import TransformProgram, TransformState
+from polygym.transformations.steps import (
+    Contract,
+    Distribute,
+    Fuse,
+    Interchange,
+    Parallelize,
+    Reorder,
+    Reverse,
+    Shift,
+    Skew,
+    SplitIndexSet,
+    Step,
+    Stop,
+    Store,
+    Tile,
+    Undo,
+    UnrollJam,
+    Vectorize,
+)
+
+TILE_SIZES = (8, 16, 32, 64, 128, 256)
+BLOCK_SIZES = (16, 32, 64)
+JAM_COUNTS = (1, 2, 4, 8)
+VECTOR_BITS = (None, 256)
+FUSE_SHIFTS = (0, 1, 2)
+SKEW_FACTORS = (1, -1)
+SHIFT_AMOUNTS = (1, -1)
+
+_ISL_OPERATIONS = 400_000
+_MOST_CUTS = 8
+
+
+def candidate_steps(state: TransformState) -> tuple[Step, ...]:
+    """Return the steps, ``stop`` and ``undo`` first."""
+    tree = state.tree
+    return (
+        Stop(),
+        Undo(),
+        *_order_steps(tree),
+        *_program_steps(state),
+        *_mapping_steps(state),
+    )
+
+
+def _order_steps(tree: LoopTree) -> Iterator[Step]:
+    for loop in tree.loops:
+        for inner in tree.chain(loop.name)[1:]:
+            yield Interchange(loop.name, inner.name)
+    for body in _bodies(tree.body):
+        for first, second in pairwise(body):
+            if isinstance(first, Loop) or isinstance(second, Loop):
+                loops = [node for node in (first, second) if isinstance(node, Loop)]
+                reach = min(len(tree.chain(member.name)) for member in loops)
+                for shift in FUSE_SHIFTS if len(loops) == 2 else (0,):
+                    yield Fuse(first.name, second.name, 1, shift)
+                if reach > 1:
+                    yield Fuse(first.name, second.name, reach, 0)
+    for loop in tree.loops:
+        for node in tree.chain(loop.name)[-1].body[1:]:
+            yield Distribute(loop.name, node.name)
+    for body in _bodies(tree.body):
+        for first, second in pairwise(body):
+            yield Reorder(first.name, second.name)
+    for loop in tree.loops:
+        for other in (*tree.paths[loop.name], *tree.chain(loop.name)[1:]):
+            for factor in SKEW_FACTORS:
+                yield Skew(loop.name, other.name, factor)
+    for loop in tree.loops:
+        yield Reverse(loop.name)
+    for loop in tree.loops:
+        parts = tree.chain(loop.name)[-1].body
+        for node in parts[1:]:
+            for amount in SHIFT_AMOUNTS:
+                yield Shift(node.name, loop.name, amount)
+
+
+def _mapping_steps(state: TransformState) -> Iterator[Step]:
+    tree = state.tree
+    if state.base.threads > 1:
+        for loop in tree.loops:
+            if not loop.is_constant and len(tree.paths[loop.name]) < 2:
+                yield Parallelize(loop.name, WorkSharing.STATIC)
+                yield Parallelize(loop.name, WorkSharing.DYNAMIC)
+        for nest in tree.nests:
+            yield Parallelize(nest.name, WorkSharing.OFF)
+    for loop in tree.loops:
+        if not _has_inner_branches(loop, tree):
+            for bits in VECTOR_BITS:
+                yield Vectorize(loop.name, bits)
+    for nest in tree.nests:
+        yield Vectorize(nest.name, 0)
+    for loop in tree.loops:
+        if len(tree.chain(loop.name)) > 1 and not _has_inner_branches(loop, tree):
+            for count in JAM_COUNTS:
+                yield UnrollJam(loop.name, count)
+    for body in _bodies(tree.body):
+        for node in body:
+            if isinstance(node, Loop) and not _continues_chain(node, tree):
+                yield from _block_steps(tree.chain(node.name))
+    for loop in tree.loops:
+        for size in TILE_SIZES:
+            yield Tile((loop.name,), (size,))
+
+
+def _continues_chain(loop: Loop, tree: LoopTree) -> bool:
+    """Whether a loop is all there is in the loop around it."""
+    around = tree.paths[loop.name]
+    return bool(around) and len(around[-1].body) == 1
+
+
+def _block_steps(chain: tuple[Loop, ...]) -> Iterator[Step]:
+    for first, last in combinations(range(len(chain)), 2):
+        names = tuple(member.name for member in chain[first : last + 1])
+        for size in BLOCK_SIZES:
+            yield Tile(names, (size,) * len(names))
+
+
+def _has_inner_branches(loop: Loop, tree: LoopTree) -> bool:
+    last = tree.chain(loop.name)[-1]
+    return any(isinstance(node, Loop) for node in last.body)
+
+
+def _program_steps(state: TransformState) -> Iterator[Step]:
+    yield from map(SplitIndexSet, _cuts(state))
+    for entry in _entries(state):
+        yield Store(str(entry))
+    yield Contract()
+
+
+def _cuts(state: TransformState) -> tuple[str, ...]:
+    """Return the divisions that the dependences of the source suggest, not made yet."""
+    if not state.storage.is_source:
+        return ()
+    known = state.program.memo("cuts", lambda: _suggestions(state.program))
+    return tuple(
+        text
+        for text, statements in known
+        if not any(state.splitting.conditions(name) for name in statements)
+    )
+
+
+def _suggestions(program: TransformProgram) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    try:
+        with attempt_bounded(_ISL_OPERATIONS), bounded_operations("looking for cuts"):
+            suggested = candidate_splittings(program.scop, ranges=False)
+    except (InputError, LimitError):
+        return ()
+    return tuple(
+        (str(cuts), tuple(name for name, _ in cuts.statements)) for cuts in suggested[:_MOST_CUTS]
+    )
+
+
+def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
+    """Return what may become of arrays that stand in the way of loops."""
+
+    def find() -> tuple[StorageEntry, ...]:
+        try:
+            webs = storage_variants(state.program.version(state.splitting).scop)
+        except (InputError, LimitError):
+            return ()
+        return tuple(entry for web in webs for entry in web.entries)
+
+    entries = state.program.memo(("entries", state.splitting), find)
+    taken = {entry.array for entry in state.storage.entries}
+    return tuple(entry for entry in entries if entry.array not in taken)
+
+
+def _bodies(body: Body) -> Iterator[Body]:
+    yield body
+    for node, _ in walk(body):
+        if not isinstance(node, StatementNode):
+            yield node.body
