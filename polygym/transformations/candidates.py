@@ -150,25 +150,19 @@ def _program_steps(state: TransformState) -> Iterator[Step]:
 
 def _cuts(state: TransformState) -> tuple[str, ...]:
     """Return the divisions that the dependences of the source suggest, not made yet."""
-    if not state.storage.is_source:
+    if not state.storage.is_source or state.splitting.statements:
         return ()
     known = state.program.memo("cuts", lambda: _suggestions(state.program))
-    return tuple(
-        text
-        for text, statements in known
-        if not any(state.splitting.conditions(name) for name in statements)
-    )
+    return known
 
 
-def _suggestions(program: TransformProgram) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _suggestions(program: TransformProgram) -> tuple[str, ...]:
     try:
         with attempt_bounded(_ISL_OPERATIONS), bounded_operations("looking for cuts"):
             suggested = candidate_splittings(program.scop, ranges=False)
     except (InputError, LimitError):
         return ()
-    return tuple(
-        (str(cuts), tuple(name for name, _ in cuts.statements)) for cuts in suggested[:_MOST_CUTS]
-    )
+    return tuple(map(str, suggested[:_MOST_CUTS]))
 
 
 def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
@@ -176,12 +170,14 @@ def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
 
     def find() -> tuple[StorageEntry, ...]:
         try:
-            webs = storage_variants(state.program.version(state.splitting).scop)
+            webs = storage_variants(state.program.scop)
         except (InputError, LimitError):
             return ()
         return tuple(entry for web in webs for entry in web.entries)
 
-    entries = state.program.memo(("entries", state.splitting), find)
+    if state.splitting.statements:
+        return ()
+    entries = state.program.memo("entries", find)
     taken = {entry.array for entry in state.storage.entries}
     return tuple(entry for entry in entries if entry.array not in taken)
 

@@ -21,7 +21,7 @@ The row i leaves both alive, the row j has δ = 1 at the vertex, and nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -30,11 +30,11 @@ import numpy as np
 
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
-from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
+from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import find_violation
-from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule, parameter_names
+from polygym.poly.schedule import Schedule, ScheduleRow, parameter_names
 from polygym.poly.spaces.farkas import contains_point, differences_of, integer_hull, pairs_of
 from polygym.poly.spaces.generators import GeneratorSet
 from polygym.transformations.loop_tree import Loop, LoopTree
@@ -42,12 +42,12 @@ from polygym.transformations.loop_tree import Loop, LoopTree
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Rows: TypeAlias = tuple[ScheduleRow, ...]
 _Alive: TypeAlias = tuple["DependenceGenerators", Array]
-_Key: TypeAlias = tuple[int, Rows, Rows]
 
 _LARGEST = 2**20
 """Numbers of rows and generators up to this one fit products of 64 bits."""
 
-_MOST_VERDICTS = 100_000
+_MOST_VERDICTS = 200_000
+_SHIFT = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,32 +66,24 @@ class DependenceGenerators:
     is_exact: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """The distances of one dependence under several pairs of rows: (generator, pair, row)."""
+class _RowIndex:
+    """Numbers for the rows of one statement, with the rows as arrays and their largest entry."""
 
-    table: DependenceGenerators
-    distances: Array
+    def __init__(self) -> None:
+        self._numbers: dict[Rows, int] = {}
+        self.arrays: list[Array] = []
+        self.largest: list[int] = []
 
-    def verdicts(self) -> tuple[Array, Array]:
-        """Return which pairs are legal, and which row breaks the others (-1: none orders all)."""
-        count, pairs, rows = self.distances.shape
-        alive = np.ones((count, pairs), bool)
-        undecided = np.ones(pairs, bool)
-        legal = np.zeros(pairs, bool)
-        broken_by = np.full(pairs, -1)
-        for row in range(rows):
-            here = self.distances[:, :, row]
-            bad = (alive & (here < 0)).any(axis=0) & undecided
-            broken_by[bad] = row
-            undecided &= ~bad
-            alive &= here == 0
-            done = undecided & ~alive[: self.table.vertices].any(axis=0)
-            legal |= done
-            undecided &= ~done
-            if not undecided.any():
-                break
-        return legal, broken_by
+    def number(self, rows: Rows) -> int:
+        """Return the number of rows; new ones get the next one."""
+        number = self._numbers.get(rows)
+        if number is None:
+            number = self._numbers[rows] = len(self.arrays)
+            values = [(*row.iterators, *row.parameters, row.constant) for row in rows]
+            self.largest.append(max((abs(v) for row in values for v in row), default=0))
+            small = self.largest[-1] < _LARGEST
+            self.arrays.append(np.array(values if small else (), np.int64))
+        return number
 
 
 class LegalityTables:
@@ -105,67 +97,68 @@ class LegalityTables:
             for dependence in dependences(scop)
             if (table := _generators_of(dependence, scop, self.names)) is not None
         )
-        self._arrays: LruCache[Rows, Array] = LruCache(8192)
-        self._known: dict[_Key, bool] = {}
+        self._place = {statement.name: k for k, statement in enumerate(scop.statements)}
+        self._forget()
 
-    def are_legal(self, schedules: Sequence[Schedule]) -> list[bool]:
-        """Return which schedules respect every dependence."""
-        if not schedules:
+    def _forget(self) -> None:
+        self._rows = {name: _RowIndex() for name in self._place}
+        self._known: list[dict[int, bool]] = [{} for _ in self.tables]
+        self._count = 0
+
+    def are_legal(self, trees: Sequence[LoopTree], reference: LoopTree | None = None) -> list[bool]:
+        """Return which trees respect every dependence; that of ``reference`` is known to do."""
+        if not trees:
             return []
-        rows = [{part.statement: part.rows for part in each.statements} for each in schedules]
-        left = [
-            place for place, each in enumerate(schedules) if all(map(_is_small, each.statements))
-        ]
-        doubtful: set[int] = set()
+        if self._count > _MOST_VERDICTS:
+            self._forget()
+        numbers = np.array([self._numbers(tree) for tree in trees])
+        usual = np.array(self._numbers(reference)) if reference is not None else None
+        left = np.array([self._largest(row) < _LARGEST for row in numbers.tolist()])
+        doubtful = np.zeros(len(trees), bool)
         for number, table in enumerate(self.tables):
-            source, sink = table.dependence.source, table.dependence.sink
-            keys = {place: (number, rows[place][source], rows[place][sink]) for place in left}
-            verdicts = self._verdicts(table, keys.values())
-            failed = {place for place in left if not verdicts[keys[place]]}
-            if table.is_exact:
-                left = [place for place in left if place not in failed]
-            else:
-                doubtful |= failed
-        legal = {
-            place for place in left if place not in doubtful or self._ask_isl(schedules[place])
-        }
-        return [place in legal for place in range(len(schedules))]
+            source = self._place[table.dependence.source]
+            sink = self._place[table.dependence.sink]
+            asked = left
+            if usual is not None:
+                changed = numbers[:, source] != usual[source]
+                asked = asked & (changed | (numbers[:, sink] != usual[sink]))
+            places = asked.nonzero()[0]
+            if len(places):
+                pairs = (numbers[places, source] << _SHIFT) | numbers[places, sink]
+                failed = places[~self._verdicts(number, table, pairs)]
+                (left if table.is_exact else doubtful)[failed] = not table.is_exact
+        for place in (left & doubtful).nonzero()[0].tolist():
+            left[place] = self._ask_isl(trees[place].schedule)
+        return [bool(verdict) for verdict in left]
 
-    def _verdicts(self, table: DependenceGenerators, keys: Iterable[_Key]) -> dict[_Key, bool]:
+    def _numbers(self, tree: LoopTree) -> list[int]:
+        rows = tree.rows
+        return [index.number(rows[name]) for name, index in self._rows.items()]
+
+    def _largest(self, numbers: list[int]) -> int:
+        indices = self._rows.values()
+        return max(index.largest[number] for index, number in zip(indices, numbers, strict=True))
+
+    def _verdicts(self, number: int, table: DependenceGenerators, pairs: Array) -> Array:
         """Return for pairs of rows whether the generators prove them to be legal."""
-        known: dict[_Key, bool] = {}
-        new: list[_Key] = []
-        for key in dict.fromkeys(keys):
-            verdict = self._known.get(key)
-            if verdict is None:
-                new.append(key)
-            else:
-                known[key] = verdict
-        lengths = {len(sources) for _, sources, _ in new}
-        for length in lengths:
-            group = [key for key in new if len(key[1]) == length]
-            legal, _ = _Batch(table, self._distances(table, group)).verdicts()
-            for key, verdict in zip(group, legal.tolist(), strict=True):
-                known[key] = verdict
-        if len(self._known) > _MOST_VERDICTS:
-            self._known.clear()
-        self._known.update(known)
-        return known
+        known = self._known[number]
+        new = [pair for pair in np.unique(pairs).tolist() if pair not in known]
+        if new:
+            verdicts = _are_ordered(table, self._distances(table, new))
+            known.update(zip(new, verdicts.tolist(), strict=True))
+            self._count += len(new)
+        return np.array([known[pair] for pair in pairs.tolist()])
 
-    def _distances(self, table: DependenceGenerators, keys: Sequence[_Key]) -> Array:
-        sources = np.stack([self._array(source) for _, source, _ in keys])
-        sinks = np.stack([self._array(sink) for _, _, sink in keys])
-        before = np.tensordot(table.at_source, sources, axes=(1, 2))
-        after = np.tensordot(table.at_sink, sinks, axes=(1, 2))
-        return np.asarray(after - before)
-
-    def _array(self, rows: Rows) -> Array:
-        return self._arrays.get(
-            rows,
-            lambda: np.array(
-                [(*row.iterators, *row.parameters, row.constant) for row in rows], np.int64
-            ),
-        )
+    def _distances(self, table: DependenceGenerators, pairs: Sequence[int]) -> Array:
+        """Return the distances under pairs of rows: (generator, pair, row)."""
+        before = self._rows[table.dependence.source].arrays
+        behind = self._rows[table.dependence.sink].arrays
+        sources = [before[pair >> _SHIFT] for pair in pairs]
+        sinks = [behind[pair & ((1 << _SHIFT) - 1)] for pair in pairs]
+        length = max(1, *map(len, sources), *map(len, sinks))
+        from_ = np.tensordot(table.at_source, _stacked(sources, length), axes=(1, 2))
+        to = np.tensordot(table.at_sink, _stacked(sinks, length), axes=(1, 2))
+        return np.asarray(to - from_)
 
     def _ask_isl(self, schedule: Schedule) -> bool:
         try:
@@ -217,8 +210,8 @@ class LegalityTables:
     def _along(self, table: DependenceGenerators, loop: Loop) -> Array:
         """Return the distances of one dependence along a loop."""
         source, sink = table.dependence.source, table.dependence.sink
-        before = table.at_source @ self._array((loop.row(source),))[0]
-        after = table.at_sink @ self._array((loop.row(sink),))[0]
+        before = table.at_source @ _row_array(loop.row(source))
+        after = table.at_sink @ _row_array(loop.row(sink))
         return np.asarray(after - before)
 
 
@@ -228,18 +221,43 @@ def legality_tables(scop: Scop) -> LegalityTables:
     return LegalityTables(scop)
 
 
+def _are_ordered(table: DependenceGenerators, distances: Array) -> Array:
+    """Return for which pairs of rows every pair of instances is in order."""
+    count, pairs, rows = distances.shape
+    alive = np.ones((count, pairs), bool)
+    undecided = np.ones(pairs, bool)
+    legal = np.zeros(pairs, bool)
+    for row in range(rows):
+        here = distances[:, :, row]
+        undecided &= ~(alive & (here < 0)).any(axis=0)
+        alive &= here == 0
+        done = undecided & ~alive[: table.vertices].any(axis=0)
+        legal |= done
+        undecided &= ~done
+        if not undecided.any():
+            break
+    return legal
+
+
+def _stacked(arrays: Sequence[Array], length: int) -> Array:
+    """Return tables of rows as one array, the shorter ones with rows of 0 behind."""
+    width = max(array.shape[1] for array in arrays if array.ndim == 2) if arrays else 0
+    result = np.zeros((len(arrays), length, width), np.int64)
+    for place, array in enumerate(arrays):
+        if array.ndim == 2:
+            result[place, : len(array)] = array
+    return result
+
+
+@lru_cache(maxsize=8192)
+def _row_array(row: ScheduleRow) -> Array:
+    return np.array([*row.iterators, *row.parameters, row.constant], np.int64)
+
+
 def _is_between(table: DependenceGenerators, loop: Loop) -> bool:
     """Whether a dependence is between statements of a loop."""
     statements = loop.statements
     return table.dependence.source in statements and table.dependence.sink in statements
-
-
-def _is_small(part: StatementSchedule) -> bool:
-    return all(
-        -_LARGEST < value < _LARGEST
-        for row in part.rows
-        for value in (*row.iterators, *row.parameters, row.constant)
-    )
 
 
 def _generators_of(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule
@@ -76,28 +76,33 @@ class LoopTree:
     next_number: int
 
     @cached_property
-    def schedule(self) -> Schedule:
-        """The schedule that runs the instances in this order."""
+    def rows(self) -> dict[str, tuple[ScheduleRow, ...]]:
+        """The rows of each statement, as many as it needs."""
         rows: dict[str, list[ScheduleRow]] = {name: [] for name, _ in self.iterators}
         depths = {name: len(names) for name, names in self.iterators}
         self._collect(self.body, rows, depths)
+        return {name: tuple(own) for name, own in rows.items()}
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The schedule that runs the instances in this order."""
+        rows = self.rows
         length = max(1, *map(len, rows.values()))
-        zeros = (0,) * len(self.parameters)
         parts = []
         for name, names in self.iterators:
             own = rows[name]
-            zero = ScheduleRow((0,) * len(names), zeros, 0)
+            zero = constant_row(len(names), len(self.parameters), 0)
             parts.append(StatementSchedule(name, names, (*own, *(zero,) * (length - len(own)))))
         return Schedule(self.parameters, tuple(parts))
 
     def _collect(
         self, body: Body, rows: dict[str, list[ScheduleRow]], depths: dict[str, int]
     ) -> None:
-        zeros = (0,) * len(self.parameters)
+        width = len(self.parameters)
         for place, node in enumerate(body):
             if len(body) > 1:
                 for name in node.statements:
-                    rows[name].append(ScheduleRow((0,) * depths[name], zeros, place))
+                    rows[name].append(constant_row(depths[name], width, place))
             if isinstance(node, Loop):
                 for name, row in zip(node.statements, node.rows, strict=True):
                     rows[name].append(row)
@@ -192,6 +197,12 @@ class LoopTree:
             )
             lines.append(f"{indent}{node.name} ({rows})")
         return "\n".join(lines)
+
+
+@lru_cache(maxsize=4096)
+def constant_row(iterators: int, parameters: int, value: int) -> ScheduleRow:
+    """Return a row with one value for all instances."""
+    return ScheduleRow((0,) * iterators, (0,) * parameters, value)
 
 
 def walk(body: Body, around: tuple[Loop, ...] = ()) -> Iterator[tuple[Node, tuple[Loop, ...]]]:

@@ -39,6 +39,7 @@ from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT, new_array_bytes
 from polygym.poly.transform.storage.plan import (
     SOURCE_STORAGE,
+    StorageEntry,
     StoragePlan,
     parse_storage,
     plan_of,
@@ -149,6 +150,41 @@ class TransformProgram:
 
         return self._versions.get((splitting, replace(storage, has_contraction=False)), make)
 
+    def bytes_of(self, entry: StorageEntry) -> int:
+        """Return the bytes of the new arrays of one entry, which is proved to be right.
+
+        Raises:
+            InputError: it is not.
+            LimitError: it would take too long to find out.
+        """
+
+        def find() -> int | InputError | LimitError:
+            try:
+                scop = apply_plan(self.scop, plan_of([entry]))
+                _with_copies(loop_tree_of(original_schedule(self.scop)), scop)
+            except (InputError, LimitError) as error:
+                return error
+            return self._bytes(scop)
+
+        result = self.memo(("bytes", entry), find)
+        if isinstance(result, int):
+            return result
+        raise result
+
+    def bytes_for(self, version: ProgramVersion) -> int:
+        """Return the bytes of the new arrays of a version."""
+        return self._bytes(version.scop)
+
+    def _bytes(self, scop: Scop) -> int:
+        known = {parameter.name for parameter in scop.parameters} <= set(self.sizes)
+        return new_array_bytes(scop, self.sizes) or 0 if known else 0
+
+    def memory_error(self, step: Step, taken: int) -> UnavailableStepError:
+        """Return the error of a step that takes too much memory."""
+        return UnavailableStepError(
+            f"{step}: expected at most {self.memory_limit:,} bytes of new arrays, found {taken:,}"
+        )
+
     def start(
         self, mapping: Mapping = DEFAULT_MAPPING, schedule: Schedule | None = None
     ) -> TransformState:
@@ -172,14 +208,16 @@ class ProgramVersion:
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
-    """The answer about one step: its result, or why there is none.
+    """The answer about one step: whether it is allowed, else why it is not.
 
-    ``is_illegal`` distinguishes a broken dependence from a step that has no meaning here.
+    ``is_illegal`` distinguishes a broken dependence from a step that has no meaning here. ``state``
+    is the result where it is known already.
     """
 
-    state: TransformState | None
+    is_allowed: bool
     reason: str = ""
     is_illegal: bool = False
+    state: TransformState | None = None
 
 
 @dataclass(frozen=True)
@@ -244,6 +282,7 @@ class TransformState:
                 (verdict,) = self.verdicts([step])
                 if verdict.state is not None:
                     return verdict.state
+                assert not verdict.is_allowed
                 if not verdict.is_illegal:
                     raise UnavailableStepError(verdict.reason)
                 raise self._illegal(step)
@@ -262,7 +301,7 @@ class TransformState:
                     tree = apply_tree_step(self.tree, step, self.version.edge_rows)
                     if tree.shape == self.tree.shape:
                         raise UnavailableStepError(f"{step}: it would change nothing")
-                    _expect_small(tree.schedule, step)
+                    _expect_small(tree, step)
                     trees[place] = tree
                     needed.append((place, tree))
                 else:
@@ -271,26 +310,58 @@ class TransformState:
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     trees[place] = self.tree
             except UnavailableStepError as error:
-                result[place] = StepVerdict(None, str(error))
-        legal = self.version.tables.are_legal([tree.schedule for _, tree in needed])
+                result[place] = StepVerdict(False, str(error))
+        legal = self.version.tables.are_legal([tree for _, tree in needed], self.tree)
         illegal = {
             place for (place, _), is_legal in zip(needed, legal, strict=True) if not is_legal
         }
         for place, tree in trees.items():
             step = steps[place]
             if place in illegal:
-                result[place] = StepVerdict(None, f"{step} breaks a dependence", True)
+                result[place] = StepVerdict(False, f"{step}: it breaks a dependence", True)
             else:
-                result[place] = StepVerdict(self._moved(step, tree))
+                result[place] = StepVerdict(True, state=self._moved(step, tree))
         return [verdict for verdict in result if verdict is not None]
 
     def _verdict_alone(self, step: Step) -> StepVerdict:
+        """Decide a step that is not about loops."""
+        match step:
+            case Store(entry) if self.splitting == NO_SPLITTING:
+                return self._store_verdict(step, entry)
+            case SplitIndexSet(cuts) if self.splitting == NO_SPLITTING and self.storage.is_source:
+                refusal = self.program.memo(step, lambda: self._refusal(step))
+                return StepVerdict(not refusal, refusal)
+            case _:
+                pass
         try:
-            return StepVerdict(self.after(step))
+            return StepVerdict(True, state=self.after(step))
         except IllegalStepError as error:
-            return StepVerdict(None, str(error), True)
+            return StepVerdict(False, str(error), True)
         except (InputError, LimitError) as error:
-            return StepVerdict(None, str(error))
+            return StepVerdict(False, str(error))
+
+    def _refusal(self, step: Step) -> str:
+        try:
+            self.after(step)
+        except (InputError, LimitError) as error:
+            return str(error)
+        return ""
+
+    def _store_verdict(self, step: Store, text: str) -> StepVerdict:
+        """Decide a step about storage by the proof for its array alone.
+
+        Each array gets a storage of its own, and an order that respects all dependences respects
+        those that are left, so the program that results need not be looked at yet.
+        """
+        program = self.program
+        try:
+            storage = self._storage_with(step, parse_storage(text))
+            taken = sum(program.bytes_of(entry) for entry in storage.entries)
+        except (InputError, LimitError) as error:
+            return StepVerdict(False, str(error))
+        if taken > program.memory_limit:
+            return StepVerdict(False, str(program.memory_error(step, taken)))
+        return StepVerdict(True)
 
     def _moved(self, step: Step, tree: LoopTree) -> TransformState:
         """Return the state after a step that is allowed."""
@@ -339,10 +410,11 @@ class TransformState:
     def _expect_outermost_parallel(self, name: str, step: Step) -> None:
         outer = self.tree.paths[name]
         reversed_ = [
-            apply_tree_step(self.tree, Reverse(loop.name), self.version.edge_rows).schedule
-            for loop in outer
+            apply_tree_step(self.tree, Reverse(loop.name), self.version.edge_rows) for loop in outer
         ]
-        for loop, is_parallel in zip(outer, self.version.tables.are_legal(reversed_), strict=True):
+        for loop, is_parallel in zip(
+            outer, self.version.tables.are_legal(reversed_, self.tree), strict=True
+        ):
             if is_parallel:
                 raise UnavailableStepError(
                     f"{step}: expected the outermost parallel loop, found {loop.name} around it"
@@ -440,27 +512,28 @@ class TransformState:
         )
 
     def _with_entry(self, step: Step, plan: StoragePlan) -> TransformState:
+        storage = self._storage_with(step, plan)
+        version = self.program.version(self.splitting, storage)
+        taken = self.program.bytes_for(version)
+        if taken > self.program.memory_limit:
+            raise self.program.memory_error(step, taken)
+        tree = _with_copies(self.tree, version.scop)
+        if not version.tables.are_legal([tree])[0]:
+            violation = find_violation(version.scop, tree.schedule)
+            raise IllegalStepError(f"{step}: {violation}", violation)
+        return self._next(step, storage=storage, tree=tree)
+
+    def _storage_with(self, step: Step, plan: StoragePlan) -> StoragePlan:
+        """Return the storage with one entry more."""
         if len(plan.entries) != 1 or plan.dead or plan.copies or plan.overlapped_tile:
             raise UnavailableStepError(
                 f"{step}: expected one of ARRAY=expand, ARRAY=private:LOOPS and ARRAY=rename"
             )
-        storage = plan_of(
-            (*self.storage.entries, *plan.entries), has_contraction=self.storage.has_contraction
-        )
+        entries = (*self.storage.entries, *plan.entries)
+        storage = plan_of(entries, has_contraction=self.storage.has_contraction)
         if storage == self.storage:
             raise UnavailableStepError(f"{step}: it would change nothing")
-        version = self.program.version(self.splitting, storage)
-        taken = new_array_bytes(version.scop, self.program.sizes) if self.program.sizes else 0
-        if taken is not None and taken > self.program.memory_limit:
-            raise UnavailableStepError(
-                f"{step}: expected at most {self.program.memory_limit:,} bytes of new arrays, "
-                f"found {taken:,}"
-            )
-        tree = _with_copies(self.tree, version.scop)
-        if not version.tables.are_legal([tree.schedule])[0]:
-            violation = find_violation(version.scop, tree.schedule)
-            raise IllegalStepError(f"{step}: {violation}", violation)
-        return self._next(step, storage=storage, tree=tree)
+        return storage
 
     # Steps by hand
 
@@ -510,14 +583,17 @@ class TransformState:
         return []
 
 
-def _expect_small(schedule: Schedule, step: Step) -> None:
+def _expect_small(tree: LoopTree, step: Step) -> None:
     largest = max(
-        abs(value)
-        for part in schedule.statements
-        for row in part.rows
-        for value in (*row.iterators, *row.parameters, row.constant)
+        (
+            abs(value)
+            for loop in tree.loops
+            for row in loop.rows
+            for value in (*row.iterators, *row.parameters, row.constant)
+        ),
+        default=0,
     )
-    if largest > max(LARGEST_NUMBER, len(schedule.statements)):
+    if largest > LARGEST_NUMBER:
         raise UnavailableStepError(
             f"{step}: expected numbers up to {LARGEST_NUMBER} in the schedule, found {largest}"
         )
