@@ -9,6 +9,7 @@ from _pytest.mark.structures import ParameterSet
 
 from docs.site.navigation import GENERATED_INDEXES
 from docs.site.pages import REFERENCE_PAGES, api_pages
+from polygym.version import __version__
 from tests.docs import page_form
 from tests.docs.page_links import link_faults
 from tests.docs.page_runner import run_page
@@ -136,6 +137,16 @@ def test_entries_of_the_changelog_have_one_line() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2].split("\n")
     entries = [line for line in lines[1:] if line and not line.startswith("#")]
     assert [line for line in entries if not line.startswith("- ") or len(line) > 140] == []
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    """That of the package is the last release of the changelog, and the one to cite."""
+    release = re.search(r"^## (\d\S*) - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert release is not None
+    assert release[1] == __version__
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {release[1]}\ndate-released: {release[2]}\n" in citation
+    assert f"\n  version = {{{release[1]}}},\n" in README.read_text()
 
 
 def test_the_site_is_described_by_the_first_sentence_of_the_readme() -> None:
