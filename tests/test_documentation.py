@@ -9,7 +9,7 @@ from _pytest.mark.structures import ParameterSet
 
 from docs.site.navigation import GENERATED_INDEXES
 from docs.site.pages import REFERENCE_PAGES, api_pages
-from docs.site.root_pages import root_pages
+from polygym.version import __version__
 from tests.docs import page_form
 from tests.docs.page_links import link_faults
 from tests.docs.page_runner import run_page
@@ -22,6 +22,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *PAGES)
 
 SCRIPTS = ("benchmarks", "configs", "examples", "notebooks")
+FOLDERS = (*SCRIPTS, "agents", "polybench")
 FORMED_FOLDERS = ("tutorials", "guides", "explanation", "data", "results")
 UNCOUNTED_FOLDERS = ("reference", "results")
 MOST_WORDS = 35_000
@@ -42,7 +43,7 @@ GENERATED = {
     *(f"docs/{src_uri}" for src_uri in GENERATED_INDEXES),
 }
 
-BESIDE = tuple(ROOT / path for path in sorted(root_pages()) if path.endswith("README.md"))
+BESIDE = tuple(sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("README.md")))
 """Documents of folders beside ``docs/``."""
 
 
@@ -127,15 +128,25 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert list(link_faults(page, ROOT, generated)) == []
 
 
-@pytest.mark.parametrize("path", sorted(set(root_pages()) - {"CONTRIBUTING.md"}))
-def test_links_of_pages_beside_the_documents_lead_somewhere(path: str) -> None:
-    assert list(link_faults(ROOT / path, ROOT)) == []
+@pytest.mark.parametrize("page", cases((ROOT / "CHANGELOG.md", *BESIDE)))
+def test_links_of_pages_beside_the_documents_lead_somewhere(page: Path) -> None:
+    assert list(link_faults(page, ROOT)) == []
 
 
 def test_entries_of_the_changelog_have_one_line() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2].split("\n")
     entries = [line for line in lines[1:] if line and not line.startswith("#")]
     assert [line for line in entries if not line.startswith("- ") or len(line) > 140] == []
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    """That of the package is the last release of the changelog, and the one to cite."""
+    release = re.search(r"^## (\d\S*) - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert release is not None
+    assert release[1] == __version__
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {release[1]}\ndate-released: {release[2]}\n" in citation
+    assert f"\n  version = {{{release[1]}}},\n" in README.read_text()
 
 
 def test_the_site_is_described_by_the_first_sentence_of_the_readme() -> None:

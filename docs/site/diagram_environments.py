@@ -58,8 +58,8 @@ def _phases() -> Iterator[str]:
         (16.0, 116.0, "Storage", "storage=True", WHITE, True),
         (154.0, 128.0, "Construct", "which dimension", LIGHT_BLUE, False),
         (304.0, 128.0, "Explore", "which coefficients", LIGHT_ORANGE, False),
-        (454.0, 112.0, "Map", "Optimize-v0 only", WHITE, True),
-        (588.0, 116.0, "Judge", "the reward", LIGHT_GREEN, False),
+        (454.0, 128.0, "Map", "Optimize-v0 only", WHITE, True),
+        (604.0, 100.0, "Judge", "the reward", LIGHT_GREEN, False),
     )
     for x, width, title, words, fill, is_optional in phases:
         yield box(x, top, width, height, title, (words,), fill=fill, dashed=is_optional)

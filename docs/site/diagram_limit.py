@@ -56,7 +56,7 @@ def _formula() -> Iterator[str]:
     yield text(110, 269, "=")
     yield text(208, 260, "operations that wait", anchor="middle", room=170)
     yield text(208, 277, "for each other · latency", anchor="middle", room=170)
-    words = ("limit = max(compute, memory, chain)", "of limit = limit / measured time")
+    words = ("limit = max(compute, memory, chain)", "share = limit / measured time")
     yield box(16, 312, 280, 52, rows=words, fill=LIGHT_GREEN)
 
 

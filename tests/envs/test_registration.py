@@ -131,6 +131,31 @@ def test_importing_registers(lines: str, tmp_path: Path) -> None:
     assert done.stdout.strip() in ("gemm", "mvt")
 
 
+def test_spawned_workers_import_polygym_by_the_prefix(tmp_path: Path) -> None:
+    """Neither the program nor its workers import polygym; Gymnasium reads no plug-ins since 1.0."""
+    program = (
+        "import sys, gymnasium as g\n"
+        "def made(): return g.make('polygym:polygym/Schedule-v0', kernel='mvt', reward='static')\n"
+        "assert 'polygym' not in sys.modules\n"
+        "envs = g.vector.AsyncVectorEnv([made, made], context='spawn')\n"
+        "print(*envs.reset(seed=0)[1]['kernel'])\n"
+        "envs.close()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["mvt", "mvt"]
+
+
+def test_ids_without_the_prefix_need_an_import(tmp_path: Path) -> None:
+    program = "import gymnasium as g; g.make('polygym/Schedule-v0')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert "NamespaceNotFound" in done.stderr
+
+
 def test_importing_polygym_does_not_import_gymnasium() -> None:
     program = "import polygym, sys; assert 'gymnasium' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
