@@ -31,7 +31,7 @@ LAYERS = (
     {"frontend"},
     {"mapping"},
     {"codegen"},
-    {"pictures", "programs", "rewrite"},
+    {"pictures", "programs", "rewrite", "transformations"},
     {"runtime"},
     {"cost"},
     {"autoschedule"},

@@ -71,8 +71,9 @@ GROUPS = (
             _layer(("runtime", "worker processes, clock, comparison of outputs")),
             _layer(
                 ("programs", "sizes and data"),
-                ("rewrite", "rules, e-graphs"),
+                ("rewrite", "e-graphs"),
                 ("pictures", "PNG, SVG"),
+                ("transformations", "steps"),
             ),
         ),
     ),

@@ -1,6 +1,7 @@
 """Dependences and schedules: exact integer-set mathematics through isl.
 
 ====================  ============================================================================
+``counter_bounds``    First and last value of a loop's counter as an affine function
 ``data_bounds``       Loops with bounds that are read from memory
 ``dependences``       Dependences of a Scop: the pairs of instances that must keep their order
 ``distance``          Distances of dependences under a schedule, one dimension after the other

@@ -328,7 +328,7 @@ class TransformState:
         match step:
             case Store(entry) if self.splitting == NO_SPLITTING:
                 return self._store_verdict(step, entry)
-            case SplitIndexSet(cuts) if self.splitting == NO_SPLITTING and self.storage.is_source:
+            case SplitIndexSet() if self.splitting == NO_SPLITTING and self.storage.is_source:
                 refusal = self.program.memo(step, lambda: self._refusal(step))
                 return StepVerdict(not refusal, refusal)
             case _:
