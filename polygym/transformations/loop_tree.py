@@ -17,6 +17,7 @@ that order nothing have equal trees, up to names: :meth:`LoopTree.shape` leaves 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,6 +26,7 @@ from typing import TypeAlias
 from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule
 
 LOOP_PREFIX = "L"
+_LOOP_NAME = re.compile(f"{LOOP_PREFIX}([0-9]{{1,9}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,8 @@ class LoopTree:
 
     def with_body(self, body: Body, new_loops: int = 0) -> LoopTree:
         """Return a tree with another body; loops of one iteration are left out."""
-        return LoopTree(
-            self.parameters, self.iterators, normal_body(body), self.next_number + new_loops
-        )
+        body, number = with_unique_names(normal_body(body), self.next_number + new_loops)
+        return LoopTree(self.parameters, self.iterators, body, number)
 
     def replaced(self, *names: str, by: Body) -> Body:
         """Return the body with neighbouring nodes, or a single one, replaced by other nodes."""
@@ -225,22 +226,45 @@ def with_loop_body(loop: Loop, body: Body) -> Loop:
 def normal_body(body: Body) -> Body:
     """Return a body in which no loop has one iteration for each statement.
 
-    Such a loop orders its statements by the values of its counter, as a body does.
+    Such a loop orders its statements by the values of its counter, as a body does. A loop in it has
+    a copy for each value: ``L1 (S: 0, T: 1) { L2 { S; T } }``  →  ``L2 { S }; L2 { T }``.
     """
     result: list[Node] = []
     for node in body:
         if isinstance(node, StatementNode):
             result.append(node)
             continue
-        inner = normal_body(node.body)
         if not node.is_constant:
-            result.append(with_loop_body(node, inner))
+            result.append(with_loop_body(node, normal_body(node.body)))
             continue
         values = sorted({row.constant for row in node.rows})
         for value in values:
             own = {name for name in node.statements if node.row(name).constant == value}
-            result += _restricted(inner, own)
+            result += normal_body(_restricted(node.body, own))
     return tuple(result)
+
+
+def with_unique_names(body: Body, number: int) -> tuple[Body, int]:
+    """Return a body in which the second loop of a name has a new one, and the next new number."""
+    names = [node.name for node, _ in walk(body)]
+    if len(set(names)) == len(names):
+        return body, number
+    known: set[str] = set()
+
+    def renamed(body: Body) -> Body:
+        nonlocal number
+        result: list[Node] = []
+        for node in body:
+            if isinstance(node, Loop):
+                if (name := node.name) in known:
+                    name = f"{LOOP_PREFIX}{number}"
+                    number += 1
+                known.add(name)
+                node = Loop(name, node.statements, node.rows, renamed(node.body))
+            result.append(node)
+        return tuple(result)
+
+    return renamed(body), number
 
 
 def _restricted(body: Body, statements: set[str]) -> Body:
@@ -265,10 +289,17 @@ def _shape(body: Body) -> tuple[object, ...]:
     )
 
 
+def _number_of(name: str) -> int:
+    """Return the number of a name such as ``L3``, else 0."""
+    match = _LOOP_NAME.fullmatch(name)
+    return int(match[1]) if match else 0
+
+
 def loop_tree_of(schedule: Schedule, first_number: int = 1) -> LoopTree:
     """Return the tree of a schedule; its loops are numbered in the order in which they stand.
 
-    Statements that a schedule does not order stand in the order of the text.
+    Statements that a schedule does not order stand in the order of the text. Where a statement has
+    the name of a loop, such as ``L3``, the numbers begin behind it.
 
     >>> from polygym.poly.schedule import StatementSchedule as Part
     >>> i, zero = ScheduleRow((1,), (), 0), ScheduleRow((0,), (), 0)
@@ -278,7 +309,7 @@ def loop_tree_of(schedule: Schedule, first_number: int = 1) -> LoopTree:
       S
     """
     rows = {part.statement: part.rows for part in schedule.statements}
-    number = first_number
+    number = max(first_number, *(_number_of(name) + 1 for name in rows))
 
     def build(statements: tuple[str, ...], dimension: int) -> Body:
         nonlocal number
