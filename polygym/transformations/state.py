@@ -25,7 +25,13 @@ from polygym.errors import IllegalScheduleError, InputError, LimitError
 from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache
 from polygym.mapping.knob_domains import WorkSharing
-from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping, require_statements
+from polygym.mapping.mapping import (
+    DEFAULT_MAPPING,
+    Mapping,
+    nests_of,
+    parse_mapping,
+    require_statements,
+)
 from polygym.poly.legality import Violation, find_violation
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
@@ -98,7 +104,7 @@ _MAPPING_STEPS = (Tile, UnrollJam, Vectorize, Parallelize)
 LARGEST_NUMBER = 256
 """Schedules with larger numbers than this are refused: isl would take too long for their code."""
 
-MOST_LOOPS_IN_ORDER = 4
+_OVER = "expected no step after stop"
 
 
 class IllegalStepError(IllegalScheduleError):
@@ -272,7 +278,7 @@ class TransformState:
             IllegalStepError: it would break a dependence; the message has an example.
         """
         if self.is_over:
-            raise UnavailableStepError("expected no step after stop")
+            raise UnavailableStepError(_OVER)
         match step:
             case Undo() | Stop() | SetMapping() | SetSchedule():
                 return self._by_hand(step)
@@ -289,6 +295,8 @@ class TransformState:
 
     def verdicts(self, steps: Sequence[Step]) -> list[StepVerdict]:
         """Decide steps, all those about the order of instances with one test of their schedules."""
+        if self.is_over:
+            return [StepVerdict(False, _OVER)] * len(steps)
         result: list[StepVerdict | None] = [None] * len(steps)
         needed: list[tuple[int, LoopTree]] = []
         trees: dict[int, LoopTree] = {}
@@ -508,7 +516,10 @@ class TransformState:
         if all(by_name[name] == (name,) for name in by_name):
             raise UnavailableStepError(f"{step}: all instances are on one side")
         return self._next(
-            step, splitting=splitting, tree=_divided(self.tree, by_name, version.scop)
+            step,
+            splitting=splitting,
+            tree=_divided(self.tree, by_name, version.scop),
+            base=_with_nests_of_pieces(self.base, by_name),
         )
 
     def _with_entry(self, step: Step, plan: StoragePlan) -> TransformState:
@@ -597,6 +608,14 @@ def _expect_small(tree: LoopTree, step: Step) -> None:
         raise UnavailableStepError(
             f"{step}: expected numbers up to {LARGEST_NUMBER} in the schedule, found {largest}"
         )
+
+
+def _with_nests_of_pieces(mapping: Mapping, pieces: Dictionary[str, tuple[str, ...]]) -> Mapping:
+    """Return a mapping in which the pieces of a statement have the options of its nest."""
+    entries = {
+        piece: dict(own) for name, own in mapping.nests for piece in pieces.get(name, (name,))
+    }
+    return replace(mapping, nests=nests_of(entries))
 
 
 def _divided(tree: LoopTree, pieces: Dictionary[str, tuple[str, ...]], scop: Scop) -> LoopTree:
