@@ -173,9 +173,10 @@ def _are_before(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 @lru_cache(maxsize=256)
-def pairs_by_force(scop: Scop) -> PairsByForce:
-    """Return the pairs at small sizes."""
-    return PairsByForce(scop, [small_parameters(scop)])
+def pairs_by_force(scop: Scop, larger: int = 0) -> PairsByForce:
+    """Return the pairs at small sizes, or a little larger ones."""
+    sizes = {name: value + larger for name, value in small_parameters(scop).items()}
+    return PairsByForce(scop, [sizes])
 
 
 def check_violation(scop: Scop, schedule: Schedule, violation: Violation) -> None:
