@@ -11,14 +11,15 @@ a row for each statement in it: the value of its counter for an instance. Exampl
                                                T
 
 :func:`loop_tree_of` reads a schedule and :meth:`LoopTree.schedule` writes one. A row of different
-constants orders the nodes of a body, every other row is a loop. Schedules that differ only in rows
-that order nothing have equal trees, up to names: :meth:`LoopTree.shape` leaves the names out.
+constants, or of values such as n and n + 1, orders the nodes of a body, every other row is a loop.
+Schedules that differ only in rows that order nothing have equal trees, up to names:
+:meth:`LoopTree.shape` leaves the names out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -56,8 +57,8 @@ class Loop:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the counter has one value for each statement."""
-        return all(row.is_constant for row in self.rows)
+        """Whether the counter has one value for each statement; these differ by numbers."""
+        return are_constant(self.rows)
 
 
 Node: TypeAlias = StatementNode | Loop
@@ -200,6 +201,12 @@ class LoopTree:
         return "\n".join(lines)
 
 
+def are_constant(rows: Sequence[ScheduleRow]) -> bool:
+    """Whether rows have one value each, and the values differ by numbers: they are an order."""
+    first = rows[0].parameters
+    return not any(any(row.iterators) or row.parameters != first for row in rows)
+
+
 @lru_cache(maxsize=4096)
 def constant_row(iterators: int, parameters: int, value: int) -> ScheduleRow:
     """Return a row with one value for all instances."""
@@ -315,7 +322,7 @@ def loop_tree_of(schedule: Schedule, first_number: int = 1) -> LoopTree:
         nonlocal number
         while dimension < schedule.dimensions:
             here = {name: rows[name][dimension] for name in statements}
-            if not all(row.is_constant for row in here.values()):
+            if not are_constant(tuple(here.values())):
                 loop = f"{LOOP_PREFIX}{number}"
                 number += 1
                 body = build(statements, dimension + 1)

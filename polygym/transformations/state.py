@@ -167,7 +167,7 @@ class TransformProgram:
         def find() -> int | InputError | LimitError:
             try:
                 scop = apply_plan(self.scop, plan_of([entry]))
-                _with_copies(loop_tree_of(original_schedule(self.scop)), scop)
+                _with_copies(loop_tree_of(original_schedule(self.scop)), scop, self.scop)
             except (InputError, LimitError) as error:
                 return error
             return self._bytes(scop)
@@ -528,7 +528,8 @@ class TransformState:
         taken = self.program.bytes_for(version)
         if taken > self.program.memory_limit:
             raise self.program.memory_error(step, taken)
-        tree = _with_copies(self.tree, version.scop)
+        source = self.program.version(self.splitting).scop
+        tree = _with_copies(self.tree, version.scop, source)
         if not version.tables.are_legal([tree])[0]:
             violation = find_violation(version.scop, tree.schedule)
             raise IllegalStepError(f"{step}: {violation}", violation)
@@ -641,13 +642,16 @@ def _divided(tree: LoopTree, pieces: Dictionary[str, tuple[str, ...]], scop: Sco
     return LoopTree(tree.parameters, _iterators(scop), inside(tree.body), tree.next_number)
 
 
-def _with_copies(tree: LoopTree, scop: Scop) -> LoopTree:
+def _with_copies(tree: LoopTree, scop: Scop, source: Scop) -> LoopTree:
     """Return a tree with the statements that copy arrays, before or behind everything else.
+
+    ``source`` has the statements that copy nothing. Copies of other arrays may be there already.
 
     Raises:
         UnavailableStepError: the new statements stand elsewhere, or others are gone.
     """
     known = {name for name, _ in tree.iterators}
+    sources = {statement.name for statement in source.statements}
     own = {statement.name for statement in scop.statements}
     if not known <= own:
         raise UnavailableStepError(
@@ -663,7 +667,7 @@ def _with_copies(tree: LoopTree, scop: Scop) -> LoopTree:
             place.append(node)
         elif any(is_new):
             raise UnavailableStepError("a storage plan: expected copies outside of all loops")
-        else:
+        elif not sources.isdisjoint(node.statements):
             place = behind
     body = (*before, *tree.body, *behind)
     return LoopTree(tree.parameters, _iterators(scop), body, fresh.next_number)

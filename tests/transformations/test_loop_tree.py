@@ -109,8 +109,10 @@ def test_names_are_not_part_of_the_shape() -> None:
     [
         # Rows that order nothing: constants, the same row again behind a difference.
         ("[n] -> { S[i] -> [3, 0, i, 7]; T[i, j] -> [3, 1, i, j] }", "L1(S) L2(L3(T))"),
-        # A parameter's row is a loop of one iteration, which says nothing but is kept.
-        ("[n] -> { S[i] -> [n, i, 0]; T[i, j] -> [n + 1, i, j] }", "L1(L2(L3(S T)))"),
+        # So are parameters that are the same for all, with different constants.
+        ("[n] -> { S[i] -> [n + 1, i, 0]; T[i, j] -> [n, i, j] }", "L1(L2(T)) L3(S)"),
+        # Others are a loop of one iteration for each.
+        ("[n] -> { S[i] -> [n, i, 0]; T[i, j] -> [3, i, j] }", "L1(L2(L3(S T)))"),
         # A row that is a constant for one statement only is a loop around both.
         ("[n] -> { S[i] -> [0, i, 0]; T[i, j] -> [i, n, j] }", "L1(L2(L3(S T)))"),
         # T in two instances at a time, T not ordered by S.
