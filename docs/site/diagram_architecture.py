@@ -69,12 +69,7 @@ GROUPS = (
         (
             _layer(("cost", "features, cost models, the limit of a program")),
             _layer(("runtime", "worker processes, clock, comparison of outputs")),
-            _layer(
-                ("programs", "sizes and data"),
-                ("rewrite", "e-graphs"),
-                ("pictures", "PNG, SVG"),
-                ("transformations", "steps"),
-            ),
+            _layer(("pictures programs rewrite transformations", "")),
         ),
     ),
     Group(

@@ -38,6 +38,8 @@ def question_text(episode: Episode) -> str:
         return _storage_question(episode.storage_state)
     if episode.phase is Phase.EDIT and episode.edit_state is not None:
         return _edit_question(episode.edit_state)
+    if episode.phase is Phase.TRANSFORM:
+        return "which step"
     if episode.phase is not Phase.MAP or episode.mapping_state is None:
         return ""
     question = episode.mapping_state.question
@@ -56,6 +58,10 @@ def answer_texts(episode: Episode) -> tuple[tuple[int, str, bool], ...]:
         texts = _edit_answers(episode.edit_state)
     elif episode.phase is Phase.MAP and episode.mapping_state is not None:
         texts = _mapping_answers(episode.mapping_state)
+    elif episode.phase is Phase.TRANSFORM:
+        offer = episode.offer
+        pairs = zip(offer.steps, offer.mask(), strict=True)
+        return tuple((number, str(step), can) for number, (step, can) in enumerate(pairs))
     else:
         return ()
     first, mask = episode.task.options.first_answer, episode.mask()
@@ -72,6 +78,8 @@ def decided_lines(episode: Episode) -> tuple[str, ...]:
         )
         if (begun := _edit_text(episode.edit_state)) and episode.phase is Phase.EDIT:
             lines.append(f"begun: {begun}")
+    if episode.transform_state is not None:
+        return tuple(map(str, episode.transform_state.steps)) or ("nothing",)
     deciding = episode.mapping_state
     if deciding is None:
         return tuple(lines)

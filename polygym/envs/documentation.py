@@ -197,6 +197,26 @@ def with_knobs(environment: Class) -> Class:
     return _with_tables(environment, {"QUESTION": QUESTION, "CHOICE": CHOICES, "NEST": NESTS})
 
 
+def with_steps(environment: Class) -> Class:
+    """Fill in what the docstring of an environment leaves to the kinds of steps."""
+    from polygym.mdp.observation.transform_arrays import CHOICES, LOOPS
+    from polygym.transformations.steps import STEP_TYPES, SetMapping, SetSchedule, Stop, Undo
+
+    rows = [
+        f"    | `{kind.syntax}` | {_first_sentence(kind)} |"
+        for kind in STEP_TYPES
+        if kind not in (Stop, Undo, SetMapping, SetSchedule)
+    ]
+    table = "\n".join(["| step | meaning |", "    |---|---|", *rows])
+    environment = _with_texts(environment, {"STEP_TABLE": table})
+    return _with_tables(environment, {"STEP_CHOICE": CHOICES, "TREE_LOOP": LOOPS})
+
+
+def _first_sentence(kind: type) -> str:
+    """Return the first line of a docstring, without its full stop."""
+    return (kind.__doc__ or "").splitlines()[0].rstrip(".")
+
+
 def _with_tables(environment: Class, tables: Mapping[str, Sequence[Column]]) -> Class:
     """Fill in the columns of tables, and how many there are."""
     counts = {f"{name}_COUNT": str(len(columns)) for name, columns in tables.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from polygym.mdp.env_ids import CONSTRUCT, EXPLORE, OPTIMIZE, SCHEDULE
+from polygym.mdp.env_ids import CONSTRUCT, EXPLORE, OPTIMIZE, SCHEDULE, TRANSFORM
 
 ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
     {
@@ -11,6 +11,7 @@ ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
         EXPLORE: "polygym.envs.schedule:ExploreEnv",
         SCHEDULE: "polygym.envs.schedule:ScheduleEnv",
         OPTIMIZE: "polygym.envs.optimize:OptimizeEnv",
+        TRANSFORM: "polygym.envs.transform:TransformEnv",
     }
 )
 
@@ -21,6 +22,7 @@ VECTOR_ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
         EXPLORE: "polygym.envs.vector:ExploreVectorEnv",
         SCHEDULE: "polygym.envs.vector:ScheduleVectorEnv",
         OPTIMIZE: "polygym.envs.vector:OptimizeVectorEnv",
+        TRANSFORM: "polygym.envs.vector:TransformVectorEnv",
     }
 )
 

@@ -34,6 +34,11 @@ def episode_text(subject: ScheduleProblem, episode: Episode, evaluation: Evaluat
     if asked := decision_text.answer_texts(episode):
         parts.append(f"question: {decision_text.question_text(episode)}")
         parts += [f"  {number:3} {text}" for number, text, allowed in asked if allowed]
+    if episode.transform_state is not None:
+        parts += [
+            "loops",
+            *(f"  {line}" for line in episode.transform_state.tree.text().split("\n")),
+        ]
     if episode.mapping is not None:
         parts += ["mapping", f"  {episode.mapping}"]
     if schedule is not None:
@@ -57,7 +62,8 @@ def episode_picture(subject: ScheduleProblem, episode: Episode) -> Array:
     schedule = _schedule(episode)
     number = min(len(episode.exploration.points), len(episode.dimensions) - 1)
     is_early = episode.phase in (Phase.STORE, Phase.CONSTRUCT)
-    if is_early or episode.edit_state is not None or episode.mapping_state:
+    decides = episode.edit_state or episode.mapping_state or episode.transform_state
+    if is_early or decides:
         return render(
             Scene(
                 episode.task.scop,
@@ -131,7 +137,7 @@ def _notes(lines: Sequence[str]) -> tuple[TextEntry, ...]:
 def _schedule(episode: Episode) -> Schedule | None:
     """Return the schedule of an episode that has one; None where its numbers are too large."""
     try:
-        is_there = episode.phase in (Phase.COMPLETE, Phase.EDIT, Phase.MAP)
+        is_there = episode.phase in (Phase.COMPLETE, Phase.EDIT, Phase.MAP, Phase.TRANSFORM)
         return episode.schedule() if is_there else None
     except LimitError:
         return None
@@ -158,6 +164,11 @@ def _phase_text(episode: Episode) -> str:
             return f"editing a schedule, {episode.edit_state.edit_count} edits so far{begun}"
         case Phase.MAP:
             return f"deciding the mapping: {decision_text.question_text(episode)}"
+        case Phase.TRANSFORM:
+            assert episode.transform_state is not None
+            return f"transforming, {len(episode.transform_state.steps)} steps so far"
+        case Phase.COMPLETE if episode.transform_state is not None:
+            return f"a schedule after {len(episode.transform_state.steps)} steps"
         case Phase.COMPLETE if episode.edit_state is not None:
             return f"a schedule after {episode.edit_state.edit_count} edits"
         case Phase.COMPLETE:

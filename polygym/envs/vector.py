@@ -19,6 +19,7 @@ from polygym.envs.base import PolygymEnv
 from polygym.envs.episode_end import Info
 from polygym.envs.optimize import OptimizeEnv
 from polygym.envs.schedule import ConstructEnv, ExploreEnv, ScheduleEnv
+from polygym.envs.transform import TransformEnv
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
@@ -163,3 +164,17 @@ class OptimizeVectorEnv(PolygymVectorEnv):
     """Optimize-v0, many at once."""
 
     ENV_CLASS: ClassVar[type[PolygymEnv]] = OptimizeEnv
+
+
+class TransformVectorEnv(PolygymVectorEnv):
+    """Transform-v0, many at once."""
+
+    ENV_CLASS: ClassVar[type[PolygymEnv]] = TransformEnv
+
+    def _infos(self, endings: dict[int, Info]) -> Info:
+        infos = super()._infos(endings)
+        infos["steps_complete"] = np.array(
+            [env.episode.is_over or env.episode.offer.is_complete for env in self.envs]
+        )
+        infos["_steps_complete"] = np.ones(self.num_envs, np.bool_)
+        return infos

@@ -15,6 +15,9 @@ With a ``storage_limit`` an episode begins before that: it is decided where stat
 values are kept (:mod:`polygym.mdp.storage_decisions`), and the episode goes on with the task of the
 program that results, :meth:`Task.task_with_storage`. Then ``first_answer`` is *keep*.
 
+With ``transformations`` an episode is another process: every action is a step of
+:mod:`polygym.mdp.transforming`, until one of them is *stop*.
+
 An action outside of the mask never raises. It has one of two meanings, and both cost:
 
 * it leads to an invalid state (an empty polyhedron, vertices that are all 0): the episode ends as
@@ -56,22 +59,24 @@ from polygym.mdp.mapping_decisions import (
 from polygym.mdp.nest_shapes import NestShape, nest_shapes
 from polygym.mdp.storage_decisions import StorageOptions, StorageState
 from polygym.mdp.task_options import CONSTRUCTION_ACTIONS, Phase, TaskOptions
+from polygym.mdp.transforming import StepOffer, offer_of
 from polygym.poly.legality import LegalSchedule, is_legal
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule, schedule_by
-from polygym.poly.scheduling.strategy import FixedStrategy
+from polygym.poly.scheduling.strategy import FixedStrategy, ScheduleStrategy
 from polygym.poly.spaces.construction import SpaceDimension
 from polygym.poly.spaces.exploration import complete_schedule
 from polygym.poly.spaces.polyhedra import RowPolyhedra
 from polygym.poly.transform.splitting.apply import apply_splitting
-from polygym.poly.transform.splitting.conditions import Splitting
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.poly.transform.storage.plan import StoragePlan
+from polygym.transformations.state import TransformProgram, TransformState
 
 MOST_ILLEGAL_ACTIONS = 100
 
 # What an episode remembers of itself.
-_MEMO_FIELDS = ("_mask", "_completed")
+_MEMO_FIELDS = ("_mask", "_completed", "offer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +113,8 @@ class Task:
 
     def start(self) -> Episode:
         """Return a new episode."""
+        if self.options.transformations is not None:
+            return self._first_transforming
         if self.options.storage_limit is None:
             return self.first_episode()
         storing = StorageState(self.storage_options)
@@ -121,21 +128,39 @@ class Task:
         assert limit is not None
         return StorageOptions(self.scop, self.sizes, limit)
 
-    def task_with_storage(self, storing: StorageState) -> Task:
-        """Return the task of the program as it was decided to store it.
+    def task_with_storage(self, splitting: Splitting, storage: StoragePlan) -> Task:
+        """Return the task of the program as it was decided to divide and to store it.
 
         Raises:
             LimitError: isl would take too long.
         """
         written = self if self.source_task is None else self.source_task
-        if storing.is_unchanged:
+        if splitting == NO_SPLITTING and storage.is_source:
             return written
 
         def make() -> Task:
-            scop = apply_plan(apply_splitting(written.scop, storing.splitting), storing.storage)
+            scop = apply_plan(apply_splitting(written.scop, splitting), storage)
             return Task(scop, written.options, written.sizes, written)
 
-        return written._tasks_with_storage.get((storing.splitting, storing.storage), make)
+        return written._tasks_with_storage.get((splitting, storage), make)
+
+    @cached_property
+    def transform_program(self) -> TransformProgram:
+        """The program whose loops are transformed, with what is known of it."""
+        options = self.options.transformations
+        assert options is not None
+        return TransformProgram(self.scop, self.sizes, options.memory_limit)
+
+    @cached_property
+    def _first_transforming(self) -> Episode:
+        options = self.options.transformations
+        assert options is not None
+        schedule = None
+        if options.initial_schedule is not None:
+            schedule = self._schedule_of(options.initial_schedule, options.mapping)
+        state = self.transform_program.start(options.mapping, schedule)
+        first = Episode(self, Phase.TRANSFORM, self.rules.initial())
+        return replace(first, transform_state=state)
 
     def first_episode(self) -> Episode:
         """Return the episode in which nothing has been decided but where values are kept."""
@@ -149,21 +174,31 @@ class Task:
     @cached_property
     def initial_schedule(self) -> Schedule:
         """The schedule that episodes begin to edit; the original order where isl gives up."""
+        decides = self.options.mapping_decisions
+        assert decides is not None
+        assert decides.initial_schedule is not None
+        return self._schedule_of(decides.initial_schedule, decides.mapping)
+
+    def _schedule_of(self, strategy: ScheduleStrategy, mapping: Mapping) -> Schedule:
+        """Return the schedule of a strategy; the original order where isl gives up."""
         try:
-            schedule = schedule_by(self.initial_strategy, self.scop)
+            schedule = schedule_by(self._resolved(strategy, mapping), self.scop)
         except (InputError, LimitError):
             schedule = original_schedule(self.scop)
         return LegalSchedule(self.scop, schedule).schedule
 
     @cached_property
     def initial_strategy(self) -> FixedStrategy:
-        """The strategy whose schedule episodes begin to edit."""
-        decides = self.options.mapping_decisions
+        """The strategy whose schedule episodes begin to edit, or to transform."""
+        decides = self.options.mapping_decisions or self.options.transformations
         assert decides is not None
         assert decides.initial_schedule is not None
+        return self._resolved(decides.initial_schedule, decides.mapping)
+
+    def _resolved(self, strategy: ScheduleStrategy, mapping: Mapping) -> FixedStrategy:
         from polygym.autoschedule.schedule_choice import resolved_strategy
 
-        return resolved_strategy(decides.initial_schedule, self.scop, self.sizes, decides.mapping)
+        return resolved_strategy(strategy, self.scop, self.sizes, mapping)
 
     def nests(self, schedule: Schedule) -> tuple[NestShape, ...]:
         """Return the nests of a legal schedule about which mappings are decided."""
@@ -205,6 +240,7 @@ class Episode:
     edit_state: EditState | None = None
     mapping_state: MappingState | None = None
     storage_state: StorageState | None = None
+    transform_state: TransformState | None = None
 
     def _replace(self, **changes: Any) -> Episode:
         """Return the episode with other fields, as ``dataclasses.replace`` does in more time.
@@ -234,6 +270,9 @@ class Episode:
     @cached_property
     def _mask(self) -> tuple[bool, ...]:
         options = self.task.options
+        if options.transformations is not None:
+            offered = self.offer.mask() if self.phase is Phase.TRANSFORM else ()
+            return offered + (False,) * (options.actions - len(offered))
         construct: tuple[bool, ...] = (False,) * CONSTRUCTION_ACTIONS
         explore: tuple[bool, ...] = (False,) * (options.max_coefficient + 1)
         if self.phase is Phase.CONSTRUCT:
@@ -269,6 +308,8 @@ class Episode:
         taken = self._replace(actions=(*self.actions, action))
         if self.phase is Phase.CONSTRUCT and action < CONSTRUCTION_ACTIONS:
             return taken._construct(ConstructionAction(action), self.mask()[action])
+        if self.phase is Phase.TRANSFORM:
+            return taken._transform(action, self.offer)
         first_answer = self.task.options.first_answer
         if self.phase is Phase.EXPLORE and CONSTRUCTION_ACTIONS <= action < first_answer:
             return taken._explore(action - CONSTRUCTION_ACTIONS)
@@ -283,6 +324,8 @@ class Episode:
 
         While a mapping is decided there is one already, and where one is edited always.
         """
+        if self.transform_state is not None:
+            return self.transform_state.schedule
         if self.edit_state is not None:
             return self.edit_state.schedule
         if self.phase not in (Phase.COMPLETE, Phase.MAP):
@@ -294,10 +337,40 @@ class Episode:
     @property
     def mapping(self) -> Mapping | None:
         """The mapping as far as it is decided; None where none is."""
+        if self.transform_state is not None:
+            return self.transform_state.mapping
         if self.mapping_state is not None:
             return self.mapping_state.mapping
         decides = self.task.options.mapping_decisions
         return None if decides is None else decides.mapping
+
+    @property
+    def stored_as(self) -> tuple[Splitting, StoragePlan] | None:
+        """How statements are divided and arrays are stored, if an episode decides that."""
+        state = self.storage_state or self.transform_state
+        return None if state is None else (state.splitting, state.storage)
+
+    @cached_property
+    def offer(self) -> StepOffer:
+        """The steps that a program may be transformed by next; see the process of that name."""
+        options = self.task.options.transformations
+        assert options is not None
+        assert self.transform_state is not None
+        taken = len(self.actions) - self.illegal_count
+        left = options.max_steps - taken
+        return offer_of(self.transform_state, options.max_actions, left)
+
+    def _transform(self, action: int, offer: StepOffer) -> Episode:
+        """Take a step of a transformation."""
+        if not offer.is_allowed(action):
+            return self._refused(offer.reason(action))
+        try:
+            state = offer.after(action)
+            task = self.task.task_with_storage(state.splitting, state.storage)
+        except (InputError, LimitError) as error:
+            return self._refused(str(error))
+        phase = Phase.COMPLETE if state.is_over else Phase.TRANSFORM
+        return self._replace(transform_state=state, task=task, phase=phase)
 
     @cached_property
     def _completed(self) -> Schedule:
@@ -379,7 +452,7 @@ class Episode:
         assert self.storage_state is not None
         storing = self.storage_state.after(answer)
         try:
-            task = self.task.task_with_storage(storing)
+            task = self.task.task_with_storage(storing.splitting, storing.storage)
             construction = task.rules.initial()
         except LimitError as error:
             return self._replace(storage_state=storing, phase=Phase.INVALID, reason=str(error))

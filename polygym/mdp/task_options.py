@@ -10,11 +10,15 @@ from polygym.mdp.mapping_decisions import ANSWERS
 from polygym.pickling import pickle_by_name
 from polygym.poly.scheduling.strategy import ScheduleStrategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 
 CONSTRUCTION_ACTIONS = len(ConstructionAction)
 
 # Sums of coefficients times entries of generators have to stay small numbers.
 MOST_COEFFICIENT = 1_000
+
+MOST_STEPS, MOST_ACTIONS = 32, 384
+"""The steps of an episode that transforms a program, and the steps that a state offers, at most."""
 
 
 class Phase(Enum):
@@ -25,6 +29,7 @@ class Phase(Enum):
     EXPLORE = "explore"
     EDIT = "edit"
     MAP = "map"
+    TRANSFORM = "transform"
     COMPLETE = "complete"
     INVALID = "invalid"
 
@@ -46,12 +51,29 @@ class MappingDecisions:
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
+class TransformOptions:
+    """The process that transforms a program step by step (:mod:`polygym.transformations`).
+
+    It begins with a mapping, and with the schedule of a strategy, None for the source order. An
+    episode has at most ``max_steps`` steps, and a state offers at most ``max_actions``. New arrays
+    may take ``memory_limit`` bytes.
+    """
+
+    mapping: Mapping
+    initial_schedule: ScheduleStrategy | None = None
+    max_steps: int = MOST_STEPS
+    max_actions: int = MOST_ACTIONS
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
 class TaskOptions:
     """The size of the processes: coefficients 0 … ``max_coefficient``, dimensions, limits.
 
     ``mapping_decisions`` has what is decided beside a schedule, if anything is. With a
     ``storage_limit`` it is decided beforehand where values are kept; new arrays may take so many
-    bytes.
+    bytes. With ``transformations`` a program is transformed step by step, and nothing else is done.
     """
 
     max_coefficient: int = 2
@@ -59,6 +81,7 @@ class TaskOptions:
     limits: SpaceLimits = field(default_factory=SpaceLimits)
     mapping_decisions: MappingDecisions | None = None
     storage_limit: int | None = None
+    transformations: TransformOptions | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no process."""
@@ -77,5 +100,7 @@ class TaskOptions:
     @property
     def actions(self) -> int:
         """The number of actions."""
+        if self.transformations is not None:
+            return self.transformations.max_actions
         has_answers = self.mapping_decisions is not None or self.storage_limit is not None
         return self.first_answer + (ANSWERS if has_answers else 0)

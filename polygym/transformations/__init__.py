@@ -3,6 +3,7 @@
 ====================  ============================================================================
 ``candidates``        Steps that a state offers, legal or not, in a fixed order
 ``edge_rows``         Rows of statements that move into a loop beside them
+``explanation``       Explanations of steps: their effect, or the broken dependence
 ``legality``          Legality of many schedules at once, from the generators of the dependences
 ``loop_marks``        Marks on loops, and the mapping that they are
 ``loop_tree``         Loop trees: the loops of a schedule, with names that last

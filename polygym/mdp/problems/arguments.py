@@ -11,11 +11,12 @@ from operator import index
 from typing import Any
 
 from polygym.errors import InputError
+from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mapping.mapping import parse_mapping
 from polygym.mdp.policies.registry import policy_named
 from polygym.mdp.problems import loading
 from polygym.mdp.rewards import RewardKind
-from polygym.mdp.task_options import TaskOptions
+from polygym.mdp.task_options import TaskOptions, TransformOptions
 from polygym.poly.scheduling.strategy import ScheduleStrategy, parse_strategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
 from polygym.runtime.evaluation import EvaluationOptions, Remeasure
@@ -96,6 +97,30 @@ def check_storage_limit(value: object) -> int:
     number = check_integer("storage_limit", value)
     if not 0 <= number <= 2**62:
         raise InputError(f"storage_limit: expected 0 to 2^62 bytes, found {number}")
+    return number
+
+
+def check_transform_options(
+    mapping: MachineMapping,
+    start: ScheduleStrategy | None,
+    max_steps: object,
+    max_actions: object,
+    storage_limit: object,
+) -> TransformOptions:
+    """Return how a program is transformed."""
+    return TransformOptions(
+        mapping,
+        start,
+        _check_range("max_steps", max_steps, 1, 1000),
+        _check_range("max_actions", max_actions, 2, 10_000),
+        check_storage_limit(storage_limit),
+    )
+
+
+def _check_range(name: str, value: object, least: int, most: int) -> int:
+    number = check_integer(name, value)
+    if not least <= number <= most:
+        raise InputError(f"{name}: expected {least} to {most:,}, found {number}")
     return number
 
 

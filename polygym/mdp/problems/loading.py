@@ -37,6 +37,7 @@ from polygym.programs.stored_program import apply_splitting_to, with_storage_pla
 
 if TYPE_CHECKING:
     from polygym.mdp.observation.decision_observer import DecisionObserver
+    from polygym.mdp.observation.transform_observer import TransformObserver
 
 
 @pickle_by_name
@@ -76,6 +77,9 @@ class ScheduleProblem:
     _decision_observers: LruCache[Task, DecisionObserver] = field(
         default_factory=lambda: LruCache(65)
     )
+    _transform_observers: LruCache[Task, TransformObserver] = field(
+        default_factory=lambda: LruCache(65)
+    )
 
     @cached_property
     def _loaded(self) -> tuple[Program, str, str]:
@@ -112,10 +116,12 @@ class ScheduleProblem:
 
     def source_of(self, episode: Episode) -> ProgramSource:
         """Return what loads the program of which an episode's schedule is."""
-        storing = episode.storage_state
-        if storing is None or storing.is_unchanged:
+        if episode.stored_as is None:
             return self.source
-        return replace(self.source, splitting=storing.splitting, storage=storing.storage)
+        splitting, storage = episode.stored_as
+        if splitting == NO_SPLITTING and storage.is_source:
+            return self.source
+        return replace(self.source, splitting=splitting, storage=storage)
 
     def program_of(self, episode: Episode) -> Program:
         """Return the program of which an episode's schedule is."""
@@ -139,6 +145,13 @@ class ScheduleProblem:
 
         task = episode.task
         return self._decision_observers.get(task, partial(DecisionObserver, task))
+
+    def transform_observer_of(self, episode: Episode) -> TransformObserver:
+        """Return the view of who transforms the program."""
+        from polygym.mdp.observation.transform_observer import TransformObserver
+
+        task = episode.task
+        return self._transform_observers.get(task, partial(TransformObserver, task))
 
     def _observer_of(self, task: Task) -> Observer:
         return self._observers.get(task, partial(Observer, task))

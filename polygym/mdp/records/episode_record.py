@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.frontend.c import with_extents
 from polygym.frontend.c.source.compile_flags import NO_FLAGS, CompileFlags
-from polygym.mdp.env_ids import OPTIMIZE
+from polygym.mdp.env_ids import OPTIMIZE, TRANSFORM
 from polygym.mdp.episode import Episode
 from polygym.mdp.mapping_decisions import QUESTIONS_VERSION
 from polygym.mdp.problems.loading import ScheduleProblem, problem_of
 from polygym.mdp.records import record_checks
 from polygym.mdp.records.record_files import current_source
 from polygym.mdp.task_options import Phase
+from polygym.mdp.transforming import STEPS_VERSION
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.programs import Program
@@ -88,12 +89,16 @@ def record_of(
 
 def storage_decisions_of(episode: Episode) -> dict[str, str]:
     """Return what an episode has decided of where values are kept, if it decides that."""
-    if episode.storage_state is None:
+    if episode.stored_as is None:
         return {}
-    return {
-        record_checks.SPLITTING_KEY: str(episode.storage_state.splitting),
-        record_checks.STORAGE_KEY: str(episode.storage_state.storage),
+    splitting, storage = episode.stored_as
+    decided = {
+        record_checks.SPLITTING_KEY: str(splitting),
+        record_checks.STORAGE_KEY: str(storage),
     }
+    if episode.transform_state is not None:
+        decided[record_checks.STEPS_KEY] = "; ".join(map(str, episode.transform_state.steps))
+    return decided
 
 
 def record_of_schedule(
@@ -106,12 +111,9 @@ def record_of_schedule(
 
 def _resolved_arguments(arguments: Mapping[str, Any], subject: ScheduleProblem) -> dict[str, Any]:
     """Return arguments with the strategy that an automatic start stood for, not to ask again."""
-    decides = subject.options.mapping_decisions
-    if (
-        arguments.get(record_checks.START_KEY) is None
-        or decides is None
-        or decides.initial_schedule is None
-    ):
+    options = subject.options
+    decides = options.mapping_decisions or options.transformations
+    if arguments.get(record_checks.START_KEY) is None or decides is None:
         return dict(arguments)
     return {**arguments, record_checks.START_KEY: str(subject.task.initial_strategy)}
 
@@ -149,6 +151,7 @@ def _document(
             "max_vertices": options.limits.vertices,
             "seed": options.limits.seed,
             **(_questions(subject) if environment == OPTIMIZE else {}),
+            **({record_checks.STEPS_KEY: STEPS_VERSION} if environment == TRANSFORM else {}),
         },
         "actions": actions,
         "phase": phase,

@@ -23,12 +23,19 @@ from polybench import Dataset
 from polygym.errors import InputError
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mapping.mapping import parse_mapping
-from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE, SCHEDULE
+from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE, SCHEDULE, TRANSFORM
 from polygym.mdp.mapping_decisions import QUESTIONS_VERSION
 from polygym.mdp.problems import arguments, loading
 from polygym.mdp.problems.arguments import check_evaluation_options
 from polygym.mdp.problems.loading import ProgramSource
-from polygym.mdp.task_options import MOST_COEFFICIENT, MappingDecisions, Phase, TaskOptions
+from polygym.mdp.task_options import (
+    MOST_COEFFICIENT,
+    MappingDecisions,
+    Phase,
+    TaskOptions,
+    TransformOptions,
+)
+from polygym.mdp.transforming import STEPS_VERSION
 from polygym.poly.scheduling.strategy import ScheduleStrategy
 from polygym.poly.spaces.polyhedra import SpaceLimits
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
@@ -157,11 +164,17 @@ SPLITTING_KEY, STORAGE_KEY, STORAGE_LIMIT_KEY = "splitting", "storage", "storage
 # The version of the questions about a mapping, of the process where one is decided.
 QUESTIONS_KEY = "questions"
 
+# Of the process that transforms a program: the version of the list of steps, the steps that lead to
+# the result, and its arguments.
+STEPS_KEY, MOST_STEPS_KEY, MOST_ACTIONS_KEY = "steps", "max_steps", "max_actions"
+
 # The way to the C file from the folder of the record; those of a search's result have it.
 RELATIVE_FILE_KEY = "relative_file"
 
 # The phase of a record about a schedule that no episode led to.
 GIVEN_PHASE = "given"
+
+_TRANSFORM_KEYS = (START_KEY, MOST_STEPS_KEY, MOST_ACTIONS_KEY, STORAGE_LIMIT_KEY)
 
 T = TypeVar("T")
 
@@ -199,21 +212,31 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
     whole = JsonEntries(name, "", record)
     whole.version("polygym")
     environment = whole.one_of("environment", ENVIRONMENT_IDS)
+    transforms = environment == TRANSFORM
     decides = environment == OPTIMIZE
+    maps = decides or transforms
     program, process = whole.object_at("program"), whole.object_at("process")
     source = _source(program)
     limit = _storage_limit(whole.object_at("arguments"), environment, source)
     stores = () if limit is None else (STORAGE_KEY, STORAGE_LIMIT_KEY)
-    variant_keys = () if limit is None else (SPLITTING_KEY, STORAGE_KEY)
+    variant_keys: tuple[str, ...] = () if limit is None else (SPLITTING_KEY, STORAGE_KEY)
+    if transforms and STEPS_KEY in whole.entries:
+        variant_keys = (SPLITTING_KEY, STORAGE_KEY, STEPS_KEY)
     whole.check_keys((*_RECORD_KEYS, *_SEARCH_KEYS, *variant_keys))
-    options = replace(_options(process, (QUESTIONS_KEY,) if decides else ()), storage_limit=limit)
-    more = (START_KEY, ADOPT_KEY) if decides else ()
+    versions = (QUESTIONS_KEY,) * decides + (STEPS_KEY,) * transforms
+    options = replace(_options(process, versions), storage_limit=limit)
+    more = (START_KEY, ADOPT_KEY) if decides else _TRANSFORM_KEYS * transforms
     measuring = _arguments(whole.object_at("arguments"), (*more, *stores))
     if decides:
         begins, adopts = _editing(whole.object_at("arguments"))
         _check_questions(process)
         decisions = MappingDecisions(measuring.mapping, begins, adopts)
         options = replace(options, mapping_decisions=decisions)
+    if transforms:
+        if process.integer(STEPS_KEY) != STEPS_VERSION:
+            raise process.error_at(STEPS_KEY, f"{STEPS_VERSION}, the version of the steps")
+        given = whole.object_at("arguments")
+        options = replace(options, transformations=_transforming(given, measuring.mapping))
     _check_agreement(whole.object_at("arguments"), program, process)
     actions = whole.objects_at("actions")
     schedule = whole.text("schedule")
@@ -230,8 +253,8 @@ def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
         tuple(actions.integer(key, 0, options.actions - 1) for key in actions.entries),
         None if phase == GIVEN_PHASE else Phase(phase),
         schedule,
-        _outcome(outcome, schedule, None if decides else measuring.mapping) if outcome else None,
-        _mapping(outcome, "mapping") if outcome and decides else None,
+        _outcome(outcome, schedule, None if maps else measuring.mapping) if outcome else None,
+        _mapping(outcome, "mapping") if outcome and maps else None,
         {name: whole.text(name) for name in variant_keys},
         program.text(RELATIVE_FILE_KEY) if RELATIVE_FILE_KEY in program.entries else None,
     )
@@ -303,6 +326,20 @@ def _editing(given: JsonEntries) -> tuple[ScheduleStrategy | None, bool]:
         return (
             arguments.check_start(given.entry(START_KEY)),
             arguments.check_switch(ADOPT_KEY, given.entries.get(ADOPT_KEY, True)),
+        )
+    except InputError as error:
+        raise InputError(f"{given.file}: the entry arguments: {error}") from None
+
+
+def _transforming(given: JsonEntries, mapping: MachineMapping) -> TransformOptions:
+    """Return how a program is transformed."""
+    try:
+        return arguments.check_transform_options(
+            mapping,
+            arguments.check_start(given.entry(START_KEY)),
+            given.entry(MOST_STEPS_KEY),
+            given.entry(MOST_ACTIONS_KEY),
+            given.entry(STORAGE_LIMIT_KEY),
         )
     except InputError as error:
         raise InputError(f"{given.file}: the entry arguments: {error}") from None

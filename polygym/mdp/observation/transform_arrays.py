@@ -1,0 +1,311 @@
+"""The arrays that an observation has beside the usual ones where a program is transformed.
+
+==============  ====================================================================================
+``loops``       a row for every loop of the loop tree: its place, its length, its marks
+``loop_of``     the innermost loop around each statement, from 1; 0 for none
+``choices``     a row for every action: the step that it is, and the loops that it names
+``question``    how far the episode is
+``nests``       the nests of the schedule, as in Optimize-v0
+``nest_of``     the nest of each statement, from 1; 0 for none
+``candidate``   the features of the whole candidate, as in Optimize-v0
+==============  ====================================================================================
+
+Numbers of things, sizes and lengths are log2(1 + x). Loops are in the order of the tree, each
+before those in it. No column depends on names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from polygym.codegen.tree.analysis.trip_counts import row_trip_count
+from polygym.mapping.knob_domains import WorkSharing
+from polygym.mapping.sizes import Sizes
+from polygym.mdp.observation import arrays
+from polygym.mdp.observation.arrays import logarithm, numbers_of, scaled
+from polygym.mdp.observation.mapping_arrays import mapping_arrays
+from polygym.mdp.transforming import StepOffer
+from polygym.transformations.loop_marks import LoopMarks, marks_of
+from polygym.transformations.loop_tree import Loop, Node
+from polygym.transformations.state import TransformState
+from polygym.transformations.steps import (
+    STEP_TYPES,
+    Contract,
+    Distribute,
+    Fuse,
+    Interchange,
+    Parallelize,
+    Reorder,
+    Reverse,
+    SetMapping,
+    SetSchedule,
+    Shift,
+    Skew,
+    SplitIndexSet,
+    Step,
+    Stop,
+    Store,
+    Tile,
+    Undo,
+    UnrollJam,
+    Vectorize,
+)
+
+MOST_TREE_LOOPS = 48
+"""A program with more loops shows its first ones."""
+
+
+@dataclass(frozen=True)
+class TreeLoop:
+    """A loop of a tree in a state, with what an observation shows of it."""
+
+    state: TransformState
+    loop: Loop
+    sizes: Sizes
+
+    @cached_property
+    def length(self) -> int:
+        """How many iterations it has at most at the program's sizes."""
+        statement = self.state.scop.statement(
+            max(self.loop.statements, key=lambda name: len(self.state.tree.paths[name]))
+        )
+        row = self.loop.row(statement.name)
+        return max(1, row_trip_count(statement, row, self.state.tree.parameters, self.sizes))
+
+    @property
+    def depth(self) -> int:
+        """How many loops are around it."""
+        return len(self.state.tree.paths[self.loop.name])
+
+    @property
+    def parent(self) -> int:
+        """The place of the loop around it, from 1; 0 for none."""
+        around = self.state.tree.paths[self.loop.name]
+        return self.state.tree.loops.index(around[-1]) + 1 if around else 0
+
+    @property
+    def is_innermost(self) -> bool:
+        """Whether there are no loops in it."""
+        return not any(isinstance(node, Loop) for node in self.loop.body)
+
+    @property
+    def marks(self) -> LoopMarks:
+        """Its marks."""
+        return marks_of(self.state.marks, self.loop.name)
+
+    @property
+    def coefficient_sum(self) -> int:
+        """The largest sum of absolute coefficients of iterators in its rows."""
+        return max(sum(map(abs, row.iterators)) for row in self.loop.rows)
+
+
+LOOPS = (
+    scaled("exists", "1", lambda at: 1),
+    scaled("depth", "the number of loops around it", lambda at: at.depth),
+    scaled("parent", "the loop around it, from 1; 0 for none", lambda at: at.parent),
+    scaled("statements", "their number in it", lambda at: logarithm(len(at.loop.statements))),
+    scaled("nodes", "loops and statements in its body", lambda at: logarithm(len(at.loop.body))),
+    scaled("length", "its iterations at most", lambda at: logarithm(at.length)),
+    scaled("innermost", "1 if no loop is in it", lambda at: at.is_innermost),
+    scaled(
+        "chain", "loops right inside each other from it on",
+        lambda at: len(at.state.tree.chain(at.loop.name)),
+    ),
+    scaled("terms", "the largest sum of a row's coefficients", lambda at: at.coefficient_sum),
+    scaled("band", "its position in its permutable band, from 1",
+           lambda at: at.state.band_positions[at.loop.name] + 1),
+    scaled("tile", "its tile size", lambda at: logarithm(at.marks.tile or 0)),
+    scaled("jam", "its iterations that run together", lambda at: logarithm(at.marks.jam or 0)),
+    scaled("vector", "1 if it is the vector loop", lambda at: at.marks.is_vector_loop),
+    scaled("static", "1: static chunks", lambda at: at.marks.sharing is WorkSharing.STATIC),
+    scaled("dynamic", "1: dynamic chunks", lambda at: at.marks.sharing is WorkSharing.DYNAMIC),
+    scaled("sequential", "1: one thread", lambda at: at.marks.sharing is WorkSharing.OFF),
+)  # fmt: skip
+"""The columns of ``loops``, of a :class:`TreeLoop`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepChoice:
+    """An action: its step, whether it is allowed, and the loops and statements that it names."""
+
+    state: TransformState
+    step: Step
+    is_allowed: bool
+    loops: Mapping[str, TreeLoop]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The loops and statements that the step names, the first two."""
+        match self.step:
+            case Interchange(first, second) | Reorder(first, second):
+                return first, second
+            case Fuse(first, second):
+                return first, second
+            case Distribute(first, second) | Shift(first, second) | Skew(first, second):
+                return first, second
+            case Reverse(name) | UnrollJam(name) | Vectorize(name) | Parallelize(name):
+                return (name,)
+            case Tile(loops):
+                return loops[:1] if len(loops) == 1 else (loops[0], loops[-1])
+            case Stop() | Undo() | SplitIndexSet() | Store() | Contract():
+                return ()
+            case SetMapping() | SetSchedule():
+                return ()
+
+    @property
+    def amount(self) -> float:
+        """The number of the step: a shift, a factor, a size."""
+        match self.step:
+            case Skew(_, _, amount) | Shift(_, _, amount):
+                return amount
+            case Fuse(_, _, _, shift):
+                return shift
+            case Tile(_, sizes):
+                return logarithm(sizes[0])
+            case UnrollJam(_, count):
+                return logarithm(count)
+            case Vectorize(_, bits):
+                return logarithm(bits or 0)
+            case _:
+                return 0
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it turns something off."""
+        match self.step:
+            case Vectorize(_, 0) | Parallelize(_, WorkSharing.OFF) | UnrollJam(_, 1):
+                return True
+            case _:
+                return False
+
+    def node(self, place: int) -> Node | None:
+        """Return the node that stands at a place of the step's names."""
+        names = self.names
+        return self.state.tree.nodes.get(names[place]) if place < len(names) else None
+
+    def loop(self, place: int) -> TreeLoop | None:
+        """Return the loop that stands at a place of the step's names."""
+        node = self.node(place)
+        return None if node is None else self.loops.get(node.name)
+
+
+def _is_step(kind: type[Step]) -> arrays.Column:
+    name = kind.syntax.split()[0]
+    return scaled(f"is_{name}", "the kind of the step", lambda at: isinstance(at.step, kind))
+
+
+def _of_node(name: str, doc: str, place: int) -> tuple[arrays.Column, ...]:
+    def of_loop(number: object) -> object:
+        def value(at: StepChoice) -> float:
+            loop = at.loop(place)
+            return 0.0 if loop is None else float(number(loop))  # type: ignore[operator]
+
+        return value
+
+    def statements(at: StepChoice) -> float:
+        node = at.node(place)
+        return 0.0 if node is None else logarithm(len(node.statements))
+
+    return (
+        scaled(f"{name}_statements", f"the number of statements in {doc}", statements),
+        *(
+            scaled(f"{name}_{column.name}", f"of {doc}: {column.doc}", of_loop(column.number))  # type: ignore[arg-type]
+            for column in LOOPS
+            if column.name not in ("exists", "parent", "statements")
+        ),
+    )
+
+
+CHOICES = (
+    scaled("allowed", "1 if the mask has it", lambda at: at.is_allowed),
+    *map(_is_step, STEP_TYPES),
+    arrays.Column("amount", "the number of the step", lambda at: at.amount, -64.0, 64.0),
+    scaled("depth", "how many loops are fused", lambda at: getattr(at.step, "depth", 0)),
+    scaled("loops", "how many loops are tiled", lambda at: len(getattr(at.step, "loops", ()))),
+    scaled("off", "1 if it turns something off", lambda at: at.is_off),
+    scaled(
+        "static", "1: static chunks",
+        lambda at: getattr(at.step, "sharing", None) is WorkSharing.STATIC,
+    ),
+    *_of_node("first", "the first loop or statement that it names", 0),
+    *_of_node("second", "the second one", 1),
+)  # fmt: skip
+"""The columns of ``choices``, of a :class:`StepChoice`."""
+
+LOOP_COLUMNS = arrays.names_of(LOOPS)
+CHOICE_COLUMNS = arrays.names_of(CHOICES)
+
+
+def transform_arrays(actions: int) -> Mapping[str, arrays.ArraySpec]:
+    """Return the arrays by name."""
+    of_mapping = mapping_arrays()
+    return MappingProxyType(
+        {
+            "question": of_mapping["question"],
+            "choices": arrays.spec_of(CHOICES, np.float32, (actions,)),
+            "nests": of_mapping["nests"],
+            "nest_of": of_mapping["nest_of"],
+            "candidate": of_mapping["candidate"],
+            "loops": arrays.spec_of(LOOPS, np.float32, (MOST_TREE_LOOPS,)),
+            "loop_of": arrays.ArraySpec((arrays.MOST_STATEMENTS,), np.int8, 0, MOST_TREE_LOOPS),
+        }
+    )
+
+
+def tree_loops(state: TransformState, sizes: Sizes) -> dict[str, TreeLoop]:
+    """Return the loops of a state by name."""
+    return {loop.name: TreeLoop(state, loop, sizes) for loop in state.tree.loops}
+
+
+def loops_array(loops: Mapping[str, TreeLoop]) -> arrays.Array:
+    """Return the table ``loops``."""
+    array = np.zeros((MOST_TREE_LOOPS, len(LOOPS)), np.float32)
+    for row, loop in zip(array, loops.values(), strict=False):
+        row[:] = numbers_of(LOOPS, loop)
+    return array
+
+
+def loop_of_statements(state: TransformState) -> arrays.Array:
+    """Return the array ``loop_of``."""
+    array = np.zeros(arrays.MOST_STATEMENTS, np.int8)
+    places = {loop.name: place for place, loop in enumerate(state.tree.loops, start=1)}
+    for place, (name, _) in enumerate(state.tree.iterators[: arrays.MOST_STATEMENTS]):
+        around = state.tree.paths[name]
+        number = places[around[-1].name] if around else 0
+        array[place] = number if number <= MOST_TREE_LOOPS else 0
+    return array
+
+
+def choices_array(
+    offer: StepOffer | None, loops: Mapping[str, TreeLoop], actions: int
+) -> arrays.Array:
+    """Return the table ``choices``; None where nothing is offered any more."""
+    array = np.zeros((actions, len(CHOICES)), np.float32)
+    if offer is None:
+        return array
+    shown = loops_array(loops)
+    places = {name: place for place, name in enumerate(loops) if place < MOST_TREE_LOOPS}
+    for row, step, verdict in zip(array, offer.steps, offer.verdicts, strict=False):
+        choice = StepChoice(offer.state, step, verdict.is_allowed, loops)
+        row[:_OWN] = [column.number(choice) for column in CHOICES[:_OWN]]
+        for number, start in enumerate((_OWN, _OWN + _NODE)):
+            node = choice.node(number)
+            if node is not None:
+                row[start] = logarithm(len(node.statements))
+                if node.name in places:
+                    row[start + 1 : start + _NODE] = shown[places[node.name], _SHOWN]
+    return array
+
+
+_SHOWN = [
+    place
+    for place, name in enumerate(LOOP_COLUMNS)
+    if name not in ("exists", "parent", "statements")
+]
+_NODE = 1 + len(_SHOWN)
+_OWN = len(CHOICES) - 2 * _NODE
