@@ -8,7 +8,7 @@
 ``masks`` plays random episodes of Transform-v0 without features in one process and times each step
 with its mask: the state's offer, every candidate decided. ``curves`` searches every program with
 every strategy from nothing, without isl's schedules: ``steps``, ``steps-beam`` and ``steps-mcts``
-are transformations of the source order, ``bias_coeff_0`` are episodes of Schedule-v0. All begin with
+are transformations of the source order, ``bias_coeff_0`` episodes of Schedule-v0. All begin with
 the same mapping. Row k is the best speedup over the original order (LLVM -O3, one thread) after k
 candidates that were run; an equal candidate counts once. ``sequences`` compiles, runs and compares
 the programs after random legal steps, storage and index-set splitting included.
@@ -38,6 +38,8 @@ from polygym.errors import PolygymError
 from polygym.mapping.mapping import parse_mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.mdp.problems.loading import dataset_named
+from polygym.poly.transform.splitting.conditions import Splitting
+from polygym.poly.transform.storage.plan import StoragePlan
 from polygym.programs import Program, load_program
 from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 from polygym.ratios import ratio_text
@@ -53,6 +55,7 @@ STRATEGIES = ("bias_coeff_0", "steps", "steps-beam", "steps-mcts")
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 _PATIENCE = 3000
 _LONGEST = 12
+_ATTEMPTS = 50
 
 
 def masks(options: argparse.Namespace) -> int:
@@ -186,22 +189,20 @@ def random_sequence(
     start: TransformState, rng: np.random.Generator
 ) -> tuple[TransformState, list[Step]]:
     """Return the state after random legal steps, each kind as likely as every other."""
-    state, steps = start, []
+    state = start
+    steps: list[Step] = []
     for _ in range(1 + int(rng.integers(_LONGEST))):
-        offered = candidate_steps(state)
-        pairs = [
-            step
-            for step, verdict in zip(offered, state.verdicts(offered), strict=True)
-            if verdict.is_allowed and not isinstance(step, (Stop, Undo))
-        ]
-        if not pairs:
-            break
-        kinds = list(dict.fromkeys(map(type, pairs)))
-        kind = kinds[int(rng.integers(len(kinds)))]
-        own = [step for step in pairs if type(step) is kind]
-        step = own[int(rng.integers(len(own)))]
-        state = state.after(step)
-        steps.append(step)
+        offered = [step for step in candidate_steps(state) if not isinstance(step, (Stop, Undo))]
+        for _ in range(_ATTEMPTS):
+            kinds = list(dict.fromkeys(map(type, offered)))
+            kind = kinds[int(rng.integers(len(kinds)))]
+            own = [step for step in offered if type(step) is kind]
+            step = own[int(rng.integers(len(own)))]
+            (verdict,) = state.verdicts([step])
+            if verdict.is_allowed:
+                state = verdict.state or state.after(step)
+                steps.append(step)
+                break
     return state, steps
 
 
@@ -244,7 +245,7 @@ def sequences_of(
     threads = 1 + int(rng.integers(2))
     start = TransformProgram(program.scop, sizes).start(parse_mapping(f"threads={threads}"))
     counts, failures = Counter[str](), []
-    by_program: dict[tuple[object, object], list[tuple[TransformState, list[Step]]]] = {}
+    by_program: dict[tuple[Splitting, StoragePlan], list[tuple[TransformState, list[Step]]]] = {}
     for _ in range(options.round):
         state, steps = random_sequence(start, rng)
         key = (state.splitting, state.storage)
