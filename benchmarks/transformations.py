@@ -38,8 +38,6 @@ from polygym.errors import PolygymError
 from polygym.mapping.mapping import parse_mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.mdp.problems.loading import dataset_named
-from polygym.poly.transform.splitting.conditions import Splitting
-from polygym.poly.transform.storage.plan import StoragePlan
 from polygym.programs import Program, load_program
 from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 from polygym.ratios import ratio_text
@@ -49,13 +47,14 @@ from polygym.search.strategies.candidates import Unscheduled
 from polygym.search.strategies.registry import StrategyContext, make_strategy
 from polygym.transformations.candidates import candidate_steps
 from polygym.transformations.state import TransformProgram, TransformState
-from polygym.transformations.steps import Step, Stop, Undo
+from polygym.transformations.steps import Contract, SplitIndexSet, Stop, Store, Undo
 
 STRATEGIES = ("bias_coeff_0", "steps", "steps-beam", "steps-mcts")
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 _PATIENCE = 3000
 _LONGEST = 12
 _ATTEMPTS = 50
+_PROGRAM_STEPS = (SplitIndexSet, Store, Contract)
 
 
 def masks(options: argparse.Namespace) -> int:
@@ -186,24 +185,29 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def random_sequence(
-    start: TransformState, rng: np.random.Generator
-) -> tuple[TransformState, list[Step]]:
-    """Return the state after random legal steps, each kind as likely as every other."""
+    start: TransformState, rng: np.random.Generator, longest: int, *, of_program: bool
+) -> TransformState:
+    """Return the state after random legal steps, each kind as likely as every other.
+
+    The steps are about the program's storage and index sets, or else about loops and the mapping.
+    """
     state = start
-    steps: list[Step] = []
-    for _ in range(1 + int(rng.integers(_LONGEST))):
-        offered = [step for step in candidate_steps(state) if not isinstance(step, (Stop, Undo))]
-        for _ in range(_ATTEMPTS):
-            kinds = list(dict.fromkeys(map(type, offered)))
+    for _ in range(1 + int(rng.integers(longest))):
+        offered = [
+            step
+            for step in candidate_steps(state)
+            if isinstance(step, _PROGRAM_STEPS) == of_program and not isinstance(step, (Stop, Undo))
+        ]
+        kinds = list(dict.fromkeys(map(type, offered)))
+        for _ in range(_ATTEMPTS if kinds else 0):
             kind = kinds[int(rng.integers(len(kinds)))]
             own = [step for step in offered if type(step) is kind]
             step = own[int(rng.integers(len(own)))]
             (verdict,) = state.verdicts([step])
             if verdict.is_allowed:
                 state = verdict.state or state.after(step)
-                steps.append(step)
                 break
-    return state, steps
+    return state
 
 
 def sequences(options: argparse.Namespace) -> int:
@@ -245,30 +249,26 @@ def sequences_of(
     threads = 1 + int(rng.integers(2))
     start = TransformProgram(program.scop, sizes).start(parse_mapping(f"threads={threads}"))
     counts, failures = Counter[str](), []
-    by_program: dict[tuple[Splitting, StoragePlan], list[tuple[TransformState, list[Step]]]] = {}
-    for _ in range(options.round):
-        state, steps = random_sequence(start, rng)
-        key = (state.splitting, state.storage)
-        by_program.setdefault(key, []).append((state, steps))
-    for (splitting, storage), states in by_program.items():
-        changed = apply_splitting_to(program, splitting)
-        if not storage.is_source:
-            changed = with_storage_plan(changed, storage, sys.maxsize)
+    changed = random_sequence(start, rng, 3, of_program=True)
+    for begin in (start, changed):
+        stored = apply_splitting_to(program, begin.splitting)
+        if not begin.storage.is_source:
+            stored = with_storage_plan(stored, begin.storage, sys.maxsize)
         measuring = EvaluationOptions(threads=threads, timeout_factor=1000.0, compile_seconds=60.0)
-        with Evaluator(changed, measuring) as evaluator:
-            for state, steps in states:
-                text = "; ".join(map(str, steps))
+        with Evaluator(stored, measuring) as evaluator:
+            for _ in range(options.round // 2):
+                state = random_sequence(begin, rng, _LONGEST, of_program=False)
+                text = f"{kernel}, threads={threads}: {'; '.join(map(str, state.steps))}"
                 try:
                     evaluation = evaluator.evaluate(state.schedule, state.mapping, best_so_far=1e-9)
                 except PolygymError as error:
                     counts[type(error).__name__] += 1
-                    failures.append(f"{type(error).__name__}: {error} after {text}")
+                    failures.append(f"{type(error).__name__}: {error}: {text}")
                     continue
                 counts[evaluation.status.value] += 1
                 if evaluation.status in (OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH):
                     failures.append(
-                        f"{evaluation.status.value} after {text} (threads={threads}): "
-                        f"{evaluation.error_details}"
+                        f"{evaluation.status.value}: {evaluation.error_details}: {text}"
                     )
     return dict(counts), failures
 
@@ -298,7 +298,7 @@ def main() -> int:
     search.set_defaults(run=curves, dataset="medium")
     sequence = commands.add_parser("sequences", help="run programs after random legal steps")
     sequence.add_argument("--count", type=int, default=1000, metavar="N")
-    sequence.add_argument("--round", type=int, default=20, metavar="N", help="of one program")
+    sequence.add_argument("--round", type=int, default=40, metavar="N", help="of one program")
     sequence.add_argument("--part", type=int, default=0, metavar="K", help="of --parts, from 0")
     sequence.add_argument("--parts", type=int, default=1, metavar="N")
     sequence.set_defaults(run=sequences, dataset="mini")
