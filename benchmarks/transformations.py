@@ -26,15 +26,16 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from math import exp, log
 from pathlib import Path
 
 import numpy as np
+from crash_study.cases import DEFECTS, EXPECTED_ERRORS, INTERNAL, LIMIT, SINGLE_RUN
 
 from polygym.agents.experiments.splits import selected_kernels
 from polygym.durations import parse_duration
 from polygym.envs.transform import TransformEnv
-from polygym.errors import PolygymError
 from polygym.mapping.mapping import parse_mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.mdp.problems.loading import dataset_named
@@ -42,7 +43,9 @@ from polygym.programs import Program, load_program
 from polygym.programs.stored_program import apply_splitting_to, with_storage_plan
 from polygym.ratios import ratio_text
 from polygym.runtime.evaluation import Evaluation, EvaluationOptions, Evaluator
-from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
+from polygym.runtime.worker.timing import MeasureOptions
+from polygym.runtime.worker.worker import Worker
 from polygym.search.strategies.candidates import Unscheduled
 from polygym.search.strategies.registry import StrategyContext, make_strategy
 from polygym.transformations.candidates import candidate_steps
@@ -221,14 +224,14 @@ def sequences(options: argparse.Namespace) -> int:
         counts.update(row["statuses"])
     deadline = time.monotonic() + parse_duration(options.time_limit)
     kernels = selected_kernels(options.programs)[options.part :: options.parts]
-    with journal.open("a") as out:
+    with journal.open("a") as out, closing(Compiler(60.0)) as compiler, closing(Worker()) as worker:
         for number in range(10**6):
             for kernel in kernels:
                 if (kernel, number) in done:
                     continue
                 if sum(counts.values()) >= options.count or time.monotonic() > deadline:
                     return finish(counts)
-                statuses, failures = sequences_of(kernel, number, options)
+                statuses, failures = sequences_of(kernel, number, options, compiler, worker)
                 row = {"program": kernel, "round": number, "statuses": statuses,
                        "failures": failures}  # fmt: skip
                 out.write(json.dumps(row) + "\n")
@@ -240,7 +243,7 @@ def sequences(options: argparse.Namespace) -> int:
 
 
 def sequences_of(
-    kernel: str, number: int, options: argparse.Namespace
+    kernel: str, number: int, options: argparse.Namespace, compiler: Compiler, worker: Worker
 ) -> tuple[dict[str, int], list[str]]:
     """Return how one round of sequences of a program ended, and those that are defects."""
     rng = np.random.default_rng([options.seed, number, *kernel.encode()])
@@ -254,30 +257,29 @@ def sequences_of(
         stored = apply_splitting_to(program, begin.splitting)
         if not begin.storage.is_source:
             stored = with_storage_plan(stored, begin.storage, sys.maxsize)
-        measuring = EvaluationOptions(threads=threads, timeout_factor=1000.0, compile_seconds=60.0)
-        with Evaluator(stored, measuring) as evaluator:
-            for _ in range(options.round // 2):
-                state = random_sequence(begin, rng, _LONGEST, of_program=False)
-                text = f"{kernel}, threads={threads}: {'; '.join(map(str, state.steps))}"
-                try:
-                    evaluation = evaluator.evaluate(state.schedule, state.mapping, best_so_far=1e-9)
-                except PolygymError as error:
-                    counts[type(error).__name__] += 1
-                    failures.append(f"{type(error).__name__}: {error}: {text}")
-                    continue
-                counts[evaluation.status.value] += 1
-                if evaluation.status in (OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH):
-                    failures.append(
-                        f"{evaluation.status.value}: {evaluation.error_details}: {text}"
-                    )
+        session = worker.open(compiler.compile_problem(stored), SINGLE_RUN)
+        for _ in range(options.round // 2):
+            state = random_sequence(begin, rng, _LONGEST, of_program=False)
+            compiled = compiler.compile_schedule(stored, state.schedule, state.mapping)
+            if isinstance(compiled, CompileFailure):
+                is_known = compiled.error_type in EXPECTED_ERRORS
+                status = "does not compile" if is_known else INTERNAL
+                detail = f"{compiled.error_type}: {compiled.reason}"
+            else:
+                outcome = session.measure(compiled, MeasureOptions(SINGLE_RUN, LIMIT))
+                status, detail = outcome.status.value, str(outcome)
+            counts[status] += 1
+            if status in DEFECTS:
+                steps = "; ".join(map(str, state.steps))
+                failures.append(f"{status}: {detail}: {kernel}, threads={threads}: {steps}")
+        session.close()
     return dict(counts), failures
 
 
 def finish(counts: Counter[str]) -> int:
     """Print the counts; return 1 where something is wrong."""
     print(f"{sum(counts.values()):,} sequences: {dict(counts)}")
-    bad = set(counts) - {"ok", "timeout", "does not compile", "out of memory"}
-    return int(bool(bad))
+    return int(bool(DEFECTS & set(counts)))
 
 
 def main() -> int:
