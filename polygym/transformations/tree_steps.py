@@ -39,8 +39,8 @@ from polygym.transformations.steps import (
     TreeStep,
 )
 
-EdgeRow = Callable[[LoopTree, Loop, StatementNode, bool], ScheduleRow]
-"""The row of a statement that is moved into the first or last iteration of a loop."""
+EdgeRow = Callable[[LoopTree, Loop, Node, str, bool], ScheduleRow]
+"""The row of a node's statement that is moved into the first or last iteration of a loop."""
 
 
 class UnavailableStepError(InputError):
@@ -143,13 +143,26 @@ def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
         raise UnavailableStepError(
             f"{step.first} {step.second}: expected a loop among them, found two statements"
         )
+    if step.sink and step.sink not in (step.first, step.second):
+        raise UnavailableStepError(f"{step}: expected sink {step.first} or sink {step.second}")
+    unknown = [name for name, _ in step.parameters if name not in tree.parameters]
+    if unknown:
+        raise UnavailableStepError(
+            f"{step}: expected parameters among {', '.join(tree.parameters) or 'none'}, found "
+            f"{', '.join(unknown)}"
+        )
     joined = _joined(tree, one, other, step, edge_row)
     return tree.with_body(tree.replaced(step.first, step.second, by=(joined,)))
 
 
 def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRow) -> Loop:
     """Return the loop in which two nodes are joined, down to a depth."""
-    chains = [tree.chain(node.name) if isinstance(node, Loop) else () for node in (one, other)]
+    chains = [
+        tree.chain(node.name) if isinstance(node, Loop) and node.name != step.sink else ()
+        for node in (one, other)
+    ]
+    if not any(chains):
+        raise UnavailableStepError(f"{step}: expected a loop that {step.sink} can be moved into")
     reach = min(len(chain) for chain in chains if chain)
     if step.depth > reach:
         raise UnavailableStepError(
@@ -167,14 +180,29 @@ def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRo
             if chain:
                 parts.append((chain[level].statements, chain[level].rows))
             else:
-                assert isinstance(node, StatementNode)
-                parts.append(((node.name,), (edge_row(tree, loops[level], node, is_first),)))
-        later = step.shift if level == 0 else 0
-        rows = (*parts[0][1], *(shifted(row, later) for row in parts[1][1]))
+                edge = tuple(
+                    edge_row(tree, loops[level], node, name, is_first) for name in node.statements
+                )
+                parts.append((node.statements, edge))
+        rows = (*parts[0][1], *(parts[1][1] if level else _later(parts[1][1], step, tree)))
         body = (Loop(loops[level].name, (*parts[0][0], *parts[1][0]), rows, body),)
     (loop,) = body
     assert isinstance(loop, Loop)
     return loop
+
+
+def _later(rows: tuple[ScheduleRow, ...], step: Fuse, tree: LoopTree) -> tuple[ScheduleRow, ...]:
+    """Return the rows of the second nest with its shift."""
+    factors = dict(step.parameters)
+    more = tuple(factors.get(name, 0) for name in tree.parameters)
+    return tuple(
+        ScheduleRow(
+            row.iterators,
+            tuple(a + b for a, b in zip(row.parameters, more, strict=True)),
+            row.constant + step.shift,
+        )
+        for row in rows
+    )
 
 
 def shifted(row: ScheduleRow, amount: int) -> ScheduleRow:
