@@ -121,12 +121,12 @@ class Distribute:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """Exchange two neighbouring nodes of one body.
+    """Move a node before another one of the same body; neighbours change places.
 
-    ``S; T``  →  ``T; S``
+    ``S; T; U``  →  ``U; S; T``    (reorder S U)
 
-    Side condition: the second node stands right behind the first. Legal unless an instance of T
-    needs one of S in the same iteration of the loops around both.
+    Side condition: the second node stands behind the first. Legal unless an instance of U needs one
+    of S or T in the same iteration of the loops around them.
     """
 
     syntax: ClassVar[str] = "reorder NODE NODE"

@@ -133,8 +133,19 @@ def _neighbours(tree: LoopTree, first: str, second: str) -> tuple[Node, Node]:
 
 
 def _reorder(tree: LoopTree, first: str, second: str) -> LoopTree:
-    one, other = _neighbours(tree, first, second)
-    return tree.with_body(tree.replaced(first, second, by=(other, one)))
+    node_named(tree, first), node_named(tree, second)
+    body = tree.body_around(first)
+    names = [node.name for node in body]
+    place = names.index(first)
+    if second not in names[place + 1 :]:
+        behind = ", ".join(names[place + 1 :]) or "nothing"
+        raise UnavailableStepError(
+            f"{first} {second}: expected nodes of one body, the second behind the first; behind "
+            f"{first} stands {behind}"
+        )
+    last = names.index(second)
+    nodes = (body[last], *body[place:last])
+    return tree.with_body(tree.replaced(*names[place : last + 1], by=nodes))
 
 
 def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
