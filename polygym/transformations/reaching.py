@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from polygym.errors import InputError
 from polygym.poly.schedule import ScheduleRow, combine_rows
-from polygym.transformations.loop_tree import Body, Loop, Node, StatementNode
+from polygym.transformations.loop_tree import LOOP_PREFIX, Body, Loop, Node
 from polygym.transformations.row_combinations import Offset, RowAlgebra
 from polygym.transformations.state import TransformState
 from polygym.transformations.steps import (
@@ -63,9 +63,13 @@ class _Front:
 class TargetConstruction:
     """One construction: the state so far, and the target's rows."""
 
-    def __init__(self, state: TransformState, algebra: RowAlgebra) -> None:
+    def __init__(
+        self, state: TransformState, algebra: RowAlgebra, *, distributes: bool = False
+    ) -> None:
+        """``distributes``: loops whose statements need different rows are taken apart first."""
         self.state = state
         self._algebra = algebra
+        self._distributes = distributes
         self._left = MOST_STEPS
 
     # The levels of the target, from the outside to the inside
@@ -201,13 +205,22 @@ class TargetConstruction:
         """Make one loop with some rows of neighbouring nodes; None if they order nothing."""
         fronts: dict[str, _Front] = {}
         items: list[str] = []
-        for name in names:
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop(0)
             if self._is_known(name, rows):
                 items.append(name)
                 continue
+            if self._distributes and (parts := self._taken_apart(name, rows)):
+                waiting[:0] = parts
+                continue
             front = self._front_of(name, rows)
             if front is None:
-                raise StuckError(f"{name}: no loop in it has the rows of the target")
+                parts = self._taken_apart(name, rows)
+                if not parts:
+                    raise StuckError(f"{name}: no loop in it has the rows of the target")
+                waiting[:0] = parts
+                continue
             fronts[front.name] = front
             items.append(front.name)
         if not fronts:
@@ -229,14 +242,44 @@ class TargetConstruction:
             for own in statements
         )
 
+    def _taken_apart(self, name: str, rows: dict[str, ScheduleRow]) -> list[str]:
+        """Distribute a loop whose statements need different rows; nothing where it cannot be."""
+        if self._made(self._loop(name), rows) is not None:
+            return []
+        children = self._loop(name).body
+        if len(children) == 1:
+            return []
+        made = [self._made(self._loop(name), rows, child.statements) for child in children]
+        for place in range(1, len(children)):
+            if made[place] != made[place - 1] or made[place] is None:
+                behind = children[place].name
+                number = self.state.tree.next_number
+                if self._try(Distribute(name, behind)):
+                    return [name, f"{LOOP_PREFIX}{number}"]
+        return []
+
+    def _made(
+        self, loop: Loop, rows: dict[str, ScheduleRow], statements: tuple[str, ...] = ()
+    ) -> tuple[int, ...] | None:
+        """Return factors of a loop and those around it that make the rows of its statements."""
+        statements = statements or loop.statements
+        columns = [
+            [outer.row(own) for own in statements] for outer in (*self._around(loop.name), loop)
+        ]
+        wanted = [rows[own] for own in statements]
+        found = self._algebra.combination(statements, wanted, columns)
+        return None if found is None else found.factors
+
     def _front_of(self, name: str, rows: dict[str, ScheduleRow]) -> _Front | None:
         """Bring rows to the front of a loop: it, or one from its inside, gets them."""
-        loop, around = self._loop(name), self._around(name)
-        statements = loop.statements
-        columns = [[outer.row(own) for own in statements] for outer in (*around, loop)]
-        found = self._algebra.combination(statements, [rows[own] for own in statements], columns)
-        if found is not None and found.factors[-1]:
-            return self._made_of(loop, found.factors, rows)
+        around = self._around(name)
+        made = self._made(self._loop(name), rows)
+        if made is not None and abs(made[-1]) > 1 and self._is_reduced(name, made):
+            made = self._made(self._loop(name), rows)
+        if made is not None and made[-1]:
+            return self._made_of(self._loop(name), made, rows)
+        if made is not None:
+            return None
         inner = self._front(self._body(name), rows)
         if inner is None:
             return None
@@ -245,6 +288,18 @@ class TargetConstruction:
         self._skew(inner, [len(around)])
         self._do(Interchange(name, inner.name))
         return _Front(inner.name, inner.factors[:-1])
+
+    def _is_reduced(self, name: str, factors: tuple[int, ...]) -> bool:
+        """Skew the loop around a loop by it, as in Euclid's algorithm; whether that is legal."""
+        around = self._around(name)
+        if (
+            not around
+            or not factors[-2]
+            or set(around[-1].statements) != set(self._node(name).statements)
+        ):
+            return False
+        sign = 1 if factors[-1] * factors[-2] > 0 else -1
+        return self._try(Skew(around[-1].name, name, sign))
 
     def _made_of(
         self, loop: Loop, factors: tuple[int, ...], rows: dict[str, ScheduleRow]
@@ -308,11 +363,24 @@ class TargetConstruction:
         name: str,
     ) -> Offset | None:
         """Return a target's row less one of a loop, if only parameters and a constant are left."""
+        rest = self._rest(row, statement, sign, factors, rows, name)
+        found = self._algebra.combination([statement], [rest], [])
+        return None if found is None else found.offsets[0]
+
+    def _rest(
+        self,
+        row: ScheduleRow,
+        statement: str,
+        sign: int,
+        factors: tuple[int, ...],
+        rows: dict[str, ScheduleRow],
+        name: str,
+    ) -> ScheduleRow:
+        """Return a target's row less one of a loop and multiples of those around it."""
         rest = combine_rows(rows[statement], row, 1, -sign)
         for factor, loop in zip(factors, self._around(name), strict=False):
             rest = combine_rows(rest, loop.row(statement), 1, -factor)
-        found = self._algebra.combination([statement], [rest], [])
-        return None if found is None else found.offsets[0]
+        return rest
 
     # Fusion
 
@@ -368,7 +436,7 @@ class TargetConstruction:
         rows: dict[str, ScheduleRow],
         factors: tuple[int, ...],
     ) -> tuple[bool, int, bool, int]:
-        """Return an order of choices: the target's very row, no shift, into the loop behind."""
+        """Return an order of choices: the target's row, without a shift, into the loop behind."""
         one, other = items[place : place + 2]
         sunk = other if one in loops else one
         offsets = [self._offset_of(name, sunk, one, other, rows, factors) for name in (one, other)]
@@ -400,20 +468,17 @@ class TargetConstruction:
         """Fuse two neighbours so that their statements keep one offset from their rows."""
         offsets = [self._offset_of(name, sunk, one, other, rows, factors) for name in (one, other)]
         sink = sunk if sunk and isinstance(self._node(sunk), Loop) else ""
-        plain = Fuse(one, other, sink=sink)
         kept = other if sunk == one else one
-        known = [offset for offset in offsets if offset is not None]
-        if len(known) < 2:
-            self._do(plain)
+        if None in offsets:
+            self._do(Fuse(one, other, sink=sink))
         else:
+            known = [offset for offset in offsets if offset is not None]
             *sizes, constant = (b - a for a, b in zip(known[0], known[1], strict=True))
-            names = self.state.tree.parameters
-            parameters = tuple(
-                (name, value) for name, value in zip(names, sizes, strict=True) if value
-            )
             if max(map(abs, (*sizes, constant)), default=0) > LARGEST_AMOUNT:
                 raise StuckError(f"{one} {other}: the shift is too large")
-            self._do(Fuse(one, other, 1, constant, parameters, sink))
+            names = (*(loop.name for loop in self._around(one)), *self.state.tree.parameters)
+            terms = tuple((name, value) for name, value in zip(names, sizes, strict=True) if value)
+            self._do(Fuse(one, other, 1, constant, terms, sink))
         if sink:
             self._align(kept, 1, factors, rows)
 
@@ -426,16 +491,23 @@ class TargetConstruction:
         rows: dict[str, ScheduleRow],
         factors: tuple[int, ...],
     ) -> Offset | None:
-        """Return the offset of a node that will be fused, None where there is none."""
-        node = self._node(name)
-        statement = node.statements[0]
+        """Return the offset of a node that will be fused, behind factors of the loops around."""
+        node, around = self._node(name), self._around(name)
         if name != sunk:
-            row = self._loop(name).row(statement)
-        else:
-            loop = self._loop(other if sunk == one else one)
-            edge_row = self.state.version.edge_rows
-            row = edge_row(self.state.tree, loop, node, statement, sunk == one)
-        return self._offset(row, statement, 1, factors, rows, name)
+            own = node.statements[0]
+            offset = self._offset(self._loop(name).row(own), own, 1, factors, rows, name)
+            return None if offset is None else (*(0 for _ in around), *offset)
+        loop = self._loop(other if sunk == one else one)
+        edge_row = self.state.version.edge_rows
+        rest = [
+            self._rest(
+                edge_row(self.state.tree, loop, node, own, sunk == one), own, 1, factors, rows, name
+            )
+            for own in node.statements
+        ]
+        columns = [[outer.row(own) for own in node.statements] for outer in around]
+        found = self._algebra.combination(node.statements, rest, columns)
+        return None if found is None else (*found.factors, *found.offsets[0])
 
     def _skew(self, front: _Front, places: Iterable[int]) -> None:
         """Skew a loop by loops around it, where its factors say so."""
@@ -451,4 +523,3 @@ def _amount(offset: Offset, usual: Offset | None) -> int | None:
         return None
     amount = offset[-1] - usual[-1]
     return amount if abs(amount) <= LARGEST_AMOUNT else None
-

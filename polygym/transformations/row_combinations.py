@@ -96,7 +96,9 @@ class RowAlgebra:
         return Combination(factors, tuple(tuple(map(int, offset)) for offset in offsets))
 
 
-def solve(columns: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction] | None:
+def solve(
+    columns: Sequence[Sequence[Fraction]], right: Sequence[Fraction]
+) -> list[Fraction] | None:
     """Return factors of columns whose sum is the right side; later columns get 0 where they can.
 
     >>> solve([[1, 0], [2, 0], [0, 1]], [4, 3])

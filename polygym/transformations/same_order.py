@@ -73,9 +73,7 @@ class OrderComparison:
         pairs = tuple(_pair(tree.rows[first], tree.rows[second]) for tree in (one, other))
         if pairs[0] == pairs[1]:
             return True
-        return self._known.get(
-            (first, second, pairs), lambda: self._ask_isl(first, second, pairs)
-        )
+        return self._known.get((first, second, pairs), lambda: self._ask_isl(first, second, pairs))
 
     def _ask_isl(self, first: str, second: str, pairs: Sequence[_Pair]) -> bool:
         before = [self._order(first, second, pair) for pair in pairs]

@@ -28,7 +28,7 @@ _TERM = re.compile(r"([+-]?)(?:([0-9]{1,6})\*?)?([A-Za-z_][A-Za-z0-9_]{0,79})?")
 _MOST_TERMS = 16
 
 
-def amount_text(parameters: Sequence[tuple[str, int]], constant: int) -> str:
+def amount_text(factors: Sequence[tuple[str, int]], constant: int) -> str:
     """Return an affine amount in one word.
 
     >>> amount_text([("n", 1), ("m", -2)], -1), amount_text([], 3)
@@ -36,7 +36,7 @@ def amount_text(parameters: Sequence[tuple[str, int]], constant: int) -> str:
     """
     terms = [
         ("-" if factor < 0 else "+") + ("" if abs(factor) == 1 else f"{abs(factor)}*") + name
-        for name, factor in parameters
+        for name, factor in factors
         if factor
     ]
     if constant or not terms:
@@ -74,9 +74,10 @@ class Fuse:
     With ``depth 2`` the next loops inside are joined as well. A statement beside a loop is moved
     into the loop, to its first iteration if it stands before, to its last one if it stands behind:
     ``S; for i { T }``  →  ``for i { if (i == 0) S; T }``. With ``sink L1`` the nest L1 is moved
-    like a statement, as a whole. The shift may have parameters, such as ``n-1``. Side condition:
-    the two are neighbours. Legal unless an instance of the second nest would run before one that
-    it needs.
+    like a statement, as a whole. The shift may have parameters and the counters of loops around
+    both, such as ``n-1`` or ``L1+1``: that is how a statement gets to other iterations than the
+    first and the last. Side condition: the two are neighbours. Legal unless an instance of the
+    second nest would run before one that it needs.
     """
 
     syntax: ClassVar[str] = "fuse NODE NODE [depth D] [shift K] [sink NODE]"
@@ -86,13 +87,13 @@ class Fuse:
     second: str
     depth: int = 1
     shift: int = 0
-    parameters: tuple[tuple[str, int], ...] = ()
+    terms: tuple[tuple[str, int], ...] = ()
     sink: str = ""
 
     def __str__(self) -> str:
         """Return the text."""
         depth = f" depth {self.depth}" if self.depth != 1 else ""
-        amount = amount_text(self.parameters, self.shift)
+        amount = amount_text(self.terms, self.shift)
         shift = f" shift {amount}" if amount != "0" else ""
         sink = f" sink {self.sink}" if self.sink else ""
         return f"fuse {self.first} {self.second}{depth}{shift}{sink}"
@@ -455,7 +456,7 @@ class _Words:
         return int(word)
 
     def amount(self, least: int, most: int) -> tuple[tuple[tuple[str, int], ...], int]:
-        """Return the factors of parameters, and the constant."""
+        """Return the factors of names, and the constant."""
         expected = f"an integer from {least} to {most}, or an amount such as n-1"
         word = self._next(expected)
         factors: dict[str, int] = {}
@@ -504,8 +505,8 @@ def _fuse(words: _Words) -> Step:
             case "depth":
                 step = replace(step, depth=words.number(1, 64))
             case "shift":
-                parameters, shift = words.amount(-LARGEST_AMOUNT, LARGEST_AMOUNT)
-                step = replace(step, shift=shift, parameters=parameters)
+                terms, shift = words.amount(-LARGEST_AMOUNT, LARGEST_AMOUNT)
+                step = replace(step, shift=shift, terms=terms)
             case _:
                 step = replace(step, sink=words.name("a loop or statement"))
     return step

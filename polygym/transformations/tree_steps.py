@@ -156,11 +156,12 @@ def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
         )
     if step.sink and step.sink not in (step.first, step.second):
         raise UnavailableStepError(f"{step}: expected sink {step.first} or sink {step.second}")
-    unknown = [name for name, _ in step.parameters if name not in tree.parameters]
+    known = (*(loop.name for loop in tree.paths[step.first]), *tree.parameters)
+    unknown = [name for name, _ in step.terms if name not in known]
     if unknown:
         raise UnavailableStepError(
-            f"{step}: expected parameters among {', '.join(tree.parameters) or 'none'}, found "
-            f"{', '.join(unknown)}"
+            f"{step}: expected a shift of loops around both and parameters, "
+            f"{', '.join(known) or 'none'}; found {', '.join(unknown)}"
         )
     joined = _joined(tree, one, other, step, edge_row)
     return tree.with_body(tree.replaced(step.first, step.second, by=(joined,)))
@@ -195,25 +196,38 @@ def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRo
                     edge_row(tree, loops[level], node, name, is_first) for name in node.statements
                 )
                 parts.append((node.statements, edge))
-        rows = (*parts[0][1], *(parts[1][1] if level else _later(parts[1][1], step, tree)))
+        if not level and (step.shift or step.terms):
+            # Of a loop and a node that sinks into it the node moves.
+            place, factor = (1, 1) if chains[0] else (0, -1)
+            parts[place] = (parts[place][0], _later(*parts[place], step, factor, tree))
+        rows = (*parts[0][1], *parts[1][1])
         body = (Loop(loops[level].name, (*parts[0][0], *parts[1][0]), rows, body),)
     (loop,) = body
     assert isinstance(loop, Loop)
     return loop
 
 
-def _later(rows: tuple[ScheduleRow, ...], step: Fuse, tree: LoopTree) -> tuple[ScheduleRow, ...]:
-    """Return the rows of the second nest with its shift."""
-    factors = dict(step.parameters)
-    more = tuple(factors.get(name, 0) for name in tree.parameters)
-    return tuple(
-        ScheduleRow(
-            row.iterators,
-            tuple(a + b for a, b in zip(row.parameters, more, strict=True)),
-            row.constant + step.shift,
+def _later(
+    statements: tuple[str, ...],
+    rows: tuple[ScheduleRow, ...],
+    step: Fuse,
+    factor: int,
+    tree: LoopTree,
+) -> tuple[ScheduleRow, ...]:
+    """Return the rows of a nest with a multiple of the shift."""
+    factors = dict(step.terms)
+    loops = [loop for loop in tree.paths[step.first] if loop.name in factors]
+    names = {loop.name for loop in loops}
+    sizes = tuple(0 if name in names else factors.get(name, 0) for name in tree.parameters)
+    result = []
+    for statement, row in zip(statements, rows, strict=True):
+        row = combine_rows(
+            row, ScheduleRow((0,) * len(row.iterators), sizes, step.shift), 1, factor
         )
-        for row in rows
-    )
+        for loop in loops:
+            row = combine_rows(row, loop.row(statement), 1, factor * factors[loop.name])
+        result.append(row)
+    return tuple(result)
 
 
 def shifted(row: ScheduleRow, amount: int) -> ScheduleRow:
