@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 
 from polygym.errors import InputError
 from polygym.poly.schedule import ScheduleRow, combine_rows
@@ -53,6 +54,21 @@ class StuckError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
+class Strategy:
+    """Choices where there are several ways: each is the shorter one for some targets.
+
+    ``distributes``: loops whose statements need different rows are distributed first.
+    ``skews_outer``: a row i + j is made by skewing the loop i by j, instead of moving j outwards.
+    """
+
+    distributes: bool = False
+    skews_outer: bool = False
+
+
+STRATEGIES = tuple(Strategy(*choice) for choice in product((False, True), repeat=2))
+
+
+@dataclass(frozen=True, slots=True)
 class _Front:
     """A loop with a row of the target, less multiples of the loops around it."""
 
@@ -64,12 +80,11 @@ class TargetConstruction:
     """One construction: the state so far, and the target's rows."""
 
     def __init__(
-        self, state: TransformState, algebra: RowAlgebra, *, distributes: bool = False
+        self, state: TransformState, algebra: RowAlgebra, strategy: Strategy = Strategy()
     ) -> None:
-        """``distributes``: loops whose statements need different rows are taken apart first."""
         self.state = state
         self._algebra = algebra
-        self._distributes = distributes
+        self._strategy = strategy
         self._left = MOST_STEPS
 
     # The levels of the target, from the outside to the inside
@@ -211,9 +226,11 @@ class TargetConstruction:
             if self._is_known(name, rows):
                 items.append(name)
                 continue
-            if self._distributes and (parts := self._taken_apart(name, rows)):
+            if self._strategy.distributes and (parts := self._taken_apart(name, rows)):
                 waiting[:0] = parts
                 continue
+            if not isinstance(self._node(name), Loop):
+                raise StuckError(f"{name}: it has too few loops around it")
             front = self._front_of(name, rows)
             if front is None:
                 parts = self._taken_apart(name, rows)
@@ -234,12 +251,10 @@ class TargetConstruction:
 
     def _is_known(self, name: str, rows: dict[str, ScheduleRow]) -> bool:
         """Whether the loops around a node determine the rows of its statements."""
-        statements = self._node(name).statements
         around = self._around(name)
         return all(
-            self._algebra.combination([own], [rows[own]], [[loop.row(own)] for loop in around])
-            is not None
-            for own in statements
+            self._algebra.determines(own, rows[own], [loop.row(own) for loop in around])
+            for own in self._node(name).statements
         )
 
     def _taken_apart(self, name: str, rows: dict[str, ScheduleRow]) -> list[str]:
@@ -280,6 +295,8 @@ class TargetConstruction:
             return self._made_of(self._loop(name), made, rows)
         if made is not None:
             return None
+        if self._strategy.skews_outer and (outer := self._skewed_by_inner(name, rows)):
+            return outer
         inner = self._front(self._body(name), rows)
         if inner is None:
             return None
@@ -288,6 +305,28 @@ class TargetConstruction:
         self._skew(inner, [len(around)])
         self._do(Interchange(name, inner.name))
         return _Front(inner.name, inner.factors[:-1])
+
+    def _skewed_by_inner(self, name: str, rows: dict[str, ScheduleRow]) -> _Front | None:
+        """Make rows of a loop and loops right inside of it by skewing it; None if that fails."""
+        loop, around = self._loop(name), self._around(name)
+        chain = self.state.tree.chain(name)
+        inner = [other for other in chain if set(other.statements) == set(loop.statements)]
+        columns = [
+            [other.row(own) for own in loop.statements] for other in (*around, loop, *inner[1:])
+        ]
+        wanted = [rows[own] for own in loop.statements]
+        found = self._algebra.combination(loop.statements, wanted, columns)
+        if found is None or abs(found.factors[len(around)]) != 1 or found.factors[-1] == 0:
+            return None
+        sign = found.factors[len(around)]
+        before = self.state
+        for other, factor in zip(inner[1:], found.factors[len(around) + 1 :], strict=True):
+            if factor and not self._try(Skew(name, other.name, sign * factor)):
+                self.state = before
+                return None
+        made = self._made(self._loop(name), rows)
+        assert made is not None
+        return self._made_of(self._loop(name), made, rows)
 
     def _is_reduced(self, name: str, factors: tuple[int, ...]) -> bool:
         """Skew the loop around a loop by it, as in Euclid's algorithm; whether that is legal."""

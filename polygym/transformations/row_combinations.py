@@ -6,8 +6,8 @@ factors f, the same for all statements, with ::
     r(s) - f₁·o₁(s) - … - f_k·o_k(s)  =  an offset of parameters and a constant
 
 for every instance? Equations of a statement's domain may be used. Example, the rows i and j of two
-loops, and the row 2i + j + 1 of a skewed schedule: the factors are 2 and 1, the offset is 1. Earlier
-loops are preferred: a factor is 0 where the loops before it are enough.
+loops, and the row 2i + j + 1 of a skewed schedule: the factors are 2 and 1, the offset is 1.
+Earlier loops are preferred: a factor is 0 where the loops before it are enough.
 """
 
 from __future__ import annotations
@@ -53,6 +53,17 @@ class RowAlgebra:
                 for statement in scop.statements
             }
 
+    def reduced(self, statement: str, row: ScheduleRow) -> ScheduleRow:
+        """Return a row in a form that is equal for equal values on the statement's domain."""
+        depth = len(row.iterators)
+        values = [*row.iterators, *row.parameters, row.constant]
+        for equation in self._equations[statement]:
+            place = max(k for k in range(depth) if equation[k])
+            if abs(equation[place]) == 1 and values[place]:
+                factor = values[place] * equation[place]
+                values = [a - factor * b for a, b in zip(values, equation, strict=True)]
+        return ScheduleRow(tuple(values[:depth]), tuple(values[depth:-1]), values[-1])
+
     def combination(
         self,
         statements: Sequence[str],
@@ -63,6 +74,35 @@ class RowAlgebra:
 
         Factors that are not integers count as none.
         """
+        owners, solution = self._solution(statements, wanted, loops)
+        if solution is None or any(value.denominator > 1 for value in solution[len(owners) :]):
+            return None
+        factors = tuple(int(value) for value in solution[len(owners) :])
+        offsets: list[list[Fraction]] = [
+            [Fraction(value) for value in (*row.parameters, row.constant)] for row in wanted
+        ]
+        for factor, rows in zip(factors, loops, strict=True):
+            if factor:
+                for place, row in enumerate(rows):
+                    _subtract(offsets[place], (*row.parameters, row.constant), Fraction(factor))
+        for value, (place, equation) in zip(solution, owners, strict=False):
+            _subtract(offsets[place], equation[len(wanted[place].iterators) :], value)
+        if any(value.denominator > 1 for offset in offsets for value in offset):
+            return None
+        return Combination(factors, tuple(tuple(map(int, offset)) for offset in offsets))
+
+    def determines(self, statement: str, wanted: ScheduleRow, loops: Sequence[ScheduleRow]) -> bool:
+        """Whether a row is known where those of loops are, by any factors."""
+        _, solution = self._solution([statement], [wanted], [[row] for row in loops])
+        return solution is not None
+
+    def _solution(
+        self,
+        statements: Sequence[str],
+        wanted: Sequence[ScheduleRow],
+        loops: Sequence[Sequence[ScheduleRow]],
+    ) -> tuple[list[tuple[int, Vector]], list[Fraction] | None]:
+        """Return equations, and factors of them and of loops that make the wanted rows."""
         columns: list[list[Fraction]] = []
         widths = [len(row.iterators) for row in wanted]
         total = sum(widths)
@@ -78,22 +118,7 @@ class RowAlgebra:
         for rows in loops:
             columns.append([Fraction(value) for row in rows for value in row.iterators])
         right = [Fraction(value) for row in wanted for value in row.iterators]
-        solution = solve(columns, right)
-        if solution is None or any(value.denominator > 1 for value in solution[len(owners) :]):
-            return None
-        factors = tuple(int(value) for value in solution[len(owners) :])
-        offsets: list[list[Fraction]] = [
-            [Fraction(value) for value in (*row.parameters, row.constant)] for row in wanted
-        ]
-        for factor, rows in zip(factors, loops, strict=True):
-            if factor:
-                for place, row in enumerate(rows):
-                    _subtract(offsets[place], (*row.parameters, row.constant), Fraction(factor))
-        for value, (place, equation) in zip(solution, owners, strict=False):
-            _subtract(offsets[place], equation[widths[place] :], value)
-        if any(value.denominator > 1 for offset in offsets for value in offset):
-            return None
-        return Combination(factors, tuple(tuple(map(int, offset)) for offset in offsets))
+        return owners, solve(columns, right)
 
 
 def solve(
@@ -101,7 +126,8 @@ def solve(
 ) -> list[Fraction] | None:
     """Return factors of columns whose sum is the right side; later columns get 0 where they can.
 
-    >>> solve([[1, 0], [2, 0], [0, 1]], [4, 3])
+    >>> columns = [[1, 0], [2, 0], [0, 1]]
+    >>> solve([list(map(Fraction, column)) for column in columns], [Fraction(4), Fraction(3)])
     [Fraction(4, 1), Fraction(0, 1), Fraction(3, 1)]
     """
     table = [

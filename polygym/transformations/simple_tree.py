@@ -55,17 +55,20 @@ def simplified_body(body: Body, algebra: RowAlgebra, around: tuple[Loop, ...] = 
     return tuple(result)
 
 
-def simple_shape(body: Body) -> tuple[object, ...]:
-    """Return a simplified body without names and common offsets."""
+def simple_shape(body: Body, algebra: RowAlgebra | None = None) -> tuple[object, ...]:
+    """Return a body without names and common offsets; ``algebra`` knows which rows are equal."""
     return tuple(
         node.name
         if isinstance(node, StatementNode)
-        else (node.statements, _relative(node.rows), simple_shape(node.body))
+        else (node.statements, _relative(node, algebra), simple_shape(node.body, algebra))
         for node in body
     )
 
 
-def _relative(rows: tuple[ScheduleRow, ...]) -> tuple[ScheduleRow, ...]:
+def _relative(loop: Loop, algebra: RowAlgebra | None) -> tuple[ScheduleRow, ...]:
+    rows = loop.rows
+    if algebra is not None:
+        rows = tuple(map(algebra.reduced, loop.statements, rows))
     first = rows[0]
     return tuple(
         ScheduleRow(
