@@ -1,8 +1,8 @@
 """polygym: explore the legal schedules of a loop program, compile them, and measure the speedup.
 
 Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``,
-``polygym/Schedule-v0`` and ``polygym/Optimize-v0``, of tensor graphs ``polygym/Saturate-v0`` and
-``polygym/Substitute-v0``, and of terms ``polygym/Rewrite-v0``.
+``polygym/Schedule-v0``, ``polygym/Optimize-v0`` and ``polygym/Transform-v0``, of tensor graphs
+``polygym/Saturate-v0`` and ``polygym/Substitute-v0``, and of terms ``polygym/Rewrite-v0``.
 
 ======================  ===========================================================================
 ``agents``              agents for the environments: rules, networks, trainers, evaluation

@@ -1,8 +1,8 @@
-"""The Gymnasium environments: Construct-v0, Explore-v0, Schedule-v0 and Optimize-v0 of polygym.
+"""The Gymnasium environments: Construct-v0, Explore-v0, Schedule-v0, Optimize-v0, Transform-v0.
 
-Thin shells around :mod:`polygym.mdp`: ``base`` is their common part, ``storage_base`` that of the
-last two; ``schedule`` and ``optimize`` are the environments, with shared ``documentation``, and
-``registration`` names them to Gymnasium. ``render`` shows an episode with ``decision_text``,
+Thin shells around :mod:`polygym.mdp`: ``base`` is their common part, ``storage_base`` that of two;
+``schedule``, ``optimize`` and ``transform`` are the environments, with shared ``documentation``,
+and ``registration`` names them to Gymnasium. ``render`` shows an episode with ``decision_text``,
 ``graph_view`` shows observations as graphs, ``vector`` steps many episodes together, ``snapshots``
 copies an environment. ``episode_end`` is the reward and the ``info`` of an end, also where another
 machine measures it.
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polygym.envs.graph_view import GraphView
     from polygym.envs.optimize import OptimizeEnv
     from polygym.envs.schedule import ConstructEnv, ExploreEnv, ScheduleEnv
+    from polygym.envs.transform import TransformEnv
 else:
     __getattr__ = lazy_attributes(__name__)
 
@@ -27,4 +28,5 @@ __all__ = [
     "OptimizeEnv",
     "PolygymEnv",
     "ScheduleEnv",
+    "TransformEnv",
 ]

@@ -12,7 +12,13 @@ columns of its row in ``statements``, in every dimension of ``rows``, in ``gener
 source's node to the sink's. What is of the whole state (``progress``, ``question``, ``choices`` …)
 stays beside the graph as it is. :func:`node_columns` and :func:`edge_columns` name the columns.
 
-Example, y = Ax: two nodes, and two edges with the links (S, T) and (T, T), which is a loop.
+In Transform-v0 loops are nodes too, behind the statements, with the columns of their rows in
+``loops``; a statement has 0 there, and a loop 0 in all others. More edges, with 0 in all columns of
+a dependence, link a loop to each loop and statement of its body. :func:`loop_node_columns` names
+the columns that are added.
+
+Example, y = Ax: two nodes, and two edges with the links (S, T) and (T, T), which is a loop. In
+Transform-v0 five nodes, and four edges more: L1 → S, L2 → L3 and so on.
 """
 
 from typing import Any, TypeAlias
@@ -31,11 +37,12 @@ from polygym.mdp.observation.episode_arrays import (
     ROW_COLUMNS,
     STATEMENT_COLUMNS,
 )
+from polygym.mdp.observation.transform_arrays import LOOP_COLUMNS
 
 GraphObservation: TypeAlias = dict[str, Any]
 
 # The flat arrays that are in the graph.
-_OF_STATEMENTS = ("statements", "rows", "generator", "point", "nest_of")
+_OF_STATEMENTS = ("statements", "rows", "generator", "point", "nest_of", "loop_of", "loops")
 _OF_DEPENDENCES = ("dependences",)
 _LINK = ("exists", "source", "sink")
 _EXISTS, _SOURCE, _SINK = (DEPENDENCE_COLUMNS.index(name) for name in _LINK)
@@ -56,6 +63,11 @@ def node_columns(max_dimensions: int, *, decides: bool) -> tuple[str, ...]:
         *(f"{row}_{name}" for row in (*rows, "generator", "point") for name in ROW_COLUMNS),
         *(("nest",) if decides else ()),
     )
+
+
+def loop_node_columns() -> tuple[str, ...]:
+    """Return the names of the numbers that a node has in Transform-v0 behind the others."""
+    return tuple(f"loop_{name}" for name in LOOP_COLUMNS)
 
 
 def edge_columns() -> tuple[str, ...]:
@@ -86,7 +98,9 @@ class GraphView(
         boxes = env.unwrapped.observation_boxes
         self._decides = "nest_of" in boxes
         self._dimensions = boxes["rows"].shape[0] // (MOST_STATEMENTS * len(ROW_COLUMNS))
+        self._transforms = "loops" in boxes
         nodes = len(node_columns(self._dimensions, decides=self._decides))
+        nodes += len(LOOP_COLUMNS) * self._transforms
         self.observation_space = spaces.Dict(
             {
                 "graph": spaces.Graph(_box(nodes), _box(len(_SHOWN))),
@@ -127,11 +141,35 @@ class GraphView(
         links = table[:, [_SOURCE, _SINK]].astype(np.int64)
         # Of more statements than are shown a dependence may join some that are not.
         is_shown = (links < count).all(axis=1)
-        return GraphInstance(
+        graph = GraphInstance(
             nodes=np.concatenate(parts, axis=1).astype(np.float32),
             edges=table[is_shown][:, _SHOWN].astype(np.float32),
             edge_links=links[is_shown],
         )
+        return _with_loops(graph, shown) if self._transforms else graph
+
+
+def _with_loops(graph: GraphInstance, shown: Observation) -> GraphInstance:
+    """Return the graph with a node for every loop, and an edge to what is in its body."""
+    loops = shown["loops"].reshape(-1, len(LOOP_COLUMNS))
+    loops = loops[loops[:, LOOP_COLUMNS.index("exists")] > 0]
+    known: Array = np.asarray(graph.nodes)
+    edges: Array = np.asarray(graph.edges)
+    count, width = known.shape
+    nodes = np.zeros((count + len(loops), width + len(LOOP_COLUMNS)), np.float32)
+    nodes[:count, :width] = known
+    nodes[count:, width:] = loops
+    parents = loops[:, LOOP_COLUMNS.index("parent")].astype(np.int64)
+    pairs = [(parent - 1 + count, count + own) for own, parent in enumerate(parents) if parent]
+    inner = shown["loop_of"][:count].astype(np.int64)
+    pairs += [(loop - 1 + count, own) for own, loop in enumerate(inner) if loop]
+    assert graph.edge_links is not None
+    more = np.array(pairs, np.int64).reshape(-1, 2)
+    return GraphInstance(
+        nodes=nodes,
+        edges=np.concatenate([edges, np.zeros((len(more), edges.shape[1]), np.float32)]),
+        edge_links=np.concatenate([graph.edge_links.reshape(-1, 2), more]),
+    )
 
 
 def _box(size: int) -> spaces.Box:

@@ -18,6 +18,7 @@
 ``rewards``            rewards: what an episode is worth at its end
 ``storage_decisions``  the process that decides where a program is cut and where it keeps its values
 ``task_options``       phases of an episode, the sizes of its processes, and the decisions in them
+``transforming``       the process that transforms a program: its actions are steps on named loops
 =====================  =============================================================================
 """
 

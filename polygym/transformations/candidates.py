@@ -101,7 +101,7 @@ def _mapping_steps(state: TransformState) -> Iterator[Step]:
     tree = state.tree
     if state.base.threads > 1:
         for loop in tree.loops:
-            if not loop.is_constant and len(tree.paths[loop.name]) < 2:
+            if len(tree.paths[loop.name]) < 2:
                 yield Parallelize(loop.name, WorkSharing.STATIC)
                 yield Parallelize(loop.name, WorkSharing.DYNAMIC)
         for nest in tree.nests:

@@ -12,8 +12,8 @@ face of the hull, and its generators are those with δ = 0. So rows are tested o
     after the last row: illegal, two instances have one time vector
 
 Each test is a product of two small integer matrices, and all candidates of a step share it. isl is
-asked only where a hull was too hard to find: there a schedule that passes is legal, and one that
-fails is tested by :func:`polygym.poly.legality.find_violation`.
+asked only where a hull was too hard to find or numbers are large: there a schedule that passes is
+legal, and one that fails is tested by :func:`polygym.poly.legality.find_violation`.
 
 Example, T -> T of y = Ax: the differences (0, d), d ≥ 1, have the vertex (0, 1) and the ray (0, 1).
 The row i leaves both alive, the row j has δ = 1 at the vertex, and nothing is left.
@@ -45,6 +45,9 @@ _Alive: TypeAlias = tuple["DependenceGenerators", Array]
 
 _LARGEST = 2**20
 """Numbers of rows and generators up to this one fit products of 64 bits."""
+
+_LARGEST_GENERATOR = 2**36
+"""Sums of products of rows with generators up to this one fit 64 bits."""
 
 _MOST_VERDICTS = 200_000
 _SHIFT = 24
@@ -113,12 +116,13 @@ class LegalityTables:
             self._forget()
         numbers = np.array([self._numbers(tree) for tree in trees])
         usual = np.array(self._numbers(reference)) if reference is not None else None
-        left = np.array([self._largest(row) < _LARGEST for row in numbers.tolist()])
-        doubtful = np.zeros(len(trees), bool)
+        left = np.ones(len(trees), bool)
+        small = np.array([self._largest(row) < _LARGEST for row in numbers.tolist()])
+        doubtful = ~small
         for number, table in enumerate(self.tables):
             source = self._place[table.dependence.source]
             sink = self._place[table.dependence.sink]
-            asked = left
+            asked = left & small
             if usual is not None:
                 changed = numbers[:, source] != usual[source]
                 asked = asked & (changed | (numbers[:, sink] != usual[sink]))
@@ -278,26 +282,33 @@ def _generators_of(
             vertex.is_integer and contains_point(points, vertex.numerators)
             for vertex in hull.vertices
         )
-    table = _generator_rows(hull)
+    table, vertices = _generator_rows(hull), len(hull.vertices)
+    if table is None:
+        # The vertex 0 proves nothing, so that isl is asked.
+        width = len(hull.vertices[0].numerators)
+        table, vertices, is_exact = np.zeros((1, width + 1), np.int64), 1, False
     is_exact = is_exact and bool(np.abs(table).max(initial=0) < _LARGEST)
     if is_within:
         padding = np.zeros((len(table), len(names) + 1), np.int64)
         sink = np.concatenate([table[:, :-1], padding], axis=1)
-        return DependenceGenerators(
-            dependence, np.zeros_like(sink), sink, len(hull.vertices), is_exact
-        )
+        return DependenceGenerators(dependence, np.zeros_like(sink), sink, vertices, is_exact)
     depth = scop.statement(dependence.source).depth
     split = table.shape[1] - 1 - len(names)
     common = table[:, split:]
     source = np.concatenate([table[:, :depth], common], axis=1)
     sink = np.concatenate([table[:, depth:split], common], axis=1)
-    return DependenceGenerators(dependence, source, sink, len(hull.vertices), is_exact)
+    return DependenceGenerators(dependence, source, sink, vertices, is_exact)
 
 
-def _generator_rows(hull: GeneratorSet) -> Array:
-    """Return the generators as rows with the denominator behind; a line is two rays."""
+def _generator_rows(hull: GeneratorSet) -> Array | None:
+    """Return the generators as rows with the denominator behind; a line is two rays.
+
+    None where their numbers are too large.
+    """
     rows = [(*vertex.numerators, vertex.denominator) for vertex in hull.vertices]
     rows += [(*ray, 0) for ray in hull.rays]
     rows += [(*line, 0) for line in hull.lines]
     rows += [(*(-value for value in line), 0) for line in hull.lines]
+    if max(abs(value) for row in rows for value in row) >= _LARGEST_GENERATOR:
+        return None
     return np.array(rows, np.int64)

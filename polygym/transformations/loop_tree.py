@@ -11,13 +11,15 @@ a row for each statement in it: the value of its counter for an instance. Exampl
                                                T
 
 :func:`loop_tree_of` reads a schedule and :meth:`LoopTree.schedule` writes one. A row of different
-constants orders the nodes of a body, every other row is a loop. Schedules that differ only in rows
-that order nothing have equal trees, up to names: :meth:`LoopTree.shape` leaves the names out.
+constants, or of values such as n and n + 1, orders the nodes of a body, every other row is a loop.
+Schedules that differ only in rows that order nothing have equal trees, up to names:
+:meth:`LoopTree.shape` leaves the names out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -25,6 +27,7 @@ from typing import TypeAlias
 from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule
 
 LOOP_PREFIX = "L"
+_LOOP_NAME = re.compile(f"{LOOP_PREFIX}([0-9]{{1,9}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,8 @@ class Loop:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the counter has one value for each statement."""
-        return all(row.is_constant for row in self.rows)
+        """Whether the counter has one value for each statement; these differ by numbers."""
+        return are_constant(self.rows)
 
 
 Node: TypeAlias = StatementNode | Loop
@@ -154,9 +157,8 @@ class LoopTree:
 
     def with_body(self, body: Body, new_loops: int = 0) -> LoopTree:
         """Return a tree with another body; loops of one iteration are left out."""
-        return LoopTree(
-            self.parameters, self.iterators, normal_body(body), self.next_number + new_loops
-        )
+        body, number = with_unique_names(normal_body(body), self.next_number + new_loops)
+        return LoopTree(self.parameters, self.iterators, body, number)
 
     def replaced(self, *names: str, by: Body) -> Body:
         """Return the body with neighbouring nodes, or a single one, replaced by other nodes."""
@@ -199,6 +201,12 @@ class LoopTree:
         return "\n".join(lines)
 
 
+def are_constant(rows: Sequence[ScheduleRow]) -> bool:
+    """Whether rows have one value each, and the values differ by numbers: they are an order."""
+    first = rows[0].parameters
+    return not any(any(row.iterators) or row.parameters != first for row in rows)
+
+
 @lru_cache(maxsize=4096)
 def constant_row(iterators: int, parameters: int, value: int) -> ScheduleRow:
     """Return a row with one value for all instances."""
@@ -225,22 +233,45 @@ def with_loop_body(loop: Loop, body: Body) -> Loop:
 def normal_body(body: Body) -> Body:
     """Return a body in which no loop has one iteration for each statement.
 
-    Such a loop orders its statements by the values of its counter, as a body does.
+    Such a loop orders its statements by the values of its counter, as a body does. A loop in it has
+    a copy for each value: ``L1 (S: 0, T: 1) { L2 { S; T } }``  →  ``L2 { S }; L2 { T }``.
     """
     result: list[Node] = []
     for node in body:
         if isinstance(node, StatementNode):
             result.append(node)
             continue
-        inner = normal_body(node.body)
         if not node.is_constant:
-            result.append(with_loop_body(node, inner))
+            result.append(with_loop_body(node, normal_body(node.body)))
             continue
         values = sorted({row.constant for row in node.rows})
         for value in values:
             own = {name for name in node.statements if node.row(name).constant == value}
-            result += restricted(inner, own)
+            result += normal_body(restricted(node.body, own))
     return tuple(result)
+
+
+def with_unique_names(body: Body, number: int) -> tuple[Body, int]:
+    """Return a body in which the second loop of a name has a new one, and the next new number."""
+    names = [node.name for node, _ in walk(body)]
+    if len(set(names)) == len(names):
+        return body, number
+    known: set[str] = set()
+
+    def renamed(body: Body) -> Body:
+        nonlocal number
+        result: list[Node] = []
+        for node in body:
+            if isinstance(node, Loop):
+                if (name := node.name) in known:
+                    name = f"{LOOP_PREFIX}{number}"
+                    number += 1
+                known.add(name)
+                node = Loop(name, node.statements, node.rows, renamed(node.body))
+            result.append(node)
+        return tuple(result)
+
+    return renamed(body), number
 
 
 def restricted(body: Body, statements: set[str]) -> Body:
@@ -265,10 +296,17 @@ def _shape(body: Body) -> tuple[object, ...]:
     )
 
 
+def _number_of(name: str) -> int:
+    """Return the number of a name such as ``L3``, else 0."""
+    match = _LOOP_NAME.fullmatch(name)
+    return int(match[1]) if match else 0
+
+
 def loop_tree_of(schedule: Schedule, first_number: int = 1) -> LoopTree:
     """Return the tree of a schedule; its loops are numbered in the order in which they stand.
 
-    Statements that a schedule does not order stand in the order of the text.
+    Statements that a schedule does not order stand in the order of the text. Where a statement has
+    the name of a loop, such as ``L3``, the numbers begin behind it.
 
     >>> from polygym.poly.schedule import StatementSchedule as Part
     >>> i, zero = ScheduleRow((1,), (), 0), ScheduleRow((0,), (), 0)
@@ -278,13 +316,13 @@ def loop_tree_of(schedule: Schedule, first_number: int = 1) -> LoopTree:
       S
     """
     rows = {part.statement: part.rows for part in schedule.statements}
-    number = first_number
+    number = max(first_number, *(_number_of(name) + 1 for name in rows))
 
     def build(statements: tuple[str, ...], dimension: int) -> Body:
         nonlocal number
         while dimension < schedule.dimensions:
             here = {name: rows[name][dimension] for name in statements}
-            if not all(row.is_constant for row in here.values()):
+            if not are_constant(tuple(here.values())):
                 loop = f"{LOOP_PREFIX}{number}"
                 number += 1
                 body = build(statements, dimension + 1)

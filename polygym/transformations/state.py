@@ -25,7 +25,13 @@ from polygym.errors import IllegalScheduleError, InputError, LimitError
 from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache
 from polygym.mapping.knob_domains import WorkSharing
-from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping, require_statements
+from polygym.mapping.mapping import (
+    DEFAULT_MAPPING,
+    Mapping,
+    nests_of,
+    parse_mapping,
+    require_statements,
+)
 from polygym.poly.legality import Violation, find_violation
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
@@ -98,7 +104,7 @@ _MAPPING_STEPS = (Tile, UnrollJam, Vectorize, Parallelize)
 LARGEST_NUMBER = 256
 """Schedules with larger numbers than this are refused: isl would take too long for their code."""
 
-MOST_LOOPS_IN_ORDER = 4
+_OVER = "expected no step after stop"
 
 
 class IllegalStepError(IllegalScheduleError):
@@ -161,7 +167,7 @@ class TransformProgram:
         def find() -> int | InputError | LimitError:
             try:
                 scop = apply_plan(self.scop, plan_of([entry]))
-                _with_copies(loop_tree_of(original_schedule(self.scop)), scop)
+                _with_copies(loop_tree_of(original_schedule(self.scop)), scop, self.scop)
             except (InputError, LimitError) as error:
                 return error
             return self._bytes(scop)
@@ -272,7 +278,7 @@ class TransformState:
             IllegalStepError: it would break a dependence; the message has an example.
         """
         if self.is_over:
-            raise UnavailableStepError("expected no step after stop")
+            raise UnavailableStepError(_OVER)
         match step:
             case Undo() | Stop() | SetMapping() | SetSchedule():
                 return self._by_hand(step)
@@ -289,6 +295,8 @@ class TransformState:
 
     def verdicts(self, steps: Sequence[Step]) -> list[StepVerdict]:
         """Decide steps, all those about the order of instances with one test of their schedules."""
+        if self.is_over:
+            return [StepVerdict(False, _OVER)] * len(steps)
         result: list[StepVerdict | None] = [None] * len(steps)
         needed: list[tuple[int, LoopTree]] = []
         trees: dict[int, LoopTree] = {}
@@ -508,7 +516,10 @@ class TransformState:
         if all(by_name[name] == (name,) for name in by_name):
             raise UnavailableStepError(f"{step}: all instances are on one side")
         return self._next(
-            step, splitting=splitting, tree=_divided(self.tree, by_name, version.scop)
+            step,
+            splitting=splitting,
+            tree=_divided(self.tree, by_name, version.scop),
+            base=_with_nests_of_pieces(self.base, by_name),
         )
 
     def _with_entry(self, step: Step, plan: StoragePlan) -> TransformState:
@@ -517,7 +528,8 @@ class TransformState:
         taken = self.program.bytes_for(version)
         if taken > self.program.memory_limit:
             raise self.program.memory_error(step, taken)
-        tree = _with_copies(self.tree, version.scop)
+        source = self.program.version(self.splitting).scop
+        tree = _with_copies(self.tree, version.scop, source)
         if not version.tables.are_legal([tree])[0]:
             violation = find_violation(version.scop, tree.schedule)
             raise IllegalStepError(f"{step}: {violation}", violation)
@@ -599,6 +611,14 @@ def _expect_small(tree: LoopTree, step: Step) -> None:
         )
 
 
+def _with_nests_of_pieces(mapping: Mapping, pieces: Dictionary[str, tuple[str, ...]]) -> Mapping:
+    """Return a mapping in which the pieces of a statement have the options of its nest."""
+    entries = {
+        piece: dict(own) for name, own in mapping.nests for piece in pieces.get(name, (name,))
+    }
+    return replace(mapping, nests=nests_of(entries))
+
+
 def _divided(tree: LoopTree, pieces: Dictionary[str, tuple[str, ...]], scop: Scop) -> LoopTree:
     """Return a tree in which statements are replaced by their pieces, with the same rows."""
 
@@ -622,13 +642,16 @@ def _divided(tree: LoopTree, pieces: Dictionary[str, tuple[str, ...]], scop: Sco
     return LoopTree(tree.parameters, _iterators(scop), inside(tree.body), tree.next_number)
 
 
-def _with_copies(tree: LoopTree, scop: Scop) -> LoopTree:
+def _with_copies(tree: LoopTree, scop: Scop, source: Scop) -> LoopTree:
     """Return a tree with the statements that copy arrays, before or behind everything else.
+
+    ``source`` has the statements that copy nothing. Copies of other arrays may be there already.
 
     Raises:
         UnavailableStepError: the new statements stand elsewhere, or others are gone.
     """
     known = {name for name, _ in tree.iterators}
+    sources = {statement.name for statement in source.statements}
     own = {statement.name for statement in scop.statements}
     if not known <= own:
         raise UnavailableStepError(
@@ -644,7 +667,7 @@ def _with_copies(tree: LoopTree, scop: Scop) -> LoopTree:
             place.append(node)
         elif any(is_new):
             raise UnavailableStepError("a storage plan: expected copies outside of all loops")
-        else:
+        elif not sources.isdisjoint(node.statements):
             place = behind
     body = (*before, *tree.body, *behind)
     return LoopTree(tree.parameters, _iterators(scop), body, fresh.next_number)

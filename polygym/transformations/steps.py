@@ -586,11 +586,11 @@ def parse_step(text: str) -> Step:
     Raises:
         InputError: it is none; the message names the expected form.
     """
-    keyword, _, rest = text.strip().partition(" ")
+    keyword, *operands = text.split() or [""]
     kind = KEYWORDS.get(keyword)
     if kind is None:
         raise InputError(f"a step: expected one of {', '.join(KEYWORDS)}, found {keyword[:80]!r}")
-    rest = " ".join(rest.split())
+    rest = " ".join(operands)
     if kind in (SplitIndexSet, Store, SetMapping, SetSchedule):
         if not rest:
             raise InputError(
@@ -598,7 +598,7 @@ def parse_step(text: str) -> Step:
                 f"for example: {kind.example}"
             )
         return kind(rest)
-    words = _Words(kind, rest.split())
+    words = _Words(kind, operands)
     step = _READERS[kind](words)
     words.end()
     return step

@@ -12,6 +12,7 @@ IDS = (
     "polygym/Explore-v0",
     "polygym/Schedule-v0",
     "polygym/Optimize-v0",
+    "polygym/Transform-v0",
 )
 FINAL = {
     "status": str,

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from polygym.envs import GraphView
-from polygym.envs.graph_view import edge_columns, node_columns
+from polygym.envs.graph_view import edge_columns, loop_node_columns, node_columns
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import MOST_STATEMENTS
 from polygym.mdp.observation.episode_arrays import (
@@ -18,6 +18,7 @@ from polygym.mdp.observation.episode_arrays import (
     ROW_COLUMNS,
     STATEMENT_COLUMNS,
 )
+from polygym.mdp.observation.transform_arrays import LOOP_COLUMNS
 from tests.c_programs import Y_AX
 from tests.envs.episodes import IDS, make
 
@@ -51,8 +52,14 @@ def expect_equal(shown: dict[str, Any], flat: dict[str, np.ndarray]) -> None:
     dependences = flat["dependences"].reshape(-1, len(DEPENDENCE_COLUMNS))
     rows = flat["rows"].reshape(-1, MOST_STATEMENTS, len(ROW_COLUMNS))
     names = node_columns(len(rows), decides="nest_of" in flat)
-    assert graph.nodes.shape == (statements[:, 0].sum(), len(names))
-    for number, node in enumerate(graph.nodes):
+    count, edges = statements[:, 0].sum(), dependences[:, 0].sum()
+    if "loops" in flat:
+        expect_loops(graph, flat, count, edges)
+        names += loop_node_columns()
+    else:
+        assert (len(graph.nodes), len(graph.edges)) == (count, edges)
+    assert graph.nodes.shape[1] == len(names)
+    for number, node in enumerate(graph.nodes[:count]):
         fields = dict(zip(names, node, strict=True))
         for column, name in enumerate(STATEMENT_COLUMNS):
             assert fields.pop(name) == statements[number, column]
@@ -64,16 +71,35 @@ def expect_equal(shown: dict[str, Any], flat: dict[str, np.ndarray]) -> None:
                 assert fields.pop(f"{table}_{name}") == value
         if "nest_of" in flat:
             assert fields.pop("nest") == flat["nest_of"][number]
+        assert not any(fields.pop(name) for name in loop_node_columns() if name in fields)
         assert not fields
-    assert len(graph.edges) == len(graph.edge_links) == dependences[:, 0].sum()
-    for row, edge, link in zip(dependences, graph.edges, graph.edge_links, strict=False):
+    assert len(graph.edges) == len(graph.edge_links)
+    of_dependences = zip(graph.edges[:edges], graph.edge_links[:edges], strict=True)
+    for row, (edge, link) in zip(dependences, of_dependences, strict=False):
         fields = dict(zip(DEPENDENCE_COLUMNS, row, strict=True))
         assert (fields.pop("exists"), fields.pop("source"), fields.pop("sink")) == (1, *link)
         assert fields == dict(zip(edge_columns(), edge, strict=True))
     beside = {"statements", "rows", "generator", "point", "nest_of", "dependences"}
+    beside |= {"loops", "loop_of"}
     assert set(shown) == {"graph", *(set(flat) - beside)}
     for name in set(shown) - {"graph"}:
         assert np.array_equal(shown[name], flat[name])
+
+
+def expect_loops(graph: Any, flat: dict[str, np.ndarray], count: int, edges: int) -> None:
+    """Compare the nodes of loops, and the edges to what is in their bodies."""
+    loops = flat["loops"].reshape(-1, len(LOOP_COLUMNS))
+    loops = loops[loops[:, LOOP_COLUMNS.index("exists")] == 1]
+    assert len(graph.nodes) == count + len(loops)
+    assert np.array_equal(graph.nodes[count:, -len(LOOP_COLUMNS) :], loops)
+    assert not graph.nodes[count:, : -len(LOOP_COLUMNS)].any()
+    around = {count + k: int(row[LOOP_COLUMNS.index("parent")]) for k, row in enumerate(loops)}
+    around |= {k: int(flat["loop_of"][k]) for k in range(count)}
+    expected = {(parent - 1 + count, node) for node, parent in around.items() if parent}
+    links = list(map(tuple, graph.edge_links[edges:].tolist()))
+    assert len(links) == len(expected) == len(set(links))
+    assert set(links) == expected
+    assert not graph.edges[edges:].any()
 
 
 def test_the_example_of_the_module(tmp_path: Any) -> None:
@@ -82,6 +108,10 @@ def test_the_example_of_the_module(tmp_path: Any) -> None:
     shown, _ = GraphView(make("polygym/Schedule-v0", kernel=str(file))).reset(seed=0)
     assert len(shown["graph"].nodes) == 2
     assert sorted(map(tuple, shown["graph"].edge_links.tolist())) == [(0, 1), (1, 1)]
+    shown, _ = GraphView(make("polygym/Transform-v0", kernel=str(file))).reset(seed=0)
+    links = [(0, 1), (1, 1), (2, 0), (3, 4), (4, 1)]
+    assert len(shown["graph"].nodes) == 5
+    assert sorted(map(tuple, shown["graph"].edge_links.tolist())) == links
 
 
 def test_a_program_without_dependences_has_no_edges(tmp_path: Any) -> None:

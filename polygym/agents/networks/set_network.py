@@ -8,6 +8,7 @@ From the tables to a context and a score for every action::
     progress, question, candidate, the nest and the dependence looked at ────────┴─ context
     context ─ scores of next_dim, next_dep, select_dep, and of the coefficients
     context, a row of ``choices`` ─ the score of that answer, by the same weights for each row
+    in Transform-v0 each statement has the row of its innermost loop, and loops are pooled too
     context ─ the value of the state
 
 Statements look at the dependences that touch them (attention whose weights are 0 for all others),
@@ -34,6 +35,8 @@ from polygym.mdp.observation.episode_arrays import (
 )
 from polygym.mdp.observation.mapping_arrays import NEST_COLUMNS, QUESTION_COLUMNS, mapping_arrays
 from polygym.mdp.observation.storage_arrays import STORAGE_CHOICES_COLUMNS, STORAGE_QUESTION_COLUMNS
+from polygym.mdp.observation.transform_arrays import CHOICE_COLUMNS as STEP_COLUMNS
+from polygym.mdp.observation.transform_arrays import LOOP_COLUMNS
 from polygym.mdp.task_options import CONSTRUCTION_ACTIONS
 
 _EXISTS = DEPENDENCE_COLUMNS.index("exists")
@@ -41,6 +44,7 @@ _SOURCE, _SINK = DEPENDENCE_COLUMNS.index("source"), DEPENDENCE_COLUMNS.index("s
 _IS_CURRENT = DEPENDENCE_COLUMNS.index("looked_at")
 _IS_MOVED = STATEMENT_COLUMNS.index("moved")
 _STORING = STORAGE_QUESTION_COLUMNS.index("is_storage_question")
+_LOOP_EXISTS = LOOP_COLUMNS.index("exists")
 _IS_CURRENT_NEST = NEST_COLUMNS.index("is_current")
 
 _ROW = len(ROW_COLUMNS)
@@ -51,7 +55,8 @@ class SetNetwork(nn.Module):
 
     ``coefficients`` is how many there are to choose from, 1 + max_coefficient; with ``decides`` the
     observations are those of Optimize-v0, and there are answers to score. With ``stores`` the first
-    answers are about storage, of which the observation has two arrays.
+    answers are about storage, of which the observation has two arrays. With ``transforms`` they are
+    those of Transform-v0: all actions are answers, and each loop has a row.
     """
 
     def __init__(
@@ -61,13 +66,15 @@ class SetNetwork(nn.Module):
         *,
         decides: bool,
         stores: bool = False,
+        transforms: bool = False,
         width: int = 64,
     ) -> None:
         super().__init__()
         self.dimensions, self.decides, self.width = dimensions, decides, width
-        self.stores = stores
+        self.stores, self.transforms = stores, transforms
         of_nest = len(NEST_COLUMNS) if decides else 0
-        of_statement = len(STATEMENT_COLUMNS) + (dimensions + 2) * _ROW + of_nest
+        of_loop = len(LOOP_COLUMNS) if transforms else 0
+        of_statement = len(STATEMENT_COLUMNS) + (dimensions + 2) * _ROW + of_nest + of_loop
         self.of_statement = _layers(of_statement, width, width)
         self.of_dependence = _layers(len(DEPENDENCE_COLUMNS) + 2 * width, width, width)
         self.query = nn.Linear(width, width)
@@ -78,8 +85,12 @@ class SetNetwork(nn.Module):
             shapes = mapping_arrays()
             self.of_candidate = _layers(shapes["candidate"].size, width, width)
             self.of_nest = _layers(of_nest, width, width)
-            self.of_choice = _layers(width + shapes["choices"].shape[1], width, 1)
+            columns = len(STEP_COLUMNS) if transforms else shapes["choices"].shape[1]
+            self.of_choice = _layers(width + columns, width, 1)
             context += 2 * width + len(QUESTION_COLUMNS)
+        if transforms:
+            self.of_loop = _layers(of_loop, width, width)
+            context += 2 * width
         if stores:
             self.of_storage = _layers(width + len(STORAGE_CHOICES_COLUMNS), width, 1)
             context += len(STORAGE_QUESTION_COLUMNS)
@@ -92,6 +103,8 @@ class SetNetwork(nn.Module):
         """Return a context for every observation, and the scores of its actions."""
         shown = {name: array.float() for name, array in observation.items()}
         context = self._context(shown)
+        if self.transforms:
+            return context, self._scored_steps(context, shown)
         scores = [self.construction(context), self.coefficients(context)]
         answers = self._scored(context, shown["choices"], self.of_choice) if self.decides else None
         if self.stores:
@@ -108,6 +121,13 @@ class SetNetwork(nn.Module):
         beside = context[:, None, :].expand(-1, ANSWERS, -1)
         tensor: Tensor = layers(torch.cat([beside, rows], -1)).squeeze(-1)
         return tensor
+
+    def _scored_steps(self, context: Tensor, shown: Mapping[str, Tensor]) -> Tensor:
+        """Return the scores of the steps that are allowed, 0 for the others."""
+        allowed = shown["action_mask"]
+        rows = shown["choices"].reshape(*allowed.shape, -1)
+        beside = context[:, None, :].expand(-1, allowed.shape[1], -1)
+        return _of_rows(self.of_choice, torch.cat([beside, rows], -1), allowed).squeeze(-1)
 
     def _context(self, shown: Mapping[str, Tensor]) -> Tensor:
         statements, exists, moved = self._statements(shown)
@@ -129,6 +149,10 @@ class SetNetwork(nn.Module):
                 self.of_candidate(shown["candidate"]),
                 shown["question"],
             ]
+        if self.transforms:
+            loops = self._loops(shown)
+            there = loops[..., _LOOP_EXISTS]
+            parts += _pooled(_of_rows(self.of_loop, loops, there), there)
         if self.stores:
             parts.append(shown["storage_question"])
         tensor: Tensor = self.of_context(torch.cat(parts, -1))
@@ -148,9 +172,17 @@ class SetNetwork(nn.Module):
             none = torch.zeros_like(nests[:, :1])
             places = shown["nest_of"][:, :used].long()[..., None].expand(-1, -1, nests.shape[2])
             parts.append(torch.cat([none, nests], 1).gather(1, places))
+        if self.transforms:
+            loops = self._loops(shown)
+            outside = torch.zeros_like(loops[:, :1])
+            places = shown["loop_of"][:, :used].long()[..., None].expand(-1, -1, loops.shape[2])
+            parts.append(torch.cat([outside, loops], 1).gather(1, places))
         exists = table[..., _EXISTS]
         tokens = _of_rows(self.of_statement, torch.cat(parts, -1), exists)
         return tokens, exists, table[..., _IS_MOVED]
+
+    def _loops(self, shown: Mapping[str, Tensor]) -> Tensor:
+        return shown["loops"].reshape(len(shown["loops"]), -1, len(LOOP_COLUMNS))
 
     def _nests(self, shown: Mapping[str, Tensor]) -> Tensor:
         return shown["nests"].reshape(len(shown["nests"]), -1, len(NEST_COLUMNS))

@@ -40,8 +40,8 @@ class SetExtractor(BaseFeaturesExtractor):
         self, observation_space: spaces.Dict, actions: int, first: int = 0, width: int = 64
     ) -> None:
         super().__init__(observation_space, width + actions)
-        decides, stores = (
-            name in observation_space.spaces for name in ("choices", "storage_choices")
+        decides, stores, transforms = (
+            name in observation_space.spaces for name in ("choices", "storage_choices", "loops")
         )
         dimensions, rest = divmod(
             _size(observation_space["rows"]), MOST_STATEMENTS * len(ROW_COLUMNS)
@@ -49,13 +49,20 @@ class SetExtractor(BaseFeaturesExtractor):
         coefficients = (
             first + actions - CONSTRUCTION_ACTIONS - (ANSWERS if decides or stores else 0)
         )
+        if transforms:
+            coefficients = 2
         if rest or (first + actions > CONSTRUCTION_ACTIONS and coefficients < 2):
             raise InputError(
                 "a network over sets: expected the observation and the actions of one of "
                 f"polygym's environments, found {actions} actions from number {first} on"
             )
         self.network = SetNetwork(
-            dimensions, max(2, coefficients), decides=decides, stores=stores, width=width
+            dimensions,
+            max(2, coefficients),
+            decides=decides,
+            stores=stores,
+            transforms=transforms,
+            width=width,
         )
         self.first, self.actions = first, actions
 

@@ -23,6 +23,7 @@ from polygym.search.strategies.model_options import DEFAULT_MODEL_OPTIONS, Model
 from polygym.search.strategies.policy_search import PolicySearch
 from polygym.search.strategies.random_search import GeneticSearch, RandomSearch
 from polygym.search.strategies.samplers import GUIDED, EpisodeSearch, make_sampler
+from polygym.search.strategies.step_search import STEP_SEARCHES, StepSearch
 
 POLICY_PREFIX = "policy:"
 EPISODE_BUDGET, CANDIDATE_BUDGET = 100, 1000
@@ -95,6 +96,10 @@ def _make_policy(name: str, policy: Policy, context: StrategyContext) -> Strateg
     return PolicySearch(*context.start, task, policy, name, context.seed, context.known)
 
 
+def _make_steps(kind: type[StepSearch], context: StrategyContext) -> Strategy:
+    return kind(*context.start, context.scop, context.sizes, context.known)
+
+
 def _make_model(kind: type[ModelAnnealing], context: StrategyContext) -> Strategy:
     expect_lightgbm()
     options = context.model_options
@@ -152,6 +157,10 @@ STRATEGIES: Mapping[str, StrategyEntry] = MappingProxyType(
             _MODEL_OPTIONS,
             takes_fixed_schedule=True,
         ),
+        **{
+            kind.name: StrategyEntry(summary, partial(_make_steps, kind))
+            for summary, kind in STEP_SEARCHES
+        },
         **{
             f"{POLICY_PREFIX}{name}": StrategyEntry(
                 "its schedules, and other mappings of the best", partial(_make_policy, name, policy)

@@ -135,7 +135,7 @@ def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
         (
             "phase",
             "done",
-            "phase: expected one of store, construct, explore, edit, map, complete, invalid,",
+            "phase: expected one of store, construct, explore, edit, map, transform, complete,",
         ),
         ("outcome.status", "fine", "outcome.status: expected one of ok,"),
         ("outcome.samples", [0.5, "x"], "outcome.samples.1: expected a number, found 'x'"),

@@ -1,0 +1,1 @@
+"""Tests of loop transformations: trees, steps, legality, states."""
