@@ -1,10 +1,10 @@
 """Steps that lead from a state to a given schedule, each legal in its turn.
 
 The answer to "what did isl do?". A target tree is made from the schedule
-(:mod:`polygym.transformations.simple_tree`) and built row by row
-(:mod:`polygym.transformations.reaching`), with loops that stand in the way sunk or distributed;
-then steps that are not needed are left out, and short sequences are compared with those found from
-both ends (:mod:`polygym.transformations.shortening`). Example, gemm and isl's schedule::
+(:mod:`polygym.transformations.simple_tree`) and built row by row, several times where there are two
+ways (:mod:`polygym.transformations.reaching`). Then steps that are not needed are left out, and a
+short sequence is compared with one found from both ends
+(:mod:`polygym.transformations.shortening`). Example, gemm and isl's schedule::
 
     interchange L3 L4
     fuse L2 L4
@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 from polygym.errors import IllegalScheduleError
 from polygym.poly.legality import find_violation
+from polygym.poly.row_combinations import RowAlgebra
 from polygym.poly.schedule import Schedule, StatementSchedule
 from polygym.transformations.loop_tree import LoopTree, loop_tree_of
-from polygym.transformations.reaching import STRATEGIES, Strategy, StuckError, TargetConstruction
-from polygym.transformations.row_combinations import RowAlgebra
-from polygym.transformations.same_order import OrderComparison, same_order_or_none
+from polygym.transformations.reaching import StuckError, TargetConstruction
+from polygym.transformations.same_order import OrderComparison
 from polygym.transformations.shortening import path_between, shortened
 from polygym.transformations.simple_tree import simple_shape, simplified_body
 from polygym.transformations.state import TransformState
@@ -35,8 +35,11 @@ from polygym.transformations.steps import Step
 LONGEST_SEARCH = 7
 """Sequences up to this length are compared with a search from both ends."""
 
-NEIGHBOURS_OF_SEARCH = 2_000
-NEIGHBOURS_OF_LAST_SEARCH = 20_000
+NEIGHBOURS_OF_SEARCH = 1_000
+NEIGHBOURS_OF_LAST_SEARCH = 10_000
+
+MOST_CHOICES = 12
+"""Choices of a construction that are turned over, to find a shorter one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +91,10 @@ class _Explanation:
         self._shape = simple_shape(body, self._algebra)
 
     def result(self) -> StepsToResult | NoStepsFound:
-        found: list[StepsToResult] = []
-        failures: list[NoStepsFound] = []
-        for strategy in STRATEGIES:
-            result = self._constructed(strategy)
-            if isinstance(result, StepsToResult):
-                found.append(result)
-            else:
-                failures.append(result)
-        if not found:
+        best = self._best_constructed()
+        if isinstance(best, NoStepsFound):
             searched = self._searched(LONGEST_SEARCH, NEIGHBOURS_OF_LAST_SEARCH)
-            return searched or max(failures, key=lambda failure: len(failure.steps))
-        best = min(found, key=lambda result: (not result.is_exact, len(result.steps)))
+            return searched or best
         best = self._shortened(best)
         if 1 < len(best.steps) <= LONGEST_SEARCH:
             searched = self._searched(len(best.steps) - 1, NEIGHBOURS_OF_SEARCH)
@@ -107,14 +102,29 @@ class _Explanation:
                 return searched
         return best
 
-    def _constructed(self, strategy: Strategy) -> StepsToResult | NoStepsFound:
-        construction = TargetConstruction(self._start, self._algebra, strategy)
+    def _best_constructed(self) -> StepsToResult | NoStepsFound:
+        """Return the best of several constructions: one choice after the other is turned over."""
+        best, choices = self._constructed(frozenset())
+        others: frozenset[int] = frozenset()
+        place = 0
+        while place < min(choices, MOST_CHOICES):
+            result, count = self._constructed(others | {place})
+            if _rank(result) < _rank(best):
+                best, choices, others = result, count, others | {place}
+            place += 1
+        return best
+
+    def _constructed(self, others: frozenset[int]) -> tuple[StepsToResult | NoStepsFound, int]:
+        construction = TargetConstruction(self._start, self._algebra, others)
         reason = ""
         try:
             construction.reach(self._target.body)
         except StuckError as error:
             reason = str(error)
-        state = construction.state
+        return self._judged(construction.state, reason), construction.choices
+
+    def _judged(self, state: TransformState, reason: str) -> StepsToResult | NoStepsFound:
+        """Return the result of a construction that ended with a state."""
         if self._is_exact(state):
             return self._as_result(state, True)
         if not reason:
@@ -142,9 +152,14 @@ class _Explanation:
         return simple_shape(body, self._algebra) == self._shape
 
     def _is_same(self, state: TransformState) -> bool:
-        return self._is_exact(state) or same_order_or_none(
-            self._comparison, state.tree, self._target
-        )
+        return self._is_exact(state) or self._comparison.is_same(state.tree, self._target)
+
+
+def _rank(result: StepsToResult | NoStepsFound) -> tuple[bool, bool, int]:
+    """Return a key by which a better result comes first."""
+    if isinstance(result, NoStepsFound):
+        return True, True, -len(result.steps)
+    return False, not result.is_exact, len(result.steps)
 
 
 def _completed(schedule: Schedule, start: LoopTree) -> LoopTree:

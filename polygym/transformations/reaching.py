@@ -26,12 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 
 from polygym.errors import InputError
+from polygym.poly.row_combinations import Offset, RowAlgebra
 from polygym.poly.schedule import ScheduleRow, combine_rows
 from polygym.transformations.loop_tree import LOOP_PREFIX, Body, Loop, Node
-from polygym.transformations.row_combinations import Offset, RowAlgebra
 from polygym.transformations.state import TransformState
 from polygym.transformations.steps import (
     LARGEST_AMOUNT,
@@ -54,21 +53,6 @@ class StuckError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
-    """Choices where there are several ways: each is the shorter one for some targets.
-
-    ``distributes``: loops whose statements need different rows are distributed first.
-    ``skews_outer``: a row i + j is made by skewing the loop i by j, instead of moving j outwards.
-    """
-
-    distributes: bool = False
-    skews_outer: bool = False
-
-
-STRATEGIES = tuple(Strategy(*choice) for choice in product((False, True), repeat=2))
-
-
-@dataclass(frozen=True, slots=True)
 class _Front:
     """A loop with a row of the target, less multiples of the loops around it."""
 
@@ -80,11 +64,13 @@ class TargetConstruction:
     """One construction: the state so far, and the target's rows."""
 
     def __init__(
-        self, state: TransformState, algebra: RowAlgebra, strategy: Strategy = Strategy()
+        self, state: TransformState, algebra: RowAlgebra, others: frozenset[int] = frozenset()
     ) -> None:
+        """``others`` are the places, in the order of the construction, of the other of two ways."""
         self.state = state
+        self.choices = 0
         self._algebra = algebra
-        self._strategy = strategy
+        self._others = others
         self._left = MOST_STEPS
 
     # The levels of the target, from the outside to the inside
@@ -149,6 +135,11 @@ class TargetConstruction:
 
     def _around(self, name: str) -> tuple[Loop, ...]:
         return self.state.tree.paths[name]
+
+    def _takes_other(self) -> bool:
+        """Whether the other of two ways is taken at this place."""
+        self.choices += 1
+        return self.choices - 1 in self._others
 
     # Rows of constants: statements that run before others
 
@@ -226,11 +217,12 @@ class TargetConstruction:
             if self._is_known(name, rows):
                 items.append(name)
                 continue
-            if self._strategy.distributes and (parts := self._taken_apart(name, rows)):
-                waiting[:0] = parts
-                continue
             if not isinstance(self._node(name), Loop):
                 raise StuckError(f"{name}: it has too few loops around it")
+            if self._can_be_taken_apart(name, rows) and self._takes_other():
+                if parts := self._taken_apart(name, rows):
+                    waiting[:0] = parts
+                    continue
             front = self._front_of(name, rows)
             if front is None:
                 parts = self._taken_apart(name, rows)
@@ -257,13 +249,15 @@ class TargetConstruction:
             for own in self._node(name).statements
         )
 
+    def _can_be_taken_apart(self, name: str, rows: dict[str, ScheduleRow]) -> bool:
+        loop = self._loop(name)
+        return len(loop.body) > 1 and self._made(loop, rows) is None
+
     def _taken_apart(self, name: str, rows: dict[str, ScheduleRow]) -> list[str]:
         """Distribute a loop whose statements need different rows; nothing where it cannot be."""
-        if self._made(self._loop(name), rows) is not None:
+        if not self._can_be_taken_apart(name, rows):
             return []
         children = self._loop(name).body
-        if len(children) == 1:
-            return []
         made = [self._made(self._loop(name), rows, child.statements) for child in children]
         for place in range(1, len(children)):
             if made[place] != made[place - 1] or made[place] is None:
@@ -295,7 +289,8 @@ class TargetConstruction:
             return self._made_of(self._loop(name), made, rows)
         if made is not None:
             return None
-        if self._strategy.skews_outer and (outer := self._skewed_by_inner(name, rows)):
+        factors = self._inner_factors(name, rows)
+        if factors and self._takes_other() and (outer := self._skewed(name, factors, rows)):
             return outer
         inner = self._front(self._body(name), rows)
         if inner is None:
@@ -306,22 +301,37 @@ class TargetConstruction:
         self._do(Interchange(name, inner.name))
         return _Front(inner.name, inner.factors[:-1])
 
-    def _skewed_by_inner(self, name: str, rows: dict[str, ScheduleRow]) -> _Front | None:
-        """Make rows of a loop and loops right inside of it by skewing it; None if that fails."""
+    def _inner_factors(self, name: str, rows: dict[str, ScheduleRow]) -> list[tuple[str, int]]:
+        """Return loops right inside a loop, and factors by which it must be skewed for rows.
+
+        Example, the loops i and j and the row i + j: (j, 1). The list is empty where that is no way
+        to the rows.
+        """
         loop, around = self._loop(name), self._around(name)
-        chain = self.state.tree.chain(name)
-        inner = [other for other in chain if set(other.statements) == set(loop.statements)]
-        columns = [
-            [other.row(own) for own in loop.statements] for other in (*around, loop, *inner[1:])
+        inner = [
+            other
+            for other in self.state.tree.chain(name)[1:]
+            if set(other.statements) == set(loop.statements)
         ]
+        columns = [[other.row(own) for own in loop.statements] for other in (*around, loop, *inner)]
         wanted = [rows[own] for own in loop.statements]
         found = self._algebra.combination(loop.statements, wanted, columns)
-        if found is None or abs(found.factors[len(around)]) != 1 or found.factors[-1] == 0:
-            return None
-        sign = found.factors[len(around)]
+        if found is None or abs(sign := found.factors[len(around)]) != 1:
+            return []
+        factors = found.factors[len(around) + 1 :]
+        return [
+            (other.name, sign * factor)
+            for other, factor in zip(inner, factors, strict=True)
+            if factor
+        ]
+
+    def _skewed(
+        self, name: str, factors: list[tuple[str, int]], rows: dict[str, ScheduleRow]
+    ) -> _Front | None:
+        """Skew a loop by loops inside it; None if that is not legal."""
         before = self.state
-        for other, factor in zip(inner[1:], found.factors[len(around) + 1 :], strict=True):
-            if factor and not self._try(Skew(name, other.name, sign * factor)):
+        for inner, factor in factors:
+            if not self._try(Skew(name, inner, factor)):
                 self.state = before
                 return None
         made = self._made(self._loop(name), rows)

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from polygym.transformations.candidates import order_steps
 from polygym.transformations.loop_tree import Loop, LoopTree
 from polygym.transformations.simple_tree import simple_shape
 from polygym.transformations.state import TransformState
-from polygym.transformations.steps import Fuse, Reverse, Shift, Step, TreeStep
+from polygym.transformations.steps import Fuse, Interchange, Reverse, Shift, Step, TreeStep
 
 IsTarget = Callable[[TransformState], bool]
 
@@ -59,10 +60,33 @@ def _choices(before: TransformState, steps: list[Step], place: int) -> list[list
     result: list[list[Step]] = []
     if isinstance(step, Shift | Reverse | Fuse):
         result.append(rest)
+    if isinstance(step, Interchange):
+        result += _with_one_interchange(step, rest)
     if isinstance(step, Fuse):
         result += _with_depth(before, step, rest)
         if step.shift or step.terms:
             result.append([replace(step, shift=0, terms=()), *rest])
+    return result
+
+
+def _with_one_interchange(step: Interchange, rest: list[Step]) -> list[list[Step]]:
+    """Return steps in which one interchange is in place of two or three.
+
+    Loops (a, b, c) become (c, b, a) by one interchange, or by three of neighbours.
+    """
+    more = [place for place, other in enumerate(rest) if isinstance(other, Interchange)][:2]
+    result: list[list[Step]] = []
+    for count in range(len(more), 0, -1):
+        taken = [rest[place] for place in more[:count]]
+        left = [other for place, other in enumerate(rest) if place not in more[:count]]
+        names = dict.fromkeys(
+            name
+            for other in (step, *taken)
+            if isinstance(other, Interchange)
+            for name in (other.outer, other.inner)
+        )
+        if len(names) == 3:
+            result += [[Interchange(*pair), *left] for pair in permutations(names, 2)]
     return result
 
 

@@ -12,6 +12,7 @@ it is known up to a constant for each statement, the constants order the nodes i
 
 from __future__ import annotations
 
+from polygym.poly.row_combinations import RowAlgebra
 from polygym.poly.schedule import ScheduleRow
 from polygym.transformations.loop_tree import (
     Body,
@@ -21,7 +22,6 @@ from polygym.transformations.loop_tree import (
     restricted,
     with_loop_body,
 )
-from polygym.transformations.row_combinations import RowAlgebra
 
 
 def simplified_body(body: Body, algebra: RowAlgebra, around: tuple[Loop, ...] = ()) -> Body:
