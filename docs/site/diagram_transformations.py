@@ -19,7 +19,7 @@ from docs.site.diagram_shapes import (
     text,
 )
 
-STEPS = ("skew L2 L1 1", "interchange L1 L2", "parallel L1 static")
+STEPS = ("skew L2 L1 1", "interchange L1 L2", "parallel L2 static")
 """Legal steps, one after the other; the second one alone is illegal."""
 
 TREES = (
