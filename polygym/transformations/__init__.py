@@ -10,6 +10,7 @@
 ``loop_tree``         Loop trees: the loops of a schedule, with names that last
 ``reaching``            Construction of a target tree by steps, each legal in its turn
 ``same_order``          Equality of two loop trees as orders of execution
+``sentences``           Sentences about steps, one each and one for all
 ``shortening``          Shorter sequences of steps with the same result
 ``simple_tree``         Loop trees without loops that order nothing
 ``state``             States: a loop tree, its mapping, its storage, and how it came about

@@ -30,7 +30,7 @@ from polygym.transformations.same_order import OrderComparison
 from polygym.transformations.shortening import path_between, shortened
 from polygym.transformations.simple_tree import simple_shape, simplified_body
 from polygym.transformations.state import TransformState
-from polygym.transformations.steps import Step
+from polygym.transformations.steps import TreeStep
 
 LONGEST_SEARCH = 7
 """Sequences up to this length are compared with a search from both ends."""
@@ -49,7 +49,7 @@ class StepsToResult:
     ``is_exact``: the tree has the target's loops and rows; else it has the same order.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[TreeStep, ...]
     state: TransformState
     is_exact: bool
 
@@ -59,7 +59,7 @@ class NoStepsFound:
     """The reason why no steps were found, and the state that came closest."""
 
     reason: str
-    steps: tuple[Step, ...]
+    steps: tuple[TreeStep, ...]
     state: TransformState
 
 
@@ -144,8 +144,9 @@ class _Explanation:
     def _as_result(self, state: TransformState, is_exact: bool) -> StepsToResult:
         return StepsToResult(self._own(state), state, is_exact)
 
-    def _own(self, state: TransformState) -> tuple[Step, ...]:
-        return state.steps[len(self._start.steps) :]
+    def _own(self, state: TransformState) -> tuple[TreeStep, ...]:
+        steps = state.steps[len(self._start.steps) :]
+        return tuple(step for step in steps if isinstance(step, TreeStep))
 
     def _is_exact(self, state: TransformState) -> bool:
         body = simplified_body(state.tree.body, self._algebra)
