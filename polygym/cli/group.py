@@ -90,6 +90,7 @@ COMMANDS = {
     "run": "Compile a program with a schedule, run it, time it.",
     "bench": "Compare schedules of several programs.",
     "check": "Say whether a schedule is legal and, if not, why.",
+    "explain": "Explain a schedule as a sequence of loop transformations.",
     "space": "Describe a program's schedule space: vertices and rays.",
     "storage": "List what may become of a program's arrays.",
     "optimize": "Search for a faster schedule and mapping of a program.",
@@ -131,6 +132,7 @@ Start here:
   polygym bench gemm mvt               which order is faster?
   polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
                                        may I interchange these loops?
+  polygym explain gemm                 which transformations did isl make?
   polygym space gemm                   vertices and rays of legal schedules
   polygym optimize gemm --budget 200 --out found
                                        search them for a faster one

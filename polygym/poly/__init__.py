@@ -15,6 +15,8 @@
 ``isl_values``        Conversion of isl's numbers and texts to Python
 ``legality``          Legality test of a schedule
 ``may_accesses``      May-accesses: the known part of accesses with computed subscripts
+``pair_orders``       Equality of two orders of the instances of two statements
+``row_combinations``  Schedule rows as combinations of other rows
 ``schedule``          Schedules as values: for every statement, an affine function to time vectors
 ``subscript_ranges``  Computed subscripts that are in range for sure, by ranges of values
 ====================  ============================================================================

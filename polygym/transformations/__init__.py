@@ -4,9 +4,15 @@
 ``candidates``        Steps that a state offers, legal or not, in a fixed order
 ``edge_rows``         Rows of statements that move into a loop beside them
 ``explanation``       Explanations of steps: their effect, or the broken dependence
+``inverse``             Steps that lead from a state to a given schedule
 ``legality``          Legality of many schedules at once, from the generators of the dependences
 ``loop_marks``        Marks on loops, and the mapping that they are
 ``loop_tree``         Loop trees: the loops of a schedule, with names that last
+``reaching``            Construction of a target tree by steps, each legal in its turn
+``same_order``          Equality of two loop trees as orders of execution
+``sentences``           Sentences about steps, one each and one for all
+``shortening``          Shorter sequences of steps with the same result
+``simple_tree``         Loop trees without loops that order nothing
 ``state``             States: a loop tree, its mapping, its storage, and how it came about
 ``steps``             Transformation steps as values with a text
 ``tree_steps``        Effects of steps on a loop tree

@@ -35,6 +35,7 @@ from polygym.transformations.steps import (
     Stop,
     Store,
     Tile,
+    TreeStep,
     Undo,
     UnrollJam,
     Vectorize,
@@ -58,13 +59,14 @@ def candidate_steps(state: TransformState) -> tuple[Step, ...]:
     return (
         Stop(),
         Undo(),
-        *_order_steps(tree),
+        *order_steps(tree),
         *_program_steps(state),
         *_mapping_steps(state),
     )
 
 
-def _order_steps(tree: LoopTree) -> Iterator[Step]:
+def order_steps(tree: LoopTree) -> Iterator[TreeStep]:
+    """Yield the steps about the order of instances."""
     for loop in tree.loops:
         for inner in tree.chain(loop.name)[1:]:
             yield Interchange(loop.name, inner.name)

@@ -10,7 +10,7 @@ from polygym.ir.scop import Scop
 from polygym.lru_cache import LruCache
 from polygym.poly.counter_bounds import CounterBound, counter_bound
 from polygym.poly.schedule import ScheduleRow, combine_rows, parameter_names
-from polygym.transformations.loop_tree import Loop, LoopTree, StatementNode, constant_row
+from polygym.transformations.loop_tree import Loop, LoopTree, Node, constant_row
 
 
 class EdgeRows:
@@ -22,10 +22,10 @@ class EdgeRows:
         self._bounds: LruCache[object, CounterBound | None] = LruCache(1024)
 
     def __call__(
-        self, tree: LoopTree, loop: Loop, statement: StatementNode, is_first: bool
+        self, tree: LoopTree, loop: Loop, node: Node, statement: str, is_first: bool
     ) -> ScheduleRow:
-        """Return the row with which a statement runs in the first, or last, iteration."""
-        around, inside = tree.paths[statement.name], tree.paths[loop.name]
+        """Return the row with which a statement of a node runs in the first, or last, iteration."""
+        around, inside = tree.paths[node.name], tree.paths[loop.name]
         rows = [
             (name, tuple(outer.row(name) for outer in inside), loop.row(name))
             for name in loop.statements
@@ -34,11 +34,11 @@ class EdgeRows:
             (tuple(rows), is_first),
             lambda: counter_bound(self._scop, rows, is_first=is_first),
         )
-        row = constant_row(self._scop.statement(statement.name).depth, self._width, 0)
+        row = constant_row(self._scop.statement(statement).depth, self._width, 0)
         # Of loops that are not around the statement there is no value.
         if bound is None or any(bound.outer[len(around) :]):
             return row
         for factor, outer in zip(bound.outer, around, strict=False):
-            row = combine_rows(row, outer.row(statement.name), 1, factor)
+            row = combine_rows(row, outer.row(statement), 1, factor)
         parameters = tuple(map(sum, zip(row.parameters, bound.parameters, strict=True)))
         return ScheduleRow(row.iterators, parameters, row.constant + bound.constant)

@@ -247,7 +247,7 @@ def normal_body(body: Body) -> Body:
         values = sorted({row.constant for row in node.rows})
         for value in values:
             own = {name for name in node.statements if node.row(name).constant == value}
-            result += normal_body(_restricted(node.body, own))
+            result += normal_body(restricted(node.body, own))
     return tuple(result)
 
 
@@ -274,7 +274,7 @@ def with_unique_names(body: Body, number: int) -> tuple[Body, int]:
     return renamed(body), number
 
 
-def _restricted(body: Body, statements: set[str]) -> Body:
+def restricted(body: Body, statements: set[str]) -> Body:
     """Return a body with some of its statements."""
     result: list[Node] = []
     for node in body:
@@ -282,7 +282,7 @@ def _restricted(body: Body, statements: set[str]) -> Body:
         if not kept:
             continue
         if isinstance(node, Loop) and len(kept) < len(node.statements):
-            node = with_loop_body(node, _restricted(node.body, statements))
+            node = with_loop_body(node, restricted(node.body, statements))
         result.append(node)
     return tuple(result)
 

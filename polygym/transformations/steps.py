@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 from polygym.errors import InputError
@@ -24,6 +24,24 @@ LARGEST_TILE = 65536
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+_TERM = re.compile(r"([+-]?)(?:([0-9]{1,6})\*?)?([A-Za-z_][A-Za-z0-9_]{0,79})?")
+_MOST_TERMS = 16
+
+
+def amount_text(factors: Sequence[tuple[str, int]], constant: int) -> str:
+    """Return an affine amount in one word.
+
+    >>> amount_text([("n", 1), ("m", -2)], -1), amount_text([], 3)
+    ('n-2*m-1', '3')
+    """
+    terms = [
+        ("-" if factor < 0 else "+") + ("" if abs(factor) == 1 else f"{abs(factor)}*") + name
+        for name, factor in factors
+        if factor
+    ]
+    if constant or not terms:
+        terms.append(f"{constant:+d}")
+    return "".join(terms).removeprefix("+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +73,30 @@ class Fuse:
 
     With ``depth 2`` the next loops inside are joined as well. A statement beside a loop is moved
     into the loop, to its first iteration if it stands before, to its last one if it stands behind:
-    ``S; for i { T }``  →  ``for i { if (i == 0) S; T }``. Side condition: the two are neighbours.
-    Legal unless an instance of the second nest would run before one that it needs.
+    ``S; for i { T }``  →  ``for i { if (i == 0) S; T }``. With ``sink L1`` the nest L1 is moved
+    like a statement, as a whole. The shift may have parameters and the counters of loops around
+    both, such as ``n-1`` or ``L1+1``: that is how a statement gets to other iterations than the
+    first and the last. Side condition: the two are neighbours. Legal unless an instance of the
+    second nest would run before one that it needs.
     """
 
-    syntax: ClassVar[str] = "fuse NODE NODE [depth D] [shift K]"
+    syntax: ClassVar[str] = "fuse NODE NODE [depth D] [shift K] [sink NODE]"
     example: ClassVar[str] = "fuse L1 L3 shift 1"
 
     first: str
     second: str
     depth: int = 1
     shift: int = 0
+    terms: tuple[tuple[str, int], ...] = ()
+    sink: str = ""
 
     def __str__(self) -> str:
         """Return the text."""
         depth = f" depth {self.depth}" if self.depth != 1 else ""
-        shift = f" shift {self.shift}" if self.shift else ""
-        return f"fuse {self.first} {self.second}{depth}{shift}"
+        amount = amount_text(self.terms, self.shift)
+        shift = f" shift {amount}" if amount != "0" else ""
+        sink = f" sink {self.sink}" if self.sink else ""
+        return f"fuse {self.first} {self.second}{depth}{shift}{sink}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +122,12 @@ class Distribute:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """Exchange two neighbouring nodes of one body.
+    """Move a node before another one of the same body; neighbours change places.
 
-    ``S; T``  →  ``T; S``
+    ``S; T; U``  →  ``U; S; T``    (reorder S U)
 
-    Side condition: the second node stands right behind the first. Legal unless an instance of T
-    needs one of S in the same iteration of the loops around both.
+    Side condition: the second node stands behind the first. Legal unless an instance of U needs one
+    of S or T in the same iteration of the loops around them.
     """
 
     syntax: ClassVar[str] = "reorder NODE NODE"
@@ -430,6 +455,27 @@ class _Words:
             raise self._error(expected, repr(word[:80]))
         return int(word)
 
+    def amount(self, least: int, most: int) -> tuple[tuple[tuple[str, int], ...], int]:
+        """Return the factors of names, and the constant."""
+        expected = f"an integer from {least} to {most}, or an amount such as n-1"
+        word = self._next(expected)
+        factors: dict[str, int] = {}
+        place, terms = 0, 0
+        while place < len(word):
+            found = _TERM.match(word, place)
+            terms += 1
+            if found is None or not (found[2] or found[3]) or terms > _MOST_TERMS:
+                raise self._error(expected, repr(word[:80]))
+            if place and not found[1]:
+                raise self._error(expected, repr(word[:80]))
+            value = int(found[2] or 1) * (-1 if found[1] == "-" else 1)
+            factors[found[3] or ""] = factors.get(found[3] or "", 0) + value
+            place = found.end()
+        if any(not least <= value <= most for value in factors.values()):
+            raise self._error(expected, repr(word[:80]))
+        constant = factors.pop("", 0)
+        return tuple((name, value) for name, value in factors.items() if value), constant
+
     def keyword(self, *known: str) -> str:
         word = self._next(" or ".join(known))
         if word not in known:
@@ -453,12 +499,17 @@ def _interchange(words: _Words) -> Step:
 
 def _fuse(words: _Words) -> Step:
     first, second = words.name("a loop or statement"), words.name("a loop or statement")
-    options = {"depth": 1, "shift": 0}
+    step = Fuse(first, second)
     while not words.is_done:
-        option = words.keyword("depth", "shift")
-        least, most = (1, 64) if option == "depth" else (-LARGEST_AMOUNT, LARGEST_AMOUNT)
-        options[option] = words.number(least, most)
-    return Fuse(first, second, options["depth"], options["shift"])
+        match words.keyword("depth", "shift", "sink"):
+            case "depth":
+                step = replace(step, depth=words.number(1, 64))
+            case "shift":
+                terms, shift = words.amount(-LARGEST_AMOUNT, LARGEST_AMOUNT)
+                step = replace(step, shift=shift, terms=terms)
+            case _:
+                step = replace(step, sink=words.name("a loop or statement"))
+    return step
 
 
 def _distribute(words: _Words) -> Step:

@@ -39,8 +39,8 @@ from polygym.transformations.steps import (
     TreeStep,
 )
 
-EdgeRow = Callable[[LoopTree, Loop, StatementNode, bool], ScheduleRow]
-"""The row of a statement that is moved into the first or last iteration of a loop."""
+EdgeRow = Callable[[LoopTree, Loop, Node, str, bool], ScheduleRow]
+"""The row of a node's statement that is moved into the first or last iteration of a loop."""
 
 
 class UnavailableStepError(InputError):
@@ -133,8 +133,19 @@ def _neighbours(tree: LoopTree, first: str, second: str) -> tuple[Node, Node]:
 
 
 def _reorder(tree: LoopTree, first: str, second: str) -> LoopTree:
-    one, other = _neighbours(tree, first, second)
-    return tree.with_body(tree.replaced(first, second, by=(other, one)))
+    node_named(tree, first), node_named(tree, second)
+    body = tree.body_around(first)
+    names = [node.name for node in body]
+    place = names.index(first)
+    if second not in names[place + 1 :]:
+        behind = ", ".join(names[place + 1 :]) or "nothing"
+        raise UnavailableStepError(
+            f"{first} {second}: expected nodes of one body, the second behind the first; behind "
+            f"{first} stands {behind}"
+        )
+    last = names.index(second)
+    nodes = (body[last], *body[place:last])
+    return tree.with_body(tree.replaced(*names[place : last + 1], by=nodes))
 
 
 def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
@@ -143,13 +154,27 @@ def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
         raise UnavailableStepError(
             f"{step.first} {step.second}: expected a loop among them, found two statements"
         )
+    if step.sink and step.sink not in (step.first, step.second):
+        raise UnavailableStepError(f"{step}: expected sink {step.first} or sink {step.second}")
+    known = (*(loop.name for loop in tree.paths[step.first]), *tree.parameters)
+    unknown = [name for name, _ in step.terms if name not in known]
+    if unknown:
+        raise UnavailableStepError(
+            f"{step}: expected a shift of loops around both and parameters, "
+            f"{', '.join(known) or 'none'}; found {', '.join(unknown)}"
+        )
     joined = _joined(tree, one, other, step, edge_row)
     return tree.with_body(tree.replaced(step.first, step.second, by=(joined,)))
 
 
 def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRow) -> Loop:
     """Return the loop in which two nodes are joined, down to a depth."""
-    chains = [tree.chain(node.name) if isinstance(node, Loop) else () for node in (one, other)]
+    chains = [
+        tree.chain(node.name) if isinstance(node, Loop) and node.name != step.sink else ()
+        for node in (one, other)
+    ]
+    if not any(chains):
+        raise UnavailableStepError(f"{step}: expected a loop that {step.sink} can be moved into")
     reach = min(len(chain) for chain in chains if chain)
     if step.depth > reach:
         raise UnavailableStepError(
@@ -167,14 +192,42 @@ def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRo
             if chain:
                 parts.append((chain[level].statements, chain[level].rows))
             else:
-                assert isinstance(node, StatementNode)
-                parts.append(((node.name,), (edge_row(tree, loops[level], node, is_first),)))
-        later = step.shift if level == 0 else 0
-        rows = (*parts[0][1], *(shifted(row, later) for row in parts[1][1]))
+                edge = tuple(
+                    edge_row(tree, loops[level], node, name, is_first) for name in node.statements
+                )
+                parts.append((node.statements, edge))
+        if not level and (step.shift or step.terms):
+            # Of a loop and a node that sinks into it the node moves.
+            place, factor = (1, 1) if chains[0] else (0, -1)
+            parts[place] = (parts[place][0], _later(*parts[place], step, factor, tree))
+        rows = (*parts[0][1], *parts[1][1])
         body = (Loop(loops[level].name, (*parts[0][0], *parts[1][0]), rows, body),)
     (loop,) = body
     assert isinstance(loop, Loop)
     return loop
+
+
+def _later(
+    statements: tuple[str, ...],
+    rows: tuple[ScheduleRow, ...],
+    step: Fuse,
+    factor: int,
+    tree: LoopTree,
+) -> tuple[ScheduleRow, ...]:
+    """Return the rows of a nest with a multiple of the shift."""
+    factors = dict(step.terms)
+    loops = [loop for loop in tree.paths[step.first] if loop.name in factors]
+    names = {loop.name for loop in loops}
+    sizes = tuple(0 if name in names else factors.get(name, 0) for name in tree.parameters)
+    result = []
+    for statement, row in zip(statements, rows, strict=True):
+        row = combine_rows(
+            row, ScheduleRow((0,) * len(row.iterators), sizes, step.shift), 1, factor
+        )
+        for loop in loops:
+            row = combine_rows(row, loop.row(statement), 1, factor * factors[loop.name])
+        result.append(row)
+    return tuple(result)
 
 
 def shifted(row: ScheduleRow, amount: int) -> ScheduleRow:
