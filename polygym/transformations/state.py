@@ -580,7 +580,10 @@ class TransformState:
     def _illegal(self, step: Step) -> IllegalStepError:
         """Return the error of a step that breaks a dependence, with an example."""
         for tree in self.trees_of(step):
-            violation = find_violation(self.scop, tree.schedule)
+            try:
+                violation = find_violation(self.scop, tree.schedule)
+            except LimitError:
+                continue
             if violation is not None:
                 order = "" if isinstance(step, _TREE_STEPS) else "it permits an order in which "
                 return IllegalStepError(f"{step}: {order}{violation}", violation)

@@ -204,6 +204,19 @@ def test_a_hull_that_is_not_exact_would_be_wrong(monkeypatch: pytest.MonkeyPatch
     )
 
 
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "random:2"])
+def test_dependences_with_too_many_generators(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Isl decides where there are no generators at all."""
+    scop = scop_named(name)
+    monkeypatch.setattr(farkas, "_MOST_GENERATORS", 1)
+    tables = LegalityTables(scop)
+    assert tables.tables
+    assert not any(table.is_exact for table in tables.tables)
+    check_trees(scop, tables, some_trees(scop, np.random.default_rng(8), 12))
+    tree = loop_tree_of(original_schedule(scop))
+    assert set(tables.band_positions(tree)) == {loop.name for loop in tree.loops}
+
+
 MANY = c_function(
     "for (int i = 0; i < 3000000; i++)\nS: A[i] = i;\n"
     "for (int i = 0; i < 3000000; i++)\nT: B[i] = A[i];",

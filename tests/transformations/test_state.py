@@ -7,17 +7,18 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from polygym.errors import InputError
+from polygym.errors import InputError, LimitError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.knob_domains import WorkSharing
 from polygym.mapping.mapping import parse_mapping, require_statements
 from polygym.poly.legality import LegalSchedule, find_violation
 from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.poly.spaces import farkas
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.transformations.candidates import candidate_steps
-from polygym.transformations.loop_tree import Loop, LoopTree
+from polygym.transformations.loop_tree import Loop
 from polygym.transformations.state import (
     IllegalStepError,
     StepVerdict,
@@ -208,11 +209,25 @@ def test_walks_are_undone_and_redone(name: str) -> None:
         assert last.schedule == state.schedule
 
 
+def test_a_step_that_isl_cannot_decide_in_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither generators nor isl have an answer: the error has no example, but a reason."""
+    monkeypatch.setattr(farkas, "_MOST_GENERATORS", 1)
+    state = start_of(two_deep(NESTS["(1,0)"]).replace("void f", "void too_long"))
+    steps = [parse_step("reverse L2"), parse_step("tile L1 L2 8 8"), parse_step("tile L1 8")]
+    assert [verdict.is_allowed for verdict in state.verdicts(steps)] == [True] * 3
+
+    def give_up(*_: object) -> None:
+        raise LimitError("checking the schedule took too long")
+
+    monkeypatch.setattr("polygym.transformations.legality.find_violation", give_up)
+    monkeypatch.setattr("polygym.transformations.state.find_violation", give_up)
+    assert [verdict.is_allowed for verdict in state.verdicts(steps)] == [False, False, True]
+    with pytest.raises(IllegalStepError, match="not proved to be legal within") as caught:
+        state.after(steps[0])
+    assert caught.value.violation is None
+
+
 # Steps about the mapping
-
-
-def chain_of(tree: LoopTree, loop: Loop) -> tuple[Loop, ...]:
-    return tree.chain(loop.name)
 
 
 def is_permutable(state: TransformState, chain: tuple[Loop, ...], first: int, last: int) -> bool:
