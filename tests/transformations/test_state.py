@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from polygym.poly.spaces import farkas
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.transformations.candidates import candidate_steps
-from polygym.transformations.loop_tree import Loop
+from polygym.transformations.loop_tree import Loop, loop_tree_of
 from polygym.transformations.state import (
     IllegalStepError,
     StepVerdict,
@@ -225,6 +225,61 @@ def test_a_step_that_isl_cannot_decide_in_time_is_refused(monkeypatch: pytest.Mo
     with pytest.raises(IllegalStepError, match="not proved to be legal within") as caught:
         state.after(steps[0])
     assert caught.value.violation is None
+
+
+def written_steps(state: TransformState, generator: np.random.Generator) -> list[Step]:
+    """Return random steps, most of which are in no list of candidates."""
+    nodes, loops = [*state.tree.nodes, "L99"], [loop.name for loop in state.tree.loops]
+    bodies = [state.tree.body, *(loop.body for loop in state.tree.loops)]
+    beside = [(a.name, b.name) for body in bodies for a, b in pairwise(body)] or [("L1", "L1")]
+    sizes = [parameter.name for parameter in state.scop.parameters]
+
+    def some(values: list) -> object:
+        return values[generator.integers(len(values))]
+
+    amounts = ["0", "1", "-1", "2", *sizes, *(f"-{size}+1" for size in sizes), f"{some(loops)}-1"]
+    texts = []
+    for _ in range(8):
+        first, second = some(beside)
+        texts += [
+            f"fuse {first} {second} depth {generator.integers(1, 3)} shift {some(amounts)}",
+            f"fuse {first} {second} shift {some(amounts)} sink {some([first, second])}",
+            f"fuse {some(nodes)} {some(nodes)} sink {some(nodes)}",
+            f"reorder {some(nodes)} {some(nodes)}",
+            f"distribute {some(loops)} before {some(nodes)}",
+            f"skew {some(loops)} {some(loops)} {generator.integers(-2, 3)}",
+            f"shift {some(nodes)} {some(loops)} {generator.integers(-2, 3)}",
+            f"interchange {some(loops)} {some(loops)}",
+            f"tile {some(loops)} {some(loops)} 8 16",
+        ]
+    return [parse_step(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "name", ["gemm", "jacobi-2d", "lu", "correlation", "random:3", "scalars:8"]
+)
+def test_steps_that_are_written_by_hand(name: str) -> None:
+    """Verdicts of any steps are those of isl, and the trees are sound, legal or not."""
+    generator = np.random.default_rng(9)
+    state = start_named(name)
+    kinds = set()
+    for _ in range(6):
+        steps = written_steps(state, generator)
+        verdicts = state.verdicts(steps)
+        for step, verdict in zip(steps, verdicts, strict=True):
+            kinds.add((verdict.is_allowed, verdict.is_illegal))
+            if isinstance(step, Tile) or not (verdict.is_allowed or verdict.is_illegal):
+                continue
+            (tree,) = state.trees_of(step)
+            check_tree(tree)
+            is_legal = find_violation(state.scop, tree.schedule) is None
+            assert verdict.is_allowed == is_legal, step
+            if verdict.state is not None:
+                assert verdict.state.tree == tree
+                assert loop_tree_of(tree.schedule).shape == tree.shape, step
+        allowed = [own.state for own in verdicts if own.state is not None]
+        state = allowed[generator.integers(len(allowed))] if allowed else state
+    assert kinds == {(True, False), (False, True), (False, False)}
 
 
 # Steps about the mapping
