@@ -21,6 +21,7 @@ from docs.site import (
     diagram_schedules,
     diagram_storage,
     diagram_terms,
+    diagram_transformations,
 )
 from docs.site.diagram_shapes import Diagram
 
@@ -41,6 +42,7 @@ DIAGRAMS: tuple[Diagram, ...] = (
     diagram_schedules.DIAGRAM,
     diagram_storage.DIAGRAM,
     diagram_terms.DIAGRAM,
+    diagram_transformations.DIAGRAM,
 )
 
 

@@ -19,6 +19,7 @@ from docs.site.reference import (
     passes,
     rules,
     schemas,
+    steps,
     strategies,
 )
 
@@ -68,6 +69,7 @@ REFERENCE_PAGES = (
     GeneratedPage(
         "reference/strategies.md", "Search strategies and policies", strategies.strategies_page
     ),
+    GeneratedPage("reference/steps.md", "Transformation steps", steps.steps_page),
     GeneratedPage("reference/schemas.md", "JSON files and outputs", schemas.schemas_page),
     GeneratedPage(
         "reference/c-constructs.md",

@@ -58,7 +58,7 @@ def predicted_log_speedup(episode: Episode) -> float:
     schedule take isl too long.
     """
     mapping = episode.mapping
-    if mapping is None or episode.phase not in (Phase.EDIT, Phase.MAP):
+    if mapping is None or episode.phase not in (Phase.EDIT, Phase.MAP, Phase.TRANSFORM):
         return 0.0
     try:
         return log(predicted_speedup(episode.task, episode.schedule(), mapping))

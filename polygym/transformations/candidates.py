@@ -13,6 +13,7 @@ from itertools import combinations, pairwise
 
 from polygym.errors import InputError, LimitError
 from polygym.mapping.knob_domains import WorkSharing
+from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations
 from polygym.poly.transform.splitting.selection import candidate_splittings
 from polygym.poly.transform.storage.plan import StorageEntry
@@ -159,7 +160,9 @@ def _cuts(state: TransformState) -> tuple[str, ...]:
 
 
 def _suggestions(program: TransformProgram) -> tuple[str, ...]:
+    """Return cuts; whether they are found in time depends on no other question asked before."""
     try:
+        dependences(program.scop)
         with attempt_bounded(_ISL_OPERATIONS), bounded_operations("looking for cuts"):
             suggested = candidate_splittings(program.scop, ranges=False)
     except (InputError, LimitError):

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import gymnasium
 import pytest
 
-from docs.site import diagram_shapes
+from docs.site import diagram_shapes, diagram_transformations
 from docs.site.diagram_architecture import LAYERS as DRAWN_LAYERS
 from docs.site.diagram_environments import SCHEDULE, STEPS
 from docs.site.diagram_shapes import NORMAL, WIDTH, Diagram, text, text_width
@@ -20,20 +20,23 @@ from docs.site.diagrams import DIAGRAMS, IMAGES, write_diagrams
 from polygym.envs.schedule import ScheduleEnv
 from polygym.graphs.costs import RooflineCosts
 from polygym.graphs.operators.types import NumberData, TensorPair, TensorType, TextData
+from polygym.mapping.mapping import parse_mapping
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import parse_schedule
-from polygym.programs import load_scop
+from polygym.programs import load_program, load_scop
 from polygym.terms import parse_program
 from polygym.terms.cost import StaticCost
 from polygym.terms.fusion_value import ReuseValue
 from polygym.terms.rules.rule_table import rules_named
+from polygym.transformations.state import IllegalStepError, TransformProgram
+from polygym.transformations.steps import parse_step
 from tests.c_programs import Y_AX
 from tests.test_layering import LAYERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGES = (
     "architecture beside-compilergym environments schedules storage mapping measuring limit "
-    "cost-models comprehensions graphs terms exported-code"
+    "cost-models comprehensions graphs terms exported-code transformations"
 ).split()
 EACH = pytest.mark.parametrize("diagram", DIAGRAMS, ids=lambda diagram: diagram.name)
 MARGIN = 8.0
@@ -258,6 +261,23 @@ def test_the_episode_has_these_states_and_masks(y_ax: Path) -> None:
     assert info["action_mask"].tolist()[:3] == [0, 0, 0]
     scop = load_scop(str(y_ax))
     LegalSchedule(scop, parse_schedule(f"{{ {SCHEDULE} }}", scop))
+
+
+def test_the_steps_are_legal_and_lead_to_these_trees(tmp_path: Path) -> None:
+    file = tmp_path / "wavefront.c"
+    file.write_text(
+        "void f(int n, double A[n][n]) {\n#pragma scop\n"
+        "  for (int i = 1; i < n; i++)\n    for (int j = 0; j < n - 1; j++)\n"
+        "      A[i][j] = A[i - 1][j + 1] + 1.0;\n#pragma endscop\n}\n"
+    )
+    state = TransformProgram(load_program(str(file)).scop).start(parse_mapping("threads=2"))
+    with pytest.raises(IllegalStepError, match=re.escape("S0[2, 0] before S0[1, 1]")):
+        state.after(parse_step(diagram_transformations.STEPS[1]))
+    for step, tree in zip(
+        diagram_transformations.STEPS, diagram_transformations.TREES, strict=True
+    ):
+        assert state.tree.text().splitlines() == list(tree)
+        state = state.after(parse_step(step))
 
 
 def test_the_derivation_has_these_costs_and_values() -> None:
