@@ -331,7 +331,7 @@ def test_fusion_with_the_first_iteration_of_two_loops() -> None:
     )
     check_legal(state, "fuse S L1 depth 2", "L1 (S: 1, T: i)\n  L2 (S: 3, T: j)\n    S\n    T")
     # Later by one it is too late.
-    check_legal(state, "fuse S L1 shift 1", "L1 (S: 1, T: i + 1)\n  S\n  L2 (T: j)\n    T")
+    check_legal(state, "fuse S L1 shift 1", "L1 (S: 0, T: i)\n  S\n  L2 (T: j)\n    T")
     check_illegal(state, "fuse S L1 shift -1", "S", "T")
 
 
@@ -504,8 +504,8 @@ FIVE = c_function(
         ("distribute L1 before R", "expected a loop or statement with something before it in L1"),
         ("distribute L2 before S", "expected a loop or statement with something before it in L2"),
         ("distribute U before U", "U: expected a loop, found a statement"),
-        ("reorder R S", "expected neighbours in one body; behind R stands L2"),
-        ("reorder S R", "expected neighbours in one body; behind S stands T"),
+        ("reorder R S", "expected nodes of one body, the second behind the first; behind R"),
+        ("reorder S R", "the second behind the first; behind S stands T"),
         ("reorder X R", "X: expected one of"),
         ("skew L1 L2 1", "expected a loop L2 with all statements of L1, which has R, S, T; L2 has"),
         ("skew L1 L3 1", "expected a loop L3 with all statements of L1"),
