@@ -195,6 +195,13 @@ class TextSession:
             self.best = BestFound(self.state, judgement)
         return judgement
 
+    def forget_outcome(self) -> None:
+        """Forget what the last line has measured, which was ended from outside."""
+        self._judged.pop(_key(self.state), None)
+        self.last = None
+        entry = self.history[-1]
+        self.history[-1] = replace(entry, status=ReplyStatus.LIMIT, judgement=None)
+
     def legal_steps(self) -> tuple[Step, ...]:
         """Return the legal steps among the candidates of the state."""
         if self._steps is None or self._steps[0] is not self.state:

@@ -144,4 +144,3 @@ def _attempts(state: TransformState, wanted: Step) -> Iterator[Repair]:
                 yield (replace(wanted, loop=around.name),)
         case _:
             return
-

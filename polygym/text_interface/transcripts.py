@@ -50,6 +50,9 @@ _DATASETS = tuple(dataset.name.lower() for dataset in Dataset)
 _STATE_KEYS = ("schedule", "mapping", "splitting", "storage")
 _MOST = 2**62
 
+_MACHINE_LIMITS = (ReplyStatus.NO_BUDGET, ReplyStatus.LIMIT)
+"""Lines that a limit has ended change nothing; another machine may be faster."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedLine:
@@ -273,7 +276,7 @@ def replay_transcript(
     for number, line in enumerate(checked.lines):
         if recorded is not None and line.judgement is not None:
             recorded.recorded = line.judgement
-        if line.status is ReplyStatus.NO_BUDGET:  # seconds of another machine may have ended it
+        if line.status in _MACHINE_LIMITS:
             session.history.append(Entry(line.line, line.status, session.state))
         else:
             session.reply(line.line)
