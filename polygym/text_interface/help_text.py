@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 from polygym.text_interface.commands import (
     SYNTAX,
@@ -27,6 +28,7 @@ _QUERIES: dict[str, type[Query]] = {
     "help": Help,
 }
 _WIDTH = 56
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
 def help_text(topic: str = "") -> str:
@@ -58,11 +60,12 @@ _SIGNS = {"→": "->", "…": "...", "·": "*", "≤": "<=", "≥": ">=", "–":
 
 
 def ascii_text(text: str) -> str:
-    r"""Return a text in ASCII: arrows and the like as signs, all else escaped.
+    r"""Return a text in ASCII: arrows and the like as signs, all else escaped but line ends.
 
     >>> ascii_text("a → ü")
     'a -> \\xfc'
     """
-    for sign, plain in _SIGNS.items():
-        text = text.replace(sign, plain)
-    return text.encode("ascii", "backslashreplace").decode("ascii")
+    for sign, other in _SIGNS.items():
+        text = text.replace(sign, other)
+    plain = text.encode("ascii", "backslashreplace").decode("ascii")
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", plain)

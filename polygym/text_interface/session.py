@@ -11,6 +11,7 @@ expected form. All texts are ASCII.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -131,6 +132,7 @@ class TextSession:
         self.last: Judgement | None = None
         self.evaluations = 0
         self.seconds = 0.0
+        self.lines = 0
         self._judge = judge or judge_of(
             self.options.reward, problem, self.options.evaluation, self.options.memory_limit
         )
@@ -149,7 +151,7 @@ class TextSession:
         return (
             self.evaluations >= budget.evaluations
             or (budget.seconds is not None and self.seconds >= budget.seconds)
-            or (budget.lines is not None and len(self.history) >= budget.lines)
+            or (budget.lines is not None and self.lines >= budget.lines)
         )
 
     @property
@@ -165,9 +167,10 @@ class TextSession:
     def reply(self, line: str) -> Reply:
         """Return the reply to a line."""
         start = time.monotonic()
-        judged = self.last
+        judged, is_used_up = self.last, self.is_used_up
+        self.lines += 1
         try:
-            reply = self._reply(line)
+            reply = self._reply(line, is_used_up=is_used_up)
         except LimitError as error:
             reply = Reply(ReplyStatus.LIMIT, f"a limit was reached: {error}")
         except PolygymError as error:
@@ -208,16 +211,27 @@ class TextSession:
             self._steps = (self.state, legal_steps(self.state))
         return self._steps[1]
 
+    def skip(self, line: str, status: ReplyStatus) -> None:
+        """Note a line that changes nothing, as a replay does with one that a limit has ended."""
+        self.lines += 1
+        self.history.append(Entry(line, status, self.state))
+
+    def fork(self) -> TextSession:
+        """Return an independent session in the same state."""
+        other = copy.copy(self)
+        other.history, other._judged = list(self.history), dict(self._judged)
+        return other
+
     # One line
 
-    def _reply(self, line: str) -> Reply:
+    def _reply(self, line: str, *, is_used_up: bool) -> Reply:
         try:
             command = parse_command(line)
         except InputError as error:
             return Reply(ReplyStatus.NOT_UNDERSTOOD, str(error))
         if self.state.is_over and not isinstance(command, Show | Best | Help):
             return Reply(ReplyStatus.OVER, "the session is over: expected no line after stop")
-        if self.is_used_up and not isinstance(command, Show | Best | Help | Stop):
+        if is_used_up and not isinstance(command, Show | Best | Help | Stop):
             return Reply(ReplyStatus.NO_BUDGET, f"the budget is used up: {self.budget_text()}")
         return self._answer(command)
 
@@ -299,7 +313,7 @@ class TextSession:
         if budget.seconds is not None:
             left.append(f"{max(0.0, budget.seconds - self.seconds):.1f} s")
         if budget.lines is not None:
-            left.append(f"{max(0, budget.lines - len(self.history) - 1)} lines")
+            left.append(f"{max(0, budget.lines - self.lines)} lines")
         return ", ".join(left)
 
     def _title(self) -> str:

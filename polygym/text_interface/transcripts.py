@@ -129,14 +129,17 @@ def _line_entries(entry: Entry) -> dict[str, Any]:
         "line": entry.line,
         "status": entry.status.value,
         **state_texts(entry.state),
-        "outcome": None
-        if judgement is None
-        else {
-            "status": judgement.status,
-            "worth": judgement.worth,
-            "seconds": judgement.seconds,
-            "baseline_seconds": judgement.baseline_seconds,
-        },
+        "outcome": None if judgement is None else outcome_entries(judgement),
+    }
+
+
+def outcome_entries(judgement: Judgement) -> dict[str, Any]:
+    """Return what a line has found as JSON."""
+    return {
+        "status": judgement.status,
+        "worth": judgement.worth,
+        "seconds": judgement.seconds,
+        "baseline_seconds": judgement.baseline_seconds,
     }
 
 
@@ -277,7 +280,7 @@ def replay_transcript(
         if recorded is not None and line.judgement is not None:
             recorded.recorded = line.judgement
         if line.status in _MACHINE_LIMITS:
-            session.history.append(Entry(line.line, line.status, session.state))
+            session.skip(line.line, line.status)
         else:
             session.reply(line.line)
         entry = session.history[-1]
