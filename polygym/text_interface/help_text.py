@@ -40,9 +40,9 @@ def help_text(topic: str = "") -> str:
     """
     if topic:
         kind: type[Query] | type[Step] = _QUERIES.get(topic) or KEYWORDS[topic]
-        text = ascii_text(inspect.cleandoc(kind.__doc__ or "").replace("``", "`"))
+        text = inspect.cleandoc(kind.__doc__ or "").replace("``", "`")
         example = getattr(kind, "example", "")
-        return f"{SYNTAX[topic]}\n{text}" + (f"\nExample: {example}" if example else "")
+        return ascii_text(f"{SYNTAX[topic]}\n{text}" + (f"\nExample: {example}" if example else ""))
     lines = ["Questions:"]
     lines += [_row(SYNTAX[name], kind) for name, kind in _QUERIES.items()]
     lines += ["Steps (loops are named L1, L2, ...; statements S0, S1, ...):"]

@@ -167,7 +167,7 @@ class TextSession:
     def reply(self, line: str) -> Reply:
         """Return the reply to a line."""
         start = time.monotonic()
-        judged, is_used_up = self.last, self.is_used_up
+        before, judged, is_used_up = self.state, self.last, self.is_used_up
         self.lines += 1
         try:
             reply = self._reply(line, is_used_up=is_used_up)
@@ -180,7 +180,8 @@ class TextSession:
         finally:
             self.seconds += time.monotonic() - start
         found = self.last if self.last is not judged else None
-        self.history.append(Entry(line, reply.status, self.state, found))
+        if not is_used_up or self.state is not before:  # or it might grow without end
+            self.history.append(Entry(line, reply.status, self.state, found))
         text = ascii_text(reply.text)
         if len(text) > LONGEST_REPLY:
             text = f"{text[:LONGEST_REPLY]}\n... cut off after {LONGEST_REPLY} characters"
