@@ -28,7 +28,9 @@ def main(kernel: str = "seidel-2d", file: str = "") -> None:
         reply = observation.rpartition("\n\nReply (")[2].partition("):\n")[2]
         status = str(info["line_status"])
         if not line.startswith(QUESTIONS) or status == "illegal":
-            shown = [one for one in reply.splitlines() if one.startswith(("ok:", "Try:", "stopped"))]
+            shown = [
+                one for one in reply.splitlines() if one.startswith(("ok:", "Try:", "stopped"))
+            ]
             print("\n".join([f"> {line}", *(one[:90] for one in shown)]))
         return status, reply
 

@@ -28,7 +28,7 @@ from polygym.text_interface.step_lists import THEN
 Talk: TypeAlias = Callable[[str], tuple[str, str]]
 """Sends a line; returns the status and the text of the reply."""
 
-LEAST_GAIN = 1.02
+LEAST_GAIN = 1.05
 """A program must be so many times as fast as the best so far to be kept."""
 
 _WORTH = re.compile(r"^ok: .* speedup ([0-9.]+)|^not measured: score ([0-9.]+)", re.MULTILINE)
