@@ -44,7 +44,7 @@ _DEFAULT = ServerLimits()
 @count_option("--evaluations", default=_DEFAULT.evaluations, help="Evaluations of a session.")
 @duration_option("--time-limit", default="10m", help="Work of a session at most.")
 @duration_option("--measure-time-limit", default="60s", help="Time of one measurement at most.")
-@bytes_option("--memory", default="1GiB", help="Memory of a program's arrays at most.")
+@bytes_option("--memory-limit", default="1GiB", help="Memory of a program's arrays at most.")
 def command(
     protocol: str,
     root: Path | None,
@@ -53,7 +53,7 @@ def command(
     evaluations: int,
     time_limit: float,
     measure_time_limit: float,
-    memory: int,
+    memory_limit: int,
 ) -> None:
     """Serve one client until it leaves."""
     limits = ServerLimits(
@@ -63,7 +63,7 @@ def command(
         evaluations=evaluations,
         seconds=time_limit,
         measure_seconds=measure_time_limit,
-        memory=memory,
+        memory=memory_limit,
     )
     if protocol == "mcp":
         from polygym.text_interface.server.mcp_tools import serve_mcp
