@@ -123,14 +123,15 @@ def _facts(table: DependenceGenerators, tree: LoopTree) -> DependenceFacts:
 
 
 def _along(table: DependenceGenerators, loop: Loop) -> Any:
-    before = table.at_source @ _array(loop, table.dependence.source)
-    after = table.at_sink @ _array(loop, table.dependence.sink)
+    before = table.at_source.astype(object) @ _array(loop, table.dependence.source)
+    after = table.at_sink.astype(object) @ _array(loop, table.dependence.sink)
     return np.asarray(after - before)
 
 
 def _array(loop: Loop, statement: str) -> Any:
     row = loop.row(statement)
-    return np.array([*row.iterators, *row.parameters, row.constant], np.int64)
+    # Python's integers: a schedule by hand may have numbers of any size.
+    return np.array([*row.iterators, *row.parameters, row.constant], object)
 
 
 def _range(loop: str, along: Any, vertices: int) -> LoopDistance:

@@ -151,3 +151,35 @@ def test_options_of_a_session_are_those_of_the_measurement() -> None:
     session = TextSession(session_of("gemm").problem, options)
     assert session.state.base == options.evaluation.mapping
     assert session.is_measured
+
+
+def large_lines() -> list[str]:
+    """Return lines with large numbers, long lists and deep brackets."""
+    lines = []
+    for digits in (5, 12, 18, 19, 20, 100, 4000):
+        number = "9" * digits
+        lines += [
+            f"schedule {{ S0[i, j] -> [{number}i, 0, j, 0]; S1[i, k, j] -> [{number}i, 1, k, j] }}",
+            "show", "steps", "tile L3 L4 8 8", "explain tile L1 32",
+            f"schedule {{ S0[i, j] -> [i + {number}, 0, j, 0]; S1[i, k, j] -> [i, 1, k, j] }}",
+            "show dependences", "measure", f"split S0: i = {number}", f"split S0: {number}i = j",
+            f"skew L1 L2 {number}", f"tile L1 {number}", f"mapping tile={number}",
+            f"store C=expand:i%{number}", "undo",
+        ]  # fmt: skip
+    return [
+        *lines,
+        "schedule { S0[i, j] -> [floor(i/3), i, j]; S1[i,k,j] -> [i,k,j] }",
+        f"schedule {{ S0[i, j] -> [{'(' * 3000}i{')' * 3000}, 0, j, 0]; S1[i, k, j] -> [i] }}",
+        "schedule " + "{" * 5000,
+        f"split S0: {', '.join(f'i = {k}' for k in range(500))}",
+        f"tile {'L1 ' * 300} {'4 ' * 300}",
+        f"mapping {' '.join(f'S0:tile={k}' for k in range(1000))}",
+    ]
+
+
+def test_large_texts_have_replies() -> None:
+    session = session_of("gemm", budget=Budget(100, lines=None))
+    for line in large_lines():
+        reply = session.reply(line)
+        assert len(reply.text) <= LONGEST_REPLY + 100
+    assert session.reply("show").status is ReplyStatus.OK

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,40 @@ def test_malformed_lines_do_not_end_the_server(tmp_path: Path) -> None:
     assert any(reply.get("id") == 2 and "result" in reply for reply in replies)
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
+
+
+@needs_mcp
+def test_a_client_that_leaves_in_a_measurement_leaves_no_process(tmp_path: Path) -> None:
+    def message(number: int | None, method: str, **params: Any) -> bytes:
+        known = {"jsonrpc": "2.0", "method": method, "params": params}
+        return json.dumps(known | ({} if number is None else {"id": number})).encode() + b"\n"
+
+    info = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+    program = {"program": "seidel-2d", "dataset": "extralarge"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "polygym", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(message(1, "initialize", **hello))
+        server.stdin.write(message(None, "notifications/initialized"))
+        server.stdin.write(message(2, "tools/call", name="load", arguments=program))
+        server.stdin.flush()
+        assert [json.loads(server.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+        measure = message(3, "tools/call", name="measure", arguments={"session": "s1"})
+        server.stdin.write(measure)
+        server.stdin.flush()
+        while not (children := descendants(server.pid)):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        server.stdin.close()
+        server.stdout.close()
+        assert server.wait(30) == 0
+        assert wait_for_end(children) == set()
 
 
 def test_without_the_package_the_extra_is_named(tmp_path: Path) -> None:
