@@ -9,9 +9,9 @@ of s, one at a time, from the outside to the inside, and the states in between a
     s₁ s₂ s₃   →   t₁ s₁ s₂ s₃   →   t₁ t₂ s₁ s₂ s₃   →   …   →   t₁ t₂ t₃
 
 A row of constants moves in front of a loop by distributing it, and of other constants by reordering
-nodes (:class:`_Ordering`). A row of a loop begins inside, where it is made of the innermost loop
-that it depends on (reverse, skew, shift), moves out by interchanges, and the loops that have it are
-fused (:class:`_Fronting`). Loops that order nothing any more stay in the tree and need no code.
+nodes. A row of a loop begins inside, where it is made of the innermost loop that it depends on
+(reverse, skew, shift), moves out by interchanges, and the loops that have it are fused. Loops that
+order nothing any more stay in the tree and need no code.
 
 Example, trmm, target ``S0: (0, j, i, k)  S1: (1, i, j)``::
 
@@ -355,7 +355,9 @@ class TargetConstruction:
     ) -> _Front:
         """Reverse a loop and shift its statements for rows that are made of it."""
         if abs(factors[-1]) > 1:
-            raise StuckError(f"{loop.name}: the target has {factors[-1]} times its counter")
+            raise StuckError(
+                f"{loop.name}: the target has {factors[-1]} times its counter, which no step makes"
+            )
         if factors[-1] < 0 and not self._try(Reverse(loop.name)):
             self._align(loop.name, -1, factors[:-1], rows)
             self._do(Reverse(loop.name))
@@ -484,13 +486,20 @@ class TargetConstruction:
         loops: set[str],
         rows: dict[str, ScheduleRow],
         factors: tuple[int, ...],
-    ) -> tuple[bool, int, bool, int]:
-        """Return an order of choices: the target's row, without a shift, into the loop behind."""
+    ) -> tuple[int, bool, int]:
+        """Return an order of choices: the target's row, a simple shift, into the loop behind."""
         one, other = items[place : place + 2]
         sunk = other if one in loops else one
-        offsets = [self._offset_of(name, sunk, one, other, rows, factors) for name in (one, other)]
-        is_exact = None not in offsets
-        return not is_exact, is_exact and offsets[0] != offsets[1], sunk == other, -place
+        before, behind = (
+            self._offset_of(name, sunk, one, other, rows, factors) for name in (one, other)
+        )
+        if before is None or behind is None:
+            cost = 3
+        elif before == behind:
+            cost = 0
+        else:
+            cost = 1 if before[:-1] == behind[:-1] else 2
+        return cost, sunk == other, -place
 
     def _join(
         self,
