@@ -136,7 +136,7 @@ def test_verdicts_are_those_of_the_steps(name: str) -> None:
         steps = candidate_steps(state)
         verdicts = state.verdicts(steps)
         assert len(verdicts) == len(steps)
-        apart = 1 if NIGHTLY else 1 + len(steps) // 50
+        apart = 1 if NIGHTLY else 1 + len(steps) // 25
         some = range(0, len(steps), apart)
         assert sum(check_verdict(state, steps[k], verdicts[k]) for k in some) >= 1
         # One at a time the answers are the same.
