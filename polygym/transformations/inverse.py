@@ -18,14 +18,15 @@ Where a schedule leaves the order of instances open, they stay in the order of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from polygym.errors import IllegalScheduleError
+from polygym.errors import IllegalScheduleError, InputError
 from polygym.poly.legality import find_violation
 from polygym.poly.row_combinations import RowAlgebra
-from polygym.poly.schedule import Schedule, StatementSchedule
+from polygym.poly.schedule import Schedule
+from polygym.transformations.construction import Construction, StuckError
 from polygym.transformations.loop_tree import LoopTree, loop_tree_of
-from polygym.transformations.reaching import StuckError, TargetConstruction
+from polygym.transformations.reaching import reach
 from polygym.transformations.same_order import OrderComparison
 from polygym.transformations.shortening import path_between, shortened
 from polygym.transformations.simple_tree import simple_shape, simplified_body
@@ -115,10 +116,10 @@ class _Explanation:
         return best
 
     def _constructed(self, others: frozenset[int]) -> tuple[StepsToResult | NoStepsFound, int]:
-        construction = TargetConstruction(self._start, self._algebra, others)
+        construction = Construction(self._start, others)
         reason = ""
         try:
-            construction.reach(self._target.body)
+            reach(construction, self._algebra, self._target.body)
         except StuckError as error:
             reason = str(error)
         return self._judged(construction.state, reason), construction.choices
@@ -165,7 +166,14 @@ def _rank(result: StepsToResult | NoStepsFound) -> tuple[bool, bool, int]:
 
 def _completed(schedule: Schedule, start: LoopTree) -> LoopTree:
     """Return the tree of a schedule that leaves to the start what it does not order."""
-    parts = []
-    for part, before in zip(schedule.statements, start.schedule.statements, strict=True):
-        parts.append(StatementSchedule(part.statement, part.iterators, (*part.rows, *before.rows)))
-    return loop_tree_of(Schedule(schedule.parameters, tuple(parts)), start.next_number)
+    rows = {part.statement: part.rows for part in schedule.statements}
+    before = start.schedule
+    if set(rows) != {part.statement for part in before.statements}:
+        raise InputError(
+            f"a schedule: expected the statements {', '.join(name for name, _ in start.iterators)}, "
+            f"found {', '.join(rows)}"
+        )
+    parts = tuple(
+        replace(part, rows=(*rows[part.statement], *part.rows)) for part in before.statements
+    )
+    return loop_tree_of(Schedule(before.parameters, parts), start.next_number)
