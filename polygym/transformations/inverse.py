@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.errors import IllegalScheduleError, InputError
+from polygym.errors import IllegalScheduleError, InputError, LimitError
 from polygym.poly.legality import find_violation
 from polygym.poly.row_combinations import RowAlgebra
 from polygym.poly.schedule import Schedule
@@ -86,7 +86,9 @@ class _Explanation:
         target = _completed(schedule, start.tree)
         if not start.version.tables.are_legal([target])[0]:
             violation = find_violation(scop, schedule)
-            raise IllegalScheduleError(f"the schedule is illegal: {violation}")
+            if violation is None:
+                raise LimitError("the schedule is not proved to be legal within the limits of isl")
+            raise IllegalScheduleError(str(violation))
         body = simplified_body(target.body, self._algebra)
         self._target = LoopTree(target.parameters, target.iterators, body, target.next_number)
         self._shape = simple_shape(body, self._algebra)
@@ -169,10 +171,8 @@ def _completed(schedule: Schedule, start: LoopTree) -> LoopTree:
     rows = {part.statement: part.rows for part in schedule.statements}
     before = start.schedule
     if set(rows) != {part.statement for part in before.statements}:
-        raise InputError(
-            f"a schedule: expected the statements {', '.join(name for name, _ in start.iterators)}, "
-            f"found {', '.join(rows)}"
-        )
+        known = ", ".join(name for name, _ in start.iterators)
+        raise InputError(f"a schedule: expected the statements {known}, found {', '.join(rows)}")
     parts = tuple(
         replace(part, rows=(*rows[part.statement], *part.rows)) for part in before.statements
     )

@@ -14,7 +14,7 @@ from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.poly.spaces import farkas
 from polygym.transformations import legality
-from polygym.transformations.candidates import _order_steps
+from polygym.transformations.candidates import order_steps
 from polygym.transformations.edge_rows import EdgeRows
 from polygym.transformations.legality import LegalityTables, legality_tables
 from polygym.transformations.loop_tree import LoopTree, loop_tree_of
@@ -43,7 +43,7 @@ def some_trees(scop: Scop, generator: np.random.Generator, count: int) -> list[L
     trees = [loop_tree_of(original_schedule(scop))]
     while len(trees) < count:
         tree = trees[generator.integers(len(trees))]
-        steps = list(_order_steps(tree))
+        steps = list(order_steps(tree))
         if not steps:
             break
         try:
@@ -104,7 +104,7 @@ def test_a_reference_changes_no_verdict(name: str) -> None:
     generator = np.random.default_rng(3)
     state = TransformProgram(scop).start()
     for reference in walk_states(state, generator, 3, is_tree_step)[::3]:
-        steps = list(_order_steps(reference.tree))
+        steps = list(order_steps(reference.tree))
         trees = []
         for step in steps:
             try:
