@@ -40,6 +40,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``sqlite_files``        SQLite files
 ``tc``                  tensor comprehensions: define an operator by its indices, call it on arrays
 ``terms``               terms
+``text_interface``      programs transformed and measured by lines of text, for language models
 ``transformations``     loop transformations
 ``version``             the version of polygym, and the folders of its files: below all packages
 ======================  ===========================================================================

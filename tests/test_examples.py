@@ -13,6 +13,7 @@ EXPECTED = {
     "random_agent": ((), "times as fast as LLVM -O3 of the source"),
     "train_agent": ((), "trained: 0."),
     "comprehension": ((), "of shape (64, 32)"),
+    "text_agent": (("trisolv",), "times as fast as LLVM -O3 of the source, by"),
     "draw_space": (("mvt", "picture.svg"), "drawn in picture.svg"),
 }
 

@@ -59,6 +59,7 @@ GROUPS = (
                 ("search", "strategies"),
                 ("profiling", "hot loops"),
             ),
+            _layer(("text_interface", "programs by lines of text, for language models")),
             _layer(("mdp", "episodes as values"), ("scan", "loops of projects")),
             _layer(("autoschedule", "default decisions without a search")),
         ),

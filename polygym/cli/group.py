@@ -112,6 +112,7 @@ COMMANDS = {
     "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "graph": "Optimise whole models as tensor graphs; run and compare them.",
     "cluster": "Show the state of the nodes of a Ray cluster.",
+    "serve": "Serve tools that transform and measure programs, for language models.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 

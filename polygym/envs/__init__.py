@@ -3,9 +3,9 @@
 Thin shells around :mod:`polygym.mdp`: ``base`` is their common part, ``storage_base`` that of two;
 ``schedule``, ``optimize`` and ``transform`` are the environments, with shared ``documentation``,
 and ``registration`` names them to Gymnasium. ``render`` shows an episode with ``decision_text``,
-``graph_view`` shows observations as graphs, ``vector`` steps many episodes together, ``snapshots``
-copies an environment. ``episode_end`` is the reward and the ``info`` of an end, also where another
-machine measures it.
+``graph_view`` shows observations as graphs, ``text_view`` is an environment of texts, ``vector``
+steps many episodes together, ``snapshots`` copies an environment. ``episode_end`` is the reward and
+the ``info`` of an end, also where another machine measures it.
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polygym.envs.graph_view import GraphView
     from polygym.envs.optimize import OptimizeEnv
     from polygym.envs.schedule import ConstructEnv, ExploreEnv, ScheduleEnv
+    from polygym.envs.text_view import TextView
     from polygym.envs.transform import TransformEnv
 else:
     __getattr__ = lazy_attributes(__name__)
@@ -28,5 +29,6 @@ __all__ = [
     "OptimizeEnv",
     "PolygymEnv",
     "ScheduleEnv",
+    "TextView",
     "TransformEnv",
 ]

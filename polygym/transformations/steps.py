@@ -24,7 +24,7 @@ LARGEST_TILE = 65536
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
-_TERM = re.compile(r"([+-]?)(?:([0-9]{1,6})\*?)?([A-Za-z_][A-Za-z0-9_]{0,79})?")
+_TERM = re.compile(r"([+-]?)(?:([0-9]{1,6})(?:\*(?=[A-Za-z_]))?)?([A-Za-z_][A-Za-z0-9_]{0,79})?")
 _MOST_TERMS = 16
 
 

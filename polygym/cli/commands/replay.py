@@ -1,4 +1,4 @@
-"""``polygym replay``: an episode from a file, played, checked and measured again."""
+"""``polygym replay``: an episode or a transcript, played, checked and measured again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from polybench import Dataset
+from polygym.cli.execution.transcript_replay import replayed_transcript
 from polygym.cli.options.common import (
     flag_options,
     given_flags,
@@ -32,6 +33,7 @@ from polygym.ratios import ratio_text
 from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.evaluation.time_limits import check_within
 from polygym.runtime.worker.timing import describe_host
+from polygym.text_interface import transcripts
 
 _HELP = """Play a recorded episode again: is its schedule the same, legal, correct, as fast?
 
@@ -42,6 +44,9 @@ exactly, and the schedule is measured beside the original order, under the mappi
 of FILE. Exit code 0: all of it holds; 1: the actions lead to another schedule now, or the schedule
 does not run to a correct end. A different speedup is shown, not judged; times that were recorded
 for other sizes are not shown.
+
+FILE may also be the transcript of a text session (`polygym serve`, `TextView`): its lines are sent
+again, and must lead to the same states.
 
 In the place of FILE, --kernel and --actions take the bare actions of an episode of Schedule-v0, as
 tables and papers list them, under the default mapping if no other is named. An action that the
@@ -58,6 +63,7 @@ Examples:
     --actions 2,1,2,1,2,1,2,1,2,3,4,3,3,3,3,3,3,3,3,3,3,3,3
 """
 _ROUNDS = 5
+_HEAD = 1000  # the format of a file stands among its first characters
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -107,6 +113,10 @@ def command(
         name, folder = "--actions", Path()
     elif file is not None:
         recorded, name, folder = _read(file), str(file), file.parent
+        if recorded["format"] == transcripts.FORMAT:
+            return replayed_transcript(
+                recorded, name, c_file, is_measured=not no_run, as_json=as_json
+            )
     try:
         with console.spinner("playing the episode again"):
             flags = given_flags(c_file or episode_record.recorded_file(recorded))
@@ -174,6 +184,8 @@ def _read(file: Path) -> Mapping[str, Any]:
             f"{file}: expected one episode, found several, a line each; take one of them, such as "
             f"`sed -n 2p {file} > episode.json`"
         )
+    if f'"{transcripts.FORMAT}"' in text[:_HEAD]:
+        return transcripts.read_transcript(text, str(file))
     return episode_record.read_record(text, str(file))
 
 

@@ -15,8 +15,10 @@ The evaluators of a process: one worker and one compiler for all, and only few p
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from polygym.closeable import Closeable
@@ -293,3 +295,31 @@ def evaluator_for(program: Program, options: EvaluationOptions) -> Evaluator:
     for evaluator in superfluous:  # outside the lock: one that is at work in a thread is waited for
         evaluator.close()
     return result
+
+
+def kill_shared_processes() -> None:
+    """End this process's worker and compiler at once, whatever they do; the next request restarts.
+
+    A request that is at it starts another process and tries once more, so a caller that wants an
+    end repeats this until the request has returned.
+    """
+    shared = _shared
+    if shared is None or shared.owner != os.getpid():
+        return
+    for process in (shared.worker.process_id, shared.compiler.process_id):
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+def close_shared_evaluators() -> None:
+    """Close this process's evaluators, and end its worker and compiler in order."""
+    global _shared
+    shared = _shared
+    if shared is None or shared.owner != os.getpid():
+        return
+    _shared = None
+    for evaluator in shared.evaluators.values():
+        evaluator.close()
+    shared.worker.close()
+    shared.compiler.close()

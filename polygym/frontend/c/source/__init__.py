@@ -15,6 +15,7 @@
 ``parser``                parsing: preprocessed text to a syntax tree, and the regions marked in it
 ``predefined_macros``     macros that a compiler has defined before it reads a file
 ``preprocessor``          preprocessing
+``readable_files``        folder below which included files must be
 ``region_mark``           marks of regions that have no pragmas
 ``region_selection``      sizes of bare pointers that are given beside a file
 ``scoped_types``          names of types that functions declare, each its own

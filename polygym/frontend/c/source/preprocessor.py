@@ -32,6 +32,7 @@ from polygym.frontend.c.source.cpp.signs import CPP_SUFFIXES
 from polygym.frontend.c.source.header_types import header_typedefs
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.predefined_macros import predefined_macros
+from polygym.frontend.c.source.readable_files import may_read
 from polygym.frontend.c.tokens import standard_headers
 from polygym.frontend.c.tokens.annotations import (
     AUTO_TYPE,
@@ -128,7 +129,9 @@ def preprocess(
 
 
 def file_content(path: str) -> bytes | None:
-    """Return what is in a file, None if it is none or cannot be read."""
+    """Return what is in a file, None if it is none, or cannot or must not be read."""
+    if not may_read(path):
+        return None
     try:
         return Path(path).read_bytes() if stat.S_ISREG(Path(path).stat().st_mode) else None
     except OSError:

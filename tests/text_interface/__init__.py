@@ -1,0 +1,1 @@
+"""Tests of sessions, transcripts, the scripted agent and the servers."""

@@ -1,0 +1,1 @@
+"""Tests of the servers: limits, protocols, hostile clients."""
