@@ -36,8 +36,9 @@ from polygym.transformations.steps import TreeStep
 LONGEST_SEARCH = 7
 """Sequences up to this length are compared with a search from both ends."""
 
-NEIGHBOURS_OF_SEARCH = 1_000
-NEIGHBOURS_OF_LAST_SEARCH = 10_000
+WORK_OF_SEARCH = 4_000
+WORK_OF_LAST_SEARCH = 10_000
+"""Statements times steps that a search decides; the second one where nothing else was found."""
 
 MOST_CHOICES = 12
 """Choices of a construction that are turned over, to find a shorter one."""
@@ -96,11 +97,11 @@ class _Explanation:
     def result(self) -> StepsToResult | NoStepsFound:
         best = self._best_constructed()
         if isinstance(best, NoStepsFound):
-            searched = self._searched(LONGEST_SEARCH, NEIGHBOURS_OF_LAST_SEARCH)
+            searched = self._searched(LONGEST_SEARCH, WORK_OF_LAST_SEARCH)
             return searched or best
         best = self._shortened(best)
         if 1 < len(best.steps) <= LONGEST_SEARCH:
-            searched = self._searched(len(best.steps) - 1, NEIGHBOURS_OF_SEARCH)
+            searched = self._searched(len(best.steps) - 1, WORK_OF_SEARCH)
             if searched is not None and searched.is_exact >= best.is_exact:
                 return searched
         return best
@@ -140,8 +141,9 @@ class _Explanation:
         is_target = self._is_exact if result.is_exact else self._is_same
         return self._as_result(shortened(self._start, result.steps, is_target), result.is_exact)
 
-    def _searched(self, most_steps: int, most_neighbours: int) -> StepsToResult | None:
-        state = path_between(self._start, self._target, self._is_same, most_steps, most_neighbours)
+    def _searched(self, most_steps: int, work: int) -> StepsToResult | None:
+        neighbours = work // len(self._target.iterators)
+        state = path_between(self._start, self._target, self._is_same, most_steps, neighbours)
         return None if state is None else self._as_result(state, self._is_exact(state))
 
     def _as_result(self, state: TransformState, is_exact: bool) -> StepsToResult:
