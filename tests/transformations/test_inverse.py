@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polygym.errors import IllegalScheduleError
+from polygym.errors import IllegalScheduleError, InputError
 from polygym.poly.pair_orders import PairOrders
 from polygym.poly.row_combinations import RowAlgebra
 from polygym.poly.schedule import Schedule, ScheduleRow, parse_schedule
@@ -158,6 +158,12 @@ def test_an_illegal_schedule_is_refused_with_an_example() -> None:
     schedule = parse_schedule("{ S[i] -> [1, i]; T[i] -> [0, i] }", start.scop)
     with pytest.raises(IllegalScheduleError, match=r"T\[0\] before S\[0\]"):
         steps_to(start, schedule)
+
+
+def test_a_schedule_of_another_program_is_refused() -> None:
+    other = original_schedule(scop_named("mvt"))
+    with pytest.raises(InputError, match="expected the statements S, T, found S0, S1"):
+        steps_to(start_of(TWO_LOOPS), other)
 
 
 @pytest.mark.parametrize(
