@@ -137,6 +137,10 @@ class Compiler:
         """The id of the process; None while there is none that belongs to this one."""
         return self._server.process_id
 
+    def end_process(self) -> None:
+        """End the process at once, from another thread; the next request starts another one."""
+        self._server.end_process()
+
     def close(self) -> None:
         """End the process; the next request starts another one."""
         with self._server.lock():

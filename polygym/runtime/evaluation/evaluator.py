@@ -15,10 +15,8 @@ The evaluators of a process: one worker and one compiler for all, and only few p
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from polygym.closeable import Closeable
@@ -306,10 +304,8 @@ def kill_shared_processes() -> None:
     shared = _shared
     if shared is None or shared.owner != os.getpid():
         return
-    for process in (shared.worker.process_id, shared.compiler.process_id):
-        if process is not None:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+    shared.worker.end_process()
+    shared.compiler.end_process()
 
 
 def close_shared_evaluators() -> None:

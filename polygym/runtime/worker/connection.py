@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -180,6 +181,10 @@ class Connection:
             self._process.kill()
         self.close()
 
+    def end_process(self) -> None:
+        """End the server's process, whatever another thread is waiting for: that finds it lost."""
+        self._process.send_signal(signal.SIGKILL)  # asks first whether it is still there
+
     def disown(self) -> None:
         """Close this copy of another process's connection."""
         self._finalizer.detach()
@@ -223,6 +228,12 @@ class OwnedServer:
         if self._connection is None or self._connection.is_closed:
             self._connection = Connection(self._module)
         return self._connection
+
+    def end_process(self) -> None:
+        """End the process of the server, if there is one; the next request starts another."""
+        connection = self._connection
+        if connection is not None and not connection.is_closed and self._owner == os.getpid():
+            connection.end_process()
 
     def end(self) -> None:
         """End the server in order, if there is one."""

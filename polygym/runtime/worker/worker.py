@@ -282,6 +282,10 @@ class Worker(Closeable):
             except ConnectionLostError:
                 return request(self._connected())
 
+    def end_process(self) -> None:
+        """End the process at once, from another thread; the next request starts another one."""
+        self._server.end_process()
+
     def close(self) -> None:
         """End the process; nothing of it stays. Harmless the second time."""
         with self._server.lock():
