@@ -45,7 +45,7 @@ from polygym.transformations.state import TransformProgram, TransformState
 from polygym.transformations.steps import Contract, SplitIndexSet, Step, Stop, Store, Undo
 
 _LONGEST_WALK = 8
-_SAMPLED_CHILDREN = 24
+_SAMPLED_CHILDREN = 48
 _LEAST_GAIN = 0.02
 _LONGEST_ROLLOUT = 4
 _BEAM = 4
