@@ -9,6 +9,7 @@ interchanges, skews by 1 and -1, reversals, tile sizes for four loops.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 from polygym.errors import InputError, LimitError
@@ -178,13 +179,21 @@ def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
             webs = storage_variants(state.program.scop)
         except (InputError, LimitError):
             return ()
-        return tuple(entry for web in webs for entry in web.entries)
+        offered = (entry for web in webs for entry in web.entries)
+        return tuple(variant for entry in offered for variant in _variants(entry))
 
     if state.splitting.statements:
         return ()
     entries = state.program.memo("entries", find)
     taken = {entry.array for entry in state.storage.entries}
     return tuple(entry for entry in entries if entry.array not in taken)
+
+
+def _variants(entry: StorageEntry) -> Iterator[StorageEntry]:
+    """Yield an entry, and where it expands along loops the one with a copy for each thread."""
+    yield entry
+    if entry.loops:
+        yield replace(entry, is_privatized=True)
 
 
 def _bodies(body: Body) -> Iterator[Body]:

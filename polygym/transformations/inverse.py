@@ -18,14 +18,15 @@ Where a schedule leaves the order of instances open, they stay in the order of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from polygym.errors import IllegalScheduleError
+from polygym.errors import IllegalScheduleError, InputError, LimitError
 from polygym.poly.legality import find_violation
 from polygym.poly.row_combinations import RowAlgebra
-from polygym.poly.schedule import Schedule, StatementSchedule
+from polygym.poly.schedule import Schedule
+from polygym.transformations.construction import Construction, StuckError
 from polygym.transformations.loop_tree import LoopTree, loop_tree_of
-from polygym.transformations.reaching import StuckError, TargetConstruction
+from polygym.transformations.reaching import reach
 from polygym.transformations.same_order import OrderComparison
 from polygym.transformations.shortening import path_between, shortened
 from polygym.transformations.simple_tree import simple_shape, simplified_body
@@ -35,8 +36,9 @@ from polygym.transformations.steps import TreeStep
 LONGEST_SEARCH = 7
 """Sequences up to this length are compared with a search from both ends."""
 
-NEIGHBOURS_OF_SEARCH = 1_000
-NEIGHBOURS_OF_LAST_SEARCH = 10_000
+WORK_OF_SEARCH = 4_000
+WORK_OF_LAST_SEARCH = 10_000
+"""Statements times steps that a search decides; the second one where nothing else was found."""
 
 MOST_CHOICES = 12
 """Choices of a construction that are turned over, to find a shorter one."""
@@ -85,7 +87,9 @@ class _Explanation:
         target = _completed(schedule, start.tree)
         if not start.version.tables.are_legal([target])[0]:
             violation = find_violation(scop, schedule)
-            raise IllegalScheduleError(f"the schedule is illegal: {violation}")
+            if violation is None:
+                raise LimitError("the schedule is not proved to be legal within the limits of isl")
+            raise IllegalScheduleError(str(violation))
         body = simplified_body(target.body, self._algebra)
         self._target = LoopTree(target.parameters, target.iterators, body, target.next_number)
         self._shape = simple_shape(body, self._algebra)
@@ -93,11 +97,11 @@ class _Explanation:
     def result(self) -> StepsToResult | NoStepsFound:
         best = self._best_constructed()
         if isinstance(best, NoStepsFound):
-            searched = self._searched(LONGEST_SEARCH, NEIGHBOURS_OF_LAST_SEARCH)
+            searched = self._searched(LONGEST_SEARCH, WORK_OF_LAST_SEARCH)
             return searched or best
         best = self._shortened(best)
         if 1 < len(best.steps) <= LONGEST_SEARCH:
-            searched = self._searched(len(best.steps) - 1, NEIGHBOURS_OF_SEARCH)
+            searched = self._searched(len(best.steps) - 1, WORK_OF_SEARCH)
             if searched is not None and searched.is_exact >= best.is_exact:
                 return searched
         return best
@@ -115,10 +119,10 @@ class _Explanation:
         return best
 
     def _constructed(self, others: frozenset[int]) -> tuple[StepsToResult | NoStepsFound, int]:
-        construction = TargetConstruction(self._start, self._algebra, others)
+        construction = Construction(self._start, others)
         reason = ""
         try:
-            construction.reach(self._target.body)
+            reach(construction, self._algebra, self._target.body)
         except StuckError as error:
             reason = str(error)
         return self._judged(construction.state, reason), construction.choices
@@ -137,8 +141,9 @@ class _Explanation:
         is_target = self._is_exact if result.is_exact else self._is_same
         return self._as_result(shortened(self._start, result.steps, is_target), result.is_exact)
 
-    def _searched(self, most_steps: int, most_neighbours: int) -> StepsToResult | None:
-        state = path_between(self._start, self._target, self._is_same, most_steps, most_neighbours)
+    def _searched(self, most_steps: int, work: int) -> StepsToResult | None:
+        neighbours = work // len(self._target.iterators)
+        state = path_between(self._start, self._target, self._is_same, most_steps, neighbours)
         return None if state is None else self._as_result(state, self._is_exact(state))
 
     def _as_result(self, state: TransformState, is_exact: bool) -> StepsToResult:
@@ -165,7 +170,12 @@ def _rank(result: StepsToResult | NoStepsFound) -> tuple[bool, bool, int]:
 
 def _completed(schedule: Schedule, start: LoopTree) -> LoopTree:
     """Return the tree of a schedule that leaves to the start what it does not order."""
-    parts = []
-    for part, before in zip(schedule.statements, start.schedule.statements, strict=True):
-        parts.append(StatementSchedule(part.statement, part.iterators, (*part.rows, *before.rows)))
-    return loop_tree_of(Schedule(schedule.parameters, tuple(parts)), start.next_number)
+    rows = {part.statement: part.rows for part in schedule.statements}
+    before = start.schedule
+    if set(rows) != {part.statement for part in before.statements}:
+        known = ", ".join(name for name, _ in start.iterators)
+        raise InputError(f"a schedule: expected the statements {known}, found {', '.join(rows)}")
+    parts = tuple(
+        replace(part, rows=(*rows[part.statement], *part.rows)) for part in before.statements
+    )
+    return loop_tree_of(Schedule(before.parameters, parts), start.next_number)

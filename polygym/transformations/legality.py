@@ -269,30 +269,31 @@ def _generators_of(
 ) -> DependenceGenerators | None:
     """Return the generators of a dependence; None where it has no pairs.
 
-    Raises:
-        LimitError: it has too many.
+    Where they are too many or too large there is the vertex 0, which proves nothing: isl is asked.
     """
     is_within = dependence.source == dependence.sink
+    depth = scop.statement(dependence.source).depth
+    width = depth if is_within else depth + scop.statement(dependence.sink).depth + len(names)
     points = differences_of(dependence) if is_within else pairs_of(dependence, names)
-    hull = integer_hull(points)
-    if not hull.vertices:
-        return None
-    with bounded_operations("the generators of a dependence"):
-        is_exact = all(
-            vertex.is_integer and contains_point(points, vertex.numerators)
-            for vertex in hull.vertices
-        )
-    table, vertices = _generator_rows(hull), len(hull.vertices)
-    if table is None:
-        # The vertex 0 proves nothing, so that isl is asked.
-        width = len(hull.vertices[0].numerators)
-        table, vertices, is_exact = np.zeros((1, width + 1), np.int64), 1, False
+    table, vertices, is_exact = np.zeros((1, width + 1), np.int64), 1, False
+    try:
+        hull = integer_hull(points)
+        if not hull.vertices:
+            return None
+        if (rows := _generator_rows(hull)) is not None:
+            table, vertices = rows, len(hull.vertices)
+            with bounded_operations("the generators of a dependence"):
+                is_exact = all(
+                    vertex.is_integer and contains_point(points, vertex.numerators)
+                    for vertex in hull.vertices
+                )
+    except LimitError:
+        pass
     is_exact = is_exact and bool(np.abs(table).max(initial=0) < _LARGEST)
     if is_within:
         padding = np.zeros((len(table), len(names) + 1), np.int64)
         sink = np.concatenate([table[:, :-1], padding], axis=1)
         return DependenceGenerators(dependence, np.zeros_like(sink), sink, vertices, is_exact)
-    depth = scop.statement(dependence.source).depth
     split = table.shape[1] - 1 - len(names)
     common = table[:, split:]
     source = np.concatenate([table[:, :depth], common], axis=1)

@@ -183,7 +183,7 @@ def _listed(names: Sequence[str]) -> str:
     """
     if len(names) < 2:
         return "".join(names)
-    comma = "," if any(" " in name for name in names) else ""
+    comma = "," if any(" and " in name or " with " in name for name in names) else ""
     return f"{', '.join(names[:-1])}{comma} and {names[-1]}"
 
 

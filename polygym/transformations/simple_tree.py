@@ -7,10 +7,15 @@ it is known up to a constant for each statement, the constants order the nodes i
       L2 (S: i + 1, T: i)          →           T
         S; T                                   S
 
-:func:`simple_shape` leaves out names, and offsets that all statements of a loop share.
+A factor of all rows of a loop is left out. :func:`simple_shape` leaves out names, and offsets that
+all statements of a loop share.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd
 
 from polygym.poly.row_combinations import RowAlgebra
 from polygym.poly.schedule import ScheduleRow
@@ -36,23 +41,44 @@ def simplified_body(body: Body, algebra: RowAlgebra, around: tuple[Loop, ...] = 
             node.rows,
             [[loop.row(name) for name in node.statements] for loop in around],
         )
-        if known is None:
-            inner = simplified_body(node.body, algebra, (*around, node))
-            result.append(with_loop_body(node, inner))
-        elif known.is_uniform:
-            result += simplified_body(node.body, algebra, around)
-        elif len({offset[:-1] for offset in known.offsets}) == 1:
-            for value in sorted({offset[-1] for offset in known.offsets}):
-                own = {
-                    name
-                    for name, offset in zip(node.statements, known.offsets, strict=True)
-                    if offset[-1] == value
-                }
-                result += simplified_body(restricted(node.body, own), algebra, around)
-        else:
-            inner = simplified_body(node.body, algebra, (*around, node))
-            result.append(with_loop_body(node, inner))
+        if known is not None and len({offset[:-1] for offset in known.offsets}) == 1:
+            constants = [offset[-1] for offset in known.offsets]
+            result += simplified_body(_in_order(node, constants), algebra, around)
+            continue
+        node = _without_factor(node)
+        inner = simplified_body(node.body, algebra, (*around, node))
+        result.append(with_loop_body(node, inner))
     return tuple(result)
+
+
+def _in_order(loop: Loop, constants: Sequence[int]) -> Body:
+    """Return the body of a loop in the order of a constant for each statement."""
+    values = dict(zip(loop.statements, constants, strict=True))
+    return tuple(
+        node
+        for value in sorted(set(constants))
+        for node in restricted(loop.body, {name for name in values if values[name] == value})
+    )
+
+
+def _without_factor(loop: Loop) -> Loop:
+    """Return a loop with smaller rows: g·q + c orders instances as q + ⌊c / g⌋, then c mod g.
+
+    Example: S: 2i, T: 2i + 1 is a loop with S: i, T: i, in which S stands before T.
+    """
+    factor = gcd(*(v for row in loop.rows for v in (*row.iterators, *row.parameters)))
+    if factor < 2:
+        return loop
+    rows = tuple(
+        ScheduleRow(
+            tuple(value // factor for value in row.iterators),
+            tuple(value // factor for value in row.parameters),
+            row.constant // factor,
+        )
+        for row in loop.rows
+    )
+    smaller = replace(loop, rows=rows)
+    return with_loop_body(smaller, _in_order(loop, [row.constant % factor for row in loop.rows]))
 
 
 def simple_shape(body: Body, algebra: RowAlgebra | None = None) -> tuple[object, ...]:

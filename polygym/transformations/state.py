@@ -3,75 +3,60 @@
 A state is a value. :meth:`TransformState.after` returns the next one or refuses a step with the
 reason, and :meth:`TransformState.legal` decides many steps at once. Every state stands for a legal
 schedule: a step about the order of instances is allowed only where the resulting schedule respects
-all dependences, and a step about the mapping only where every order that it permits does::
-
-    tile L1 L2       each of the loops can be moved outermost among them
-    unroll_jam L1    L1 can be moved innermost
-    vectorize L2     L2 can be moved innermost and reversed there
-    parallel L1      L1 can be reversed
-
-A loop that can be reversed carries no dependence: a distance of at least 1 would become negative.
+all dependences, and a step about the mapping only where every order that it permits does
+(:mod:`polygym.transformations.mapping_steps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, assert_never
+from typing import Any, TypeVar
 
 from polygym.errors import IllegalScheduleError, InputError, LimitError
 from polygym.ir.scop import Scop
-from polygym.lru_cache import LruCache
-from polygym.mapping.knob_domains import WorkSharing
 from polygym.mapping.mapping import (
     DEFAULT_MAPPING,
     Mapping,
-    nests_of,
     parse_mapping,
     require_statements,
 )
 from polygym.poly.legality import Violation, find_violation
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
-from polygym.poly.transform.splitting.apply import apply_splitting, pieces_by_statement
+from polygym.poly.transform.splitting.apply import pieces_by_statement
 from polygym.poly.transform.splitting.conditions import (
     NO_SPLITTING,
     Splitting,
     parse_splitting,
 )
-from polygym.poly.transform.storage.apply import apply_plan
-from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT, new_array_bytes
 from polygym.poly.transform.storage.plan import (
     SOURCE_STORAGE,
-    StorageEntry,
     StoragePlan,
     parse_storage,
     plan_of,
 )
-from polygym.transformations.edge_rows import EdgeRows
-from polygym.transformations.legality import LegalityTables, legality_tables
 from polygym.transformations.loop_marks import (
     Marks,
     mapping_of,
-    with_marks,
-    without_in_nest,
 )
 from polygym.transformations.loop_tree import (
-    Body,
-    Loop,
     LoopTree,
-    Node,
-    StatementNode,
     loop_tree_of,
+)
+from polygym.transformations.mapping_steps import PermittedOrders, marked
+from polygym.transformations.program import ProgramFacts, ProgramVersion
+from polygym.transformations.program_trees import (
+    divided_tree,
+    with_copies,
+    with_nests_of_pieces,
 )
 from polygym.transformations.steps import (
     Contract,
     Distribute,
     Fuse,
     Interchange,
-    MappingStep,
     Parallelize,
     Reorder,
     Reverse,
@@ -91,9 +76,6 @@ from polygym.transformations.steps import (
 from polygym.transformations.tree_steps import (
     UnavailableStepError,
     apply_tree_step,
-    expect_chain,
-    loop_named,
-    with_chain_order,
 )
 
 T = TypeVar("T")
@@ -116,80 +98,8 @@ class IllegalStepError(IllegalScheduleError):
 
 
 @dataclass(frozen=True, eq=False)
-class TransformProgram:
-    """A program with its sizes, and what is computed once for all its states.
-
-    New arrays may take ``memory_limit`` bytes.
-    """
-
-    scop: Scop
-    sizes: Dictionary[str, int] = field(default_factory=dict)
-    memory_limit: int = DEFAULT_MEMORY_LIMIT
-    _versions: LruCache[tuple[Splitting, StoragePlan], ProgramVersion] = field(
-        default_factory=lambda: LruCache(64), init=False, repr=False
-    )
-
-    _memo: LruCache[object, Any] = field(
-        default_factory=lambda: LruCache(256), init=False, repr=False
-    )
-
-    def memo(self, key: object, find: Callable[[], T]) -> T:
-        """Return an answer about the program, which is found once."""
-        answer: T = self._memo.get(key, find)
-        return answer
-
-    def version(
-        self, splitting: Splitting = NO_SPLITTING, storage: StoragePlan = SOURCE_STORAGE
-    ) -> ProgramVersion:
-        """Return the program with divided statements and other storage.
-
-        Raises:
-            InputError: it does not fit the program, or is not proved to be right.
-            LimitError: it would take too long to find out.
-        """
-
-        def make() -> ProgramVersion:
-            scop = apply_splitting(self.scop, splitting)
-            if not storage.is_source:
-                scop = apply_plan(scop, replace(storage, has_contraction=False))
-            return ProgramVersion(scop)
-
-        return self._versions.get((splitting, replace(storage, has_contraction=False)), make)
-
-    def bytes_of(self, entry: StorageEntry) -> int:
-        """Return the bytes of the new arrays of one entry, which is proved to be right.
-
-        Raises:
-            InputError: it is not.
-            LimitError: it would take too long to find out.
-        """
-
-        def find() -> int | InputError | LimitError:
-            try:
-                scop = apply_plan(self.scop, plan_of([entry]))
-                _with_copies(loop_tree_of(original_schedule(self.scop)), scop, self.scop)
-            except (InputError, LimitError) as error:
-                return error
-            return self._bytes(scop)
-
-        result = self.memo(("bytes", entry), find)
-        if isinstance(result, int):
-            return result
-        raise result
-
-    def bytes_for(self, version: ProgramVersion) -> int:
-        """Return the bytes of the new arrays of a version."""
-        return self._bytes(version.scop)
-
-    def _bytes(self, scop: Scop) -> int:
-        known = {parameter.name for parameter in scop.parameters} <= set(self.sizes)
-        return new_array_bytes(scop, self.sizes) or 0 if known else 0
-
-    def memory_error(self, step: Step, taken: int) -> UnavailableStepError:
-        """Return the error of a step that takes too much memory."""
-        return UnavailableStepError(
-            f"{step}: expected at most {self.memory_limit:,} bytes of new arrays, found {taken:,}"
-        )
+class TransformProgram(ProgramFacts):
+    """A program with its sizes, whose states begin with the order of the source."""
 
     def start(
         self, mapping: Mapping = DEFAULT_MAPPING, schedule: Schedule | None = None
@@ -197,19 +107,6 @@ class TransformProgram:
         """Return the state before any step: the order of the source, or a legal schedule."""
         first = original_schedule(self.scop) if schedule is None else schedule
         return TransformState(self, loop_tree_of(first), mapping)
-
-
-class ProgramVersion:
-    """A program at one state of its storage; its tables are computed when they are needed."""
-
-    def __init__(self, scop: Scop) -> None:
-        self.scop = scop
-        self.edge_rows = EdgeRows(scop)
-
-    @cached_property
-    def tables(self) -> LegalityTables:
-        """The generators of its dependences."""
-        return legality_tables(self.scop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +165,10 @@ class TransformState:
         """The position of each loop in its permutable band."""
         return self.version.tables.band_positions(self.tree)
 
+    @property
+    def _permitted(self) -> PermittedOrders:
+        return PermittedOrders(self.tree, self.version, self.base.threads)
+
     # One step
 
     def after(self, step: Step) -> TransformState:
@@ -313,8 +214,8 @@ class TransformState:
                     trees[place] = tree
                     needed.append((place, tree))
                 else:
-                    needed += [(place, tree) for tree in self._permitted_trees(step)]
-                    if self._marked(step) == self.marks:
+                    needed += [(place, tree) for tree in self._permitted.trees(step)]
+                    if marked(self.tree, self.marks, step) == self.marks:
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     trees[place] = self.tree
             except UnavailableStepError as error:
@@ -376,110 +277,13 @@ class TransformState:
         marks = self.marks
         match step:
             case Tile() | UnrollJam() | Vectorize() | Parallelize():
-                marks = self._marked(step)
+                marks = marked(self.tree, self.marks, step)
             case _:
                 pass
         return self._next(step, tree=tree, marks=marks)
 
     def _next(self, step: Step, **changes: Any) -> TransformState:
         return replace(self, **changes, steps=(*self.steps, step), previous=self)
-
-    # Steps about the mapping
-
-    def _permitted_trees(self, step: MappingStep) -> list[LoopTree]:
-        """Return trees that are all legal if and only if the step is."""
-        tree = self.tree
-        match step:
-            case Tile(loops, sizes):
-                return self._tile_trees(loops, sizes)
-            case UnrollJam(name):
-                chain = self._innermost_chain(name, step)
-                if len(chain) < 2:
-                    raise UnavailableStepError(f"{step}: expected a loop with a loop in it")
-                return [with_chain_order(tree, chain, (*range(1, len(chain)), 0))]
-            case Vectorize(name, bits):
-                if bits == 0:
-                    loop_named(tree, name)
-                    return []
-                chain = self._innermost_chain(name, step)
-                moved = with_chain_order(tree, chain, (*range(1, len(chain)), 0))
-                return [moved, apply_tree_step(moved, Reverse(name), self.version.edge_rows)]
-            case Parallelize(name, sharing):
-                loop_named(tree, name)
-                if self.base.threads == 1:
-                    raise UnavailableStepError(f"{step}: expected several threads, found 1")
-                if sharing is WorkSharing.OFF:
-                    return []
-                self._expect_outermost_parallel(name, step)
-                return [apply_tree_step(tree, Reverse(name), self.version.edge_rows)]
-            case _:
-                assert_never(step)
-
-    def _expect_outermost_parallel(self, name: str, step: Step) -> None:
-        outer = self.tree.paths[name]
-        reversed_ = [
-            apply_tree_step(self.tree, Reverse(loop.name), self.version.edge_rows) for loop in outer
-        ]
-        for loop, is_parallel in zip(
-            outer, self.version.tables.are_legal(reversed_, self.tree), strict=True
-        ):
-            if is_parallel:
-                raise UnavailableStepError(
-                    f"{step}: expected the outermost parallel loop, found {loop.name} around it"
-                )
-
-    def _tile_trees(self, loops: tuple[str, ...], sizes: tuple[int, ...]) -> list[LoopTree]:
-        for name in loops:
-            loop_named(self.tree, name)
-        if len(set(loops)) < len(loops):
-            raise UnavailableStepError(f"tile {' '.join(loops)}: expected every loop once")
-        if len(loops) == 1:
-            return []
-        ordered = sorted(loops, key=lambda name: len(self.tree.paths[name]))
-        chain = expect_chain(self.tree, ordered[0], ordered[-1])
-        names = [loop.name for loop in chain]
-        missing = [name for name in loops if name not in names]
-        if missing:
-            raise UnavailableStepError(
-                f"tile {' '.join(loops)}: expected loops of one perfect nest, {', '.join(names)}; "
-                f"found {', '.join(missing)}"
-            )
-        places = [place for place, name in enumerate(names) if name in loops]
-        return [
-            with_chain_order(
-                self.tree, chain, (place, *(k for k in range(len(chain)) if k != place))
-            )
-            for place in places[1:]
-        ]
-
-    def _innermost_chain(self, name: str, step: Step) -> tuple[Loop, ...]:
-        loop_named(self.tree, name)
-        chain = self.tree.chain(name)
-        if any(isinstance(node, Loop) for node in chain[-1].body):
-            raise UnavailableStepError(
-                f"{step}: expected only loops right inside each other in {name}, found loops "
-                "beside other nodes"
-            )
-        return chain
-
-    def _marked(self, step: MappingStep) -> Marks:
-        """Return the marks with those of a step."""
-        tree, marks = self.tree, self.marks
-        match step:
-            case Tile(loops, sizes):
-                for name, size in zip(loops, sizes, strict=True):
-                    marks = with_marks(marks, name, tile=size)
-            case UnrollJam(name, count):
-                marks = without_in_nest(marks, tree.nest_of(name), tree, jam=None)
-                marks = with_marks(marks, name, jam=count)
-            case Vectorize(name, bits):
-                nest = tree.nest_of(name)
-                marks = without_in_nest(marks, nest, tree, is_vector_loop=False, vector_bits=None)
-                marks = with_marks(marks, name, is_vector_loop=bits != 0, vector_bits=bits)
-            case Parallelize(name, sharing):
-                marks = without_in_nest(marks, tree.nest_of(name), tree, sharing=None)
-                marks = with_marks(marks, name, sharing=sharing)
-        return marks
 
     # Steps about the program
 
@@ -518,8 +322,8 @@ class TransformState:
         return self._next(
             step,
             splitting=splitting,
-            tree=_divided(self.tree, by_name, version.scop),
-            base=_with_nests_of_pieces(self.base, by_name),
+            tree=divided_tree(self.tree, by_name, version.scop),
+            base=with_nests_of_pieces(self.base, by_name),
         )
 
     def _with_entry(self, step: Step, plan: StoragePlan) -> TransformState:
@@ -529,7 +333,7 @@ class TransformState:
         if taken > self.program.memory_limit:
             raise self.program.memory_error(step, taken)
         source = self.program.version(self.splitting).scop
-        tree = _with_copies(self.tree, version.scop, source)
+        tree = with_copies(self.tree, version.scop, source)
         if not version.tables.are_legal([tree])[0]:
             violation = find_violation(version.scop, tree.schedule)
             raise IllegalStepError(f"{step}: {violation}", violation)
@@ -575,12 +379,16 @@ class TransformState:
                 if violation is not None:
                     raise IllegalStepError(f"{step}: {violation}", violation)
                 tree = loop_tree_of(schedule, self.tree.next_number)
+                _expect_small(tree, step)
                 return self._next(step, tree=tree, marks=())
 
     def _illegal(self, step: Step) -> IllegalStepError:
         """Return the error of a step that breaks a dependence, with an example."""
         for tree in self.trees_of(step):
-            violation = find_violation(self.scop, tree.schedule)
+            try:
+                violation = find_violation(self.scop, tree.schedule)
+            except LimitError:
+                continue
             if violation is not None:
                 order = "" if isinstance(step, _TREE_STEPS) else "it permits an order in which "
                 return IllegalStepError(f"{step}: {order}{violation}", violation)
@@ -591,7 +399,7 @@ class TransformState:
         if isinstance(step, _TREE_STEPS):
             return [apply_tree_step(self.tree, step, self.version.edge_rows)]
         if isinstance(step, _MAPPING_STEPS):
-            return self._permitted_trees(step)
+            return self._permitted.trees(step)
         return []
 
 
@@ -609,69 +417,3 @@ def _expect_small(tree: LoopTree, step: Step) -> None:
         raise UnavailableStepError(
             f"{step}: expected numbers up to {LARGEST_NUMBER} in the schedule, found {largest}"
         )
-
-
-def _with_nests_of_pieces(mapping: Mapping, pieces: Dictionary[str, tuple[str, ...]]) -> Mapping:
-    """Return a mapping in which the pieces of a statement have the options of its nest."""
-    entries = {
-        piece: dict(own) for name, own in mapping.nests for piece in pieces.get(name, (name,))
-    }
-    return replace(mapping, nests=nests_of(entries))
-
-
-def _divided(tree: LoopTree, pieces: Dictionary[str, tuple[str, ...]], scop: Scop) -> LoopTree:
-    """Return a tree in which statements are replaced by their pieces, with the same rows."""
-
-    def names_of(statements: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(piece for name in statements for piece in pieces.get(name, (name,)))
-
-    def inside(body: Body) -> Body:
-        result: list[Node] = []
-        for node in body:
-            if isinstance(node, StatementNode):
-                result += map(StatementNode, pieces.get(node.name, (node.name,)))
-                continue
-            rows = tuple(
-                row
-                for name, row in zip(node.statements, node.rows, strict=True)
-                for _ in pieces.get(name, (name,))
-            )
-            result.append(Loop(node.name, names_of(node.statements), rows, inside(node.body)))
-        return tuple(result)
-
-    return LoopTree(tree.parameters, _iterators(scop), inside(tree.body), tree.next_number)
-
-
-def _with_copies(tree: LoopTree, scop: Scop, source: Scop) -> LoopTree:
-    """Return a tree with the statements that copy arrays, before or behind everything else.
-
-    ``source`` has the statements that copy nothing. Copies of other arrays may be there already.
-
-    Raises:
-        UnavailableStepError: the new statements stand elsewhere, or others are gone.
-    """
-    known = {name for name, _ in tree.iterators}
-    sources = {statement.name for statement in source.statements}
-    own = {statement.name for statement in scop.statements}
-    if not known <= own:
-        raise UnavailableStepError(
-            "a storage plan that changes statements, found loops around them"
-        )
-    fresh = loop_tree_of(original_schedule(scop), tree.next_number)
-    before: list[Node] = []
-    behind: list[Node] = []
-    place = before
-    for node in fresh.body:
-        is_new = [name not in known for name in node.statements]
-        if all(is_new):
-            place.append(node)
-        elif any(is_new):
-            raise UnavailableStepError("a storage plan: expected copies outside of all loops")
-        elif not sources.isdisjoint(node.statements):
-            place = behind
-    body = (*before, *tree.body, *behind)
-    return LoopTree(tree.parameters, _iterators(scop), body, fresh.next_number)
-
-
-def _iterators(scop: Scop) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple((statement.name, statement.iterators) for statement in scop.statements)

@@ -24,7 +24,7 @@ LARGEST_TILE = 65536
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
-_TERM = re.compile(r"([+-]?)(?:([0-9]{1,6})\*?)?([A-Za-z_][A-Za-z0-9_]{0,79})?")
+_TERM = re.compile(r"([+-]?)(?:([0-9]{1,6})(?:\*(?=[A-Za-z_]))?)?([A-Za-z_][A-Za-z0-9_]{0,79})?")
 _MOST_TERMS = 16
 
 
@@ -74,10 +74,10 @@ class Fuse:
     With ``depth 2`` the next loops inside are joined as well. A statement beside a loop is moved
     into the loop, to its first iteration if it stands before, to its last one if it stands behind:
     ``S; for i { T }``  →  ``for i { if (i == 0) S; T }``. With ``sink L1`` the nest L1 is moved
-    like a statement, as a whole. The shift may have parameters and the counters of loops around
-    both, such as ``n-1`` or ``L1+1``: that is how a statement gets to other iterations than the
-    first and the last. Side condition: the two are neighbours. Legal unless an instance of the
-    second nest would run before one that it needs.
+    like a statement, as a whole; then the shift moves that node. A shift may have parameters and
+    counters of loops around both, such as ``n-1`` or ``L1+1``: in this way a statement gets to
+    other iterations than the first and the last. Side condition: the two are neighbours. Legal
+    unless an instance of the second nest would run before one that it needs.
     """
 
     syntax: ClassVar[str] = "fuse NODE NODE [depth D] [shift K] [sink NODE]"

@@ -14,7 +14,7 @@ from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.poly.spaces import farkas
 from polygym.transformations import legality
-from polygym.transformations.candidates import _order_steps
+from polygym.transformations.candidates import order_steps
 from polygym.transformations.edge_rows import EdgeRows
 from polygym.transformations.legality import LegalityTables, legality_tables
 from polygym.transformations.loop_tree import LoopTree, loop_tree_of
@@ -43,7 +43,7 @@ def some_trees(scop: Scop, generator: np.random.Generator, count: int) -> list[L
     trees = [loop_tree_of(original_schedule(scop))]
     while len(trees) < count:
         tree = trees[generator.integers(len(trees))]
-        steps = list(_order_steps(tree))
+        steps = list(order_steps(tree))
         if not steps:
             break
         try:
@@ -104,7 +104,7 @@ def test_a_reference_changes_no_verdict(name: str) -> None:
     generator = np.random.default_rng(3)
     state = TransformProgram(scop).start()
     for reference in walk_states(state, generator, 3, is_tree_step)[::3]:
-        steps = list(_order_steps(reference.tree))
+        steps = list(order_steps(reference.tree))
         trees = []
         for step in steps:
             try:
@@ -202,6 +202,19 @@ def test_a_hull_that_is_not_exact_would_be_wrong(monkeypatch: pytest.MonkeyPatch
     assert wrong == sum(find_violation(scop, tree.schedule) is None for tree in trees) - sum(
         by_generators
     )
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "random:2"])
+def test_dependences_with_too_many_generators(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Isl decides where there are no generators at all."""
+    scop = scop_named(name)
+    monkeypatch.setattr(farkas, "_MOST_GENERATORS", 1)
+    tables = LegalityTables(scop)
+    assert tables.tables
+    assert not any(table.is_exact for table in tables.tables)
+    check_trees(scop, tables, some_trees(scop, np.random.default_rng(8), 12))
+    tree = loop_tree_of(original_schedule(scop))
+    assert set(tables.band_positions(tree)) == {loop.name for loop in tree.loops}
 
 
 MANY = c_function(

@@ -46,6 +46,7 @@ statements = st.one_of(
 )
 nodes = loops | statements
 amounts = st.integers(-LARGEST_AMOUNT, LARGEST_AMOUNT)
+terms = st.dictionaries(nodes, amounts.filter(bool), max_size=4).map(lambda own: (*own.items(),))
 words = st.lists(
     st.text(st.characters(codec="ascii", exclude_characters=" ", categories=("L", "N", "P", "S")),
             min_size=1, max_size=12),
@@ -63,7 +64,7 @@ STRATEGIES: dict[type[Step], st.SearchStrategy[Step]] = {
     Undo: st.just(Undo()),
     Contract: st.just(Contract()),
     Interchange: st.builds(Interchange, loops, loops),
-    Fuse: st.builds(Fuse, nodes, nodes, st.integers(1, 64), amounts),
+    Fuse: st.builds(Fuse, nodes, nodes, st.integers(1, 64), amounts, terms, st.just("") | nodes),
     Distribute: st.builds(Distribute, loops, nodes),
     Reorder: st.builds(Reorder, nodes, nodes),
     Skew: st.builds(Skew, loops, loops, amounts),
@@ -128,15 +129,20 @@ def test_docstrings_show_the_effect_and_the_condition(kind: type[Step]) -> None:
             "fuse L1 L2 shift",
             "expected an integer from -1024 to 1024, or an amount such as n-1, found nothing",
         ),
-        ("fuse L1 L2 by 1", "expected depth or shift, found 'by'"),
+        ("fuse L1 L2 by 1", "expected depth or shift or sink, found 'by'"),
         ("fuse L1", "expected a loop or statement, found nothing"),
         ("distribute L1 S1", "expected before, found 'S1'"),
         ("distribute L1 before", "expected a loop or statement, found nothing"),
         ("reorder S0", "expected a loop or statement, found nothing"),
-        (
-            "skew L1 L2",
-            "expected an integer from -1024 to 1024, or an amount such as n-1, found nothing",
-        ),
+        ("skew L1 L2", "expected an integer from -1024 to 1024, found nothing"),
+        ("fuse L1 L2 shift 5*", "expected an integer from -1024 to 1024, or an amount"),
+        ("fuse L1 L2 shift n m", "expected depth or shift or sink, found 'm'"),
+        ("fuse L1 L2 shift n+", "expected an integer from -1024 to 1024, or an amount"),
+        ("fuse L1 L2 shift n*2", "expected an integer from -1024 to 1024, or an amount"),
+        ("fuse L1 L2 shift 2000*n", "expected an integer from -1024 to 1024, or an amount"),
+        ("fuse L1 L2 shift 1024+1", "expected an integer from -1024 to 1024, or an amount"),
+        ("fuse L1 L2 shift n-m-n*", "expected an integer from -1024 to 1024, or an amount"),
+        ("fuse L1 L2 sink", "expected a loop or statement, found nothing"),
         ("skew L1 L2 1025", "expected an integer from -1024 to 1024, found '1025'"),
         ("reverse", "expected the name of a loop, found nothing"),
         ("shift S1 L1 1.5", "expected an integer from -1024 to 1024, found '1.5'"),
@@ -182,6 +188,9 @@ def test_unknown_keywords_list_the_known_ones(text: str) -> None:
         ("fuse L1 L2 shift 2 depth 3", "fuse L1 L2 depth 3 shift 2"),
         ("fuse L1 L2 depth 1 shift 0", "fuse L1 L2"),
         ("fuse L1 L2 shift +1", "fuse L1 L2 shift 1"),
+        ("fuse L1 L2 sink L2 shift 2n-1+n-L3", "fuse L1 L2 shift 3*n-L3-1 sink L2"),
+        ("fuse L1 L2 shift n-n", "fuse L1 L2"),
+        ("fuse L1 L2 shift -1*n", "fuse L1 L2 shift -n"),
         ("fuse depth shift depth 2", "fuse depth shift depth 2"),
         ("parallel L1", "parallel L1 dynamic"),
         ("tile\tL1  L2\n008 16", "tile L1 L2 8 16"),
@@ -217,7 +226,8 @@ def test_garbage(text: str) -> None:
     st.lists(
         st.sampled_from(
             ["L1", "L2", "S0", "1", "-1", "0", "8", "depth", "shift", "before", "off", "static",
-             "128", "99999999999999999999", "²", "\uff11", "+", "-", "{", "\0", "é", "L1:"]
+             "128", "99999999999999999999", "n-1", "2*", "sink", "²", "\uff11", "+", "-",
+             "{", "\0", "é", "L1:"]
         )
         | st.text(max_size=5),
         max_size=6,

@@ -330,9 +330,61 @@ def test_fusion_with_the_first_iteration_of_two_loops() -> None:
         )
     )
     check_legal(state, "fuse S L1 depth 2", "L1 (S: 1, T: i)\n  L2 (S: 3, T: j)\n    S\n    T")
-    # Later by one it is too late.
-    check_legal(state, "fuse S L1 shift 1", "L1 (S: 1, T: i + 1)\n  S\n  L2 (T: j)\n    T")
+    # The loop later by one is the statement earlier by one; later by one it is too late.
+    check_legal(state, "fuse S L1 shift 1", "L1 (S: 0, T: i)\n  S\n  L2 (T: j)\n    T")
     check_illegal(state, "fuse S L1 shift -1", "S", "T")
+
+
+def test_a_nest_sinks_into_a_loop_as_a_whole() -> None:
+    """The nest L1 runs in the first iteration of L2, or L2 in the last one of L1."""
+    state = start_of(two_loops("A[i] = C[i];", "B[k] = A[n - 1 - k];"))
+    check_illegal(state, "fuse L1 L2", "S", "T")
+    first = """
+        L2 (S: 0, T: k)
+          L1 (S: i)
+            S
+          T
+    """
+    check_legal(state, "fuse L1 L2 sink L1", first)
+    last = """
+        L1 (S: i, T: n - 3)
+          S
+          L2 (T: k)
+            T
+    """
+    state = start_of(two_loops("A[i] = C[i];", "B[k] = A[n - 1 - k];"))
+    error = check_illegal(state, "fuse L1 L2 sink L2 shift -n", "S", "T")
+    assert "fuse L1 L2 shift -n sink L2: the schedule breaks" in str(error)
+    check_legal(state, "fuse L1 L2 sink L2", last)
+
+
+def test_fusion_with_a_shift_of_parameters_and_counters() -> None:
+    """T needs all of S; a statement moves to an iteration that depends on the loops around."""
+    state = start_of(two_loops("A[i] = C[i];", "B[k] = A[n - 3 - k];"))
+    check_illegal(state, "fuse L1 L2 shift n-4", "S", "T")
+    check_legal(state, "fuse L1 L2 shift n-3", "L1 (S: i, T: k + n - 3)\n  S\n  T")
+    state = start_of(
+        c_function(
+            "for (int i = 0; i < n; i++) {\n  for (int j = 0; j < n; j++)\nS:    A[i][j] = i;\n"
+            "T:  B[i] = A[i][i];\n}",
+            "int n, double A[n][n], double B[n]",
+        )
+    )
+    last = """
+        L1 (S: i, T: i)
+          L2 (S: j, T: n - 1)
+            S
+            T
+    """
+    check_legal(state, "fuse L2 T", last)
+    diagonal = """
+        L1 (S: i, T: i)
+          L2 (S: j, T: i)
+            S
+            T
+    """
+    check_legal(state, "fuse L2 T shift L1-n+1", diagonal)
+    check_illegal(state, "fuse L2 T shift L1-n", "S", "T")
 
 
 # Distribution and order
@@ -427,6 +479,17 @@ def test_reorder(first: str, second: str, is_legal: bool) -> None:
         check_illegal(state, "reorder S T", "S", "T")
 
 
+def test_reorder_over_nodes_between() -> None:
+    """U moves before S and T, which keep their order."""
+    text = "for (int i = 1; i < n; i++) {{\nS: A[i] = {0};\nT: B[i] = {0};\nU: C[i] = {1};\n}}"
+    arguments = "int n, double A[n], double B[n], double C[n], double D[n]"
+    state = start_of(c_function(text.format("D[i]", "A[i - 1] + B[i - 1]"), arguments))
+    check_legal(state, "reorder S U", "L1 (U: i, S: i, T: i)\n  U\n  S\n  T")
+    state = start_of(c_function(text.format("D[i]", "B[i]"), arguments))
+    check_illegal(state, "reorder S U", "T", "U")
+    check_legal(state, "reorder S T", "L1 (T: i, S: i, U: i)\n  T\n  S\n  U")
+
+
 def test_reorder_of_loops() -> None:
     state = start_of(two_loops("A[i] = C[i];", "B[k] = C[k];"))
     check_legal(state, "reorder L1 L2", "L2 (T: k)\n  T\nL1 (S: i)\n  S")
@@ -504,8 +567,16 @@ FIVE = c_function(
         ("distribute L1 before R", "expected a loop or statement with something before it in L1"),
         ("distribute L2 before S", "expected a loop or statement with something before it in L2"),
         ("distribute U before U", "U: expected a loop, found a statement"),
-        ("reorder R S", "expected neighbours in one body; behind R stands L2"),
-        ("reorder S R", "expected neighbours in one body; behind S stands T"),
+        ("reorder R S", "expected nodes of one body, the second behind.*behind R stands L2"),
+        ("reorder S R", "expected nodes of one body, the second behind.*behind S stands T"),
+        ("reorder L3 L1", "expected nodes of one body, the second behind.*L3 stands V"),
+        ("reorder R R", "expected nodes of one body, the second behind.*R stands L2"),
+        ("fuse L1 L3 sink L2", "expected sink L1 or sink L3"),
+        ("fuse L3 V sink L3", "expected a loop that L3 can be moved into"),
+        ("fuse L1 L3 shift m", "a shift of loops around both and parameters, n; found m"),
+        ("fuse R L2 shift L3", "a shift of loops around both and parameters, L1, n; found L3"),
+        ("fuse L1 L3 shift 300", "expected numbers up to 256 in the schedule, found 300"),
+        ("fuse L1 L3 depth 2 sink L3", "expected a depth up to 1"),
         ("reorder X R", "X: expected one of"),
         ("skew L1 L2 1", "expected a loop L2 with all statements of L1, which has R, S, T; L2 has"),
         ("skew L1 L3 1", "expected a loop L3 with all statements of L1"),

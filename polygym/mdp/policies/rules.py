@@ -8,6 +8,7 @@ from polygym.mdp.construction import ConstructionAction
 from polygym.mdp.episode import Episode
 from polygym.mdp.rewards import static_reward
 from polygym.mdp.task_options import CONSTRUCTION_ACTIONS, Phase
+from polygym.transformations.steps import Undo
 
 
 class Policy(Protocol):
@@ -22,12 +23,25 @@ def weighted_policy(construction: tuple[float, float, float], zero: float, other
     """Return the policy that chooses at random with weights."""
 
     def choose(episode: Episode, generator: np.random.Generator) -> int:
+        if episode.phase is Phase.TRANSFORM:
+            return random_step(episode, generator)
         mask = np.array(episode.mask())
         coefficients = [zero] + [other] * (len(mask) - CONSTRUCTION_ACTIONS - 1)
         weights = np.array([*construction, *coefficients]) * mask
         return int(generator.choice(len(mask), p=weights / weights.sum()))
 
     return choose
+
+
+def random_step(episode: Episode, generator: np.random.Generator) -> int:
+    """Choose a kind of transformation step, then one of its legal steps; nothing is undone."""
+    offer = episode.offer
+    kinds: dict[type, list[int]] = {}
+    for action, step in enumerate(offer.steps):
+        if offer.is_allowed(action) and not isinstance(step, Undo):
+            kinds.setdefault(type(step), []).append(action)
+    actions = list(kinds.values())[int(generator.integers(len(kinds)))]
+    return actions[int(generator.integers(len(actions)))]
 
 
 def earliest(episode: Episode, generator: np.random.Generator) -> int:

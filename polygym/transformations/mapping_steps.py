@@ -1,0 +1,141 @@
+"""Steps about the mapping: the orders that they permit, and the marks that they leave.
+
+A step about the mapping is legal if and only if every order that it permits is::
+
+    tile L1 L2       each of the loops can be moved outermost among them
+    unroll_jam L1    L1 can be moved innermost
+    vectorize L2     L2 can be moved innermost and reversed there
+    parallel L1      L1 can be reversed
+
+A loop that can be reversed carries no dependence: a distance of at least 1 would become negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from polygym.mapping.knob_domains import WorkSharing
+from polygym.transformations.loop_marks import Marks, with_marks, without_in_nest
+from polygym.transformations.loop_tree import Loop, LoopTree
+from polygym.transformations.program import ProgramVersion
+from polygym.transformations.steps import (
+    MappingStep,
+    Parallelize,
+    Reverse,
+    Step,
+    Tile,
+    UnrollJam,
+    Vectorize,
+)
+from polygym.transformations.tree_steps import (
+    UnavailableStepError,
+    apply_tree_step,
+    expect_chain,
+    loop_named,
+    with_chain_order,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PermittedOrders:
+    """The orders that steps about the mapping permit, of one tree with so many threads."""
+
+    tree: LoopTree
+    version: ProgramVersion
+    threads: int
+
+    def trees(self, step: MappingStep) -> list[LoopTree]:
+        """Return trees that are all legal if and only if the step is."""
+        tree = self.tree
+        match step:
+            case Tile(loops, sizes):
+                return self._tile_trees(loops, sizes)
+            case UnrollJam(name):
+                chain = self._innermost_chain(name, step)
+                if len(chain) < 2:
+                    raise UnavailableStepError(f"{step}: expected a loop with a loop in it")
+                return [with_chain_order(tree, chain, (*range(1, len(chain)), 0))]
+            case Vectorize(name, bits):
+                if bits == 0:
+                    loop_named(tree, name)
+                    return []
+                chain = self._innermost_chain(name, step)
+                moved = with_chain_order(tree, chain, (*range(1, len(chain)), 0))
+                return [moved, apply_tree_step(moved, Reverse(name), self.version.edge_rows)]
+            case Parallelize(name, sharing):
+                loop_named(tree, name)
+                if self.threads == 1:
+                    raise UnavailableStepError(f"{step}: expected several threads, found 1")
+                if sharing is WorkSharing.OFF:
+                    return []
+                self._expect_outermost_parallel(name, step)
+                return [apply_tree_step(tree, Reverse(name), self.version.edge_rows)]
+            case _:
+                assert_never(step)
+
+    def _expect_outermost_parallel(self, name: str, step: Step) -> None:
+        outer = self.tree.paths[name]
+        reversed_ = [
+            apply_tree_step(self.tree, Reverse(loop.name), self.version.edge_rows) for loop in outer
+        ]
+        for loop, is_parallel in zip(
+            outer, self.version.tables.are_legal(reversed_, self.tree), strict=True
+        ):
+            if is_parallel:
+                raise UnavailableStepError(
+                    f"{step}: expected the outermost parallel loop, found {loop.name} around it"
+                )
+
+    def _tile_trees(self, loops: tuple[str, ...], sizes: tuple[int, ...]) -> list[LoopTree]:
+        for name in loops:
+            loop_named(self.tree, name)
+        if len(set(loops)) < len(loops):
+            raise UnavailableStepError(f"tile {' '.join(loops)}: expected every loop once")
+        if len(loops) == 1:
+            return []
+        ordered = sorted(loops, key=lambda name: len(self.tree.paths[name]))
+        chain = expect_chain(self.tree, ordered[0], ordered[-1])
+        names = [loop.name for loop in chain]
+        missing = [name for name in loops if name not in names]
+        if missing:
+            raise UnavailableStepError(
+                f"tile {' '.join(loops)}: expected loops of one perfect nest, {', '.join(names)}; "
+                f"found {', '.join(missing)}"
+            )
+        places = [place for place, name in enumerate(names) if name in loops]
+        return [
+            with_chain_order(
+                self.tree, chain, (place, *(k for k in range(len(chain)) if k != place))
+            )
+            for place in places[1:]
+        ]
+
+    def _innermost_chain(self, name: str, step: Step) -> tuple[Loop, ...]:
+        loop_named(self.tree, name)
+        chain = self.tree.chain(name)
+        if any(isinstance(node, Loop) for node in chain[-1].body):
+            raise UnavailableStepError(
+                f"{step}: expected only loops right inside each other in {name}, found loops "
+                "beside other nodes"
+            )
+        return chain
+
+
+def marked(tree: LoopTree, marks: Marks, step: MappingStep) -> Marks:
+    """Return the marks with those of a step."""
+    match step:
+        case Tile(loops, sizes):
+            for name, size in zip(loops, sizes, strict=True):
+                marks = with_marks(marks, name, tile=size)
+        case UnrollJam(name, count):
+            marks = without_in_nest(marks, tree.nest_of(name), tree, jam=None)
+            marks = with_marks(marks, name, jam=count)
+        case Vectorize(name, bits):
+            nest = tree.nest_of(name)
+            marks = without_in_nest(marks, nest, tree, is_vector_loop=False, vector_bits=None)
+            marks = with_marks(marks, name, is_vector_loop=bits != 0, vector_bits=bits)
+        case Parallelize(name, sharing):
+            marks = without_in_nest(marks, tree.nest_of(name), tree, sharing=None)
+            marks = with_marks(marks, name, sharing=sharing)
+    return marks

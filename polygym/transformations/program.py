@@ -1,0 +1,126 @@
+"""Facts about a program, found once for all states: its versions, and the price of storage.
+
+A *version* is the program with its statements divided and its arrays stored as a state has them.
+Example: the version of ``w=expand:i`` has the array ``w_1`` and fewer dependences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from polygym.errors import InputError, LimitError
+from polygym.ir.scop import Scop
+from polygym.lru_cache import LruCache
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.transform.splitting.apply import apply_splitting
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting
+from polygym.poly.transform.storage.apply import apply_plan
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT, new_array_bytes
+from polygym.poly.transform.storage.plan import (
+    SOURCE_STORAGE,
+    StorageEntry,
+    StoragePlan,
+    plan_of,
+)
+from polygym.transformations.edge_rows import EdgeRows
+from polygym.transformations.legality import LegalityTables, legality_tables
+from polygym.transformations.loop_tree import loop_tree_of
+from polygym.transformations.program_trees import with_copies
+from polygym.transformations.steps import Step
+from polygym.transformations.tree_steps import UnavailableStepError
+
+T = TypeVar("T")
+
+
+class ProgramVersion:
+    """A program at one state of its storage; its tables are computed when they are needed."""
+
+    def __init__(self, scop: Scop) -> None:
+        self.scop = scop
+        self.edge_rows = EdgeRows(scop)
+
+    @cached_property
+    def tables(self) -> LegalityTables:
+        """The generators of its dependences."""
+        return legality_tables(self.scop)
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramFacts:
+    """A program with its sizes, and what is computed once for all its states.
+
+    New arrays may take ``memory_limit`` bytes.
+    """
+
+    scop: Scop
+    sizes: Dictionary[str, int] = field(default_factory=dict)
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+    _versions: LruCache[tuple[Splitting, StoragePlan], ProgramVersion] = field(
+        default_factory=lambda: LruCache(64), init=False, repr=False
+    )
+
+    _memo: LruCache[object, Any] = field(
+        default_factory=lambda: LruCache(256), init=False, repr=False
+    )
+
+    def memo(self, key: object, find: Callable[[], T]) -> T:
+        """Return an answer about the program, which is found once."""
+        answer: T = self._memo.get(key, find)
+        return answer
+
+    def version(
+        self, splitting: Splitting = NO_SPLITTING, storage: StoragePlan = SOURCE_STORAGE
+    ) -> ProgramVersion:
+        """Return the program with divided statements and other storage.
+
+        Raises:
+            InputError: it does not fit the program, or is not proved to be right.
+            LimitError: it would take too long to find out.
+        """
+
+        def make() -> ProgramVersion:
+            scop = apply_splitting(self.scop, splitting)
+            if not storage.is_source:
+                scop = apply_plan(scop, replace(storage, has_contraction=False))
+            return ProgramVersion(scop)
+
+        return self._versions.get((splitting, replace(storage, has_contraction=False)), make)
+
+    def bytes_of(self, entry: StorageEntry) -> int:
+        """Return the bytes of the new arrays of one entry, which is proved to be right.
+
+        Raises:
+            InputError: it is not.
+            LimitError: it would take too long to find out.
+        """
+
+        def find() -> int | InputError | LimitError:
+            try:
+                scop = apply_plan(self.scop, plan_of([entry]))
+                with_copies(loop_tree_of(original_schedule(self.scop)), scop, self.scop)
+            except (InputError, LimitError) as error:
+                return error
+            return self._bytes(scop)
+
+        result = self.memo(("bytes", entry), find)
+        if isinstance(result, int):
+            return result
+        raise result
+
+    def bytes_for(self, version: ProgramVersion) -> int:
+        """Return the bytes of the new arrays of a version."""
+        return self._bytes(version.scop)
+
+    def _bytes(self, scop: Scop) -> int:
+        known = {parameter.name for parameter in scop.parameters} <= set(self.sizes)
+        return new_array_bytes(scop, self.sizes) or 0 if known else 0
+
+    def memory_error(self, step: Step, taken: int) -> UnavailableStepError:
+        """Return the error of a step that takes too much memory."""
+        return UnavailableStepError(
+            f"{step}: expected at most {self.memory_limit:,} bytes of new arrays, found {taken:,}"
+        )
