@@ -25,7 +25,7 @@ from polygym.poly.legality import find_violation
 from polygym.poly.row_combinations import RowAlgebra
 from polygym.poly.schedule import Schedule
 from polygym.transformations.construction import Construction, StuckError
-from polygym.transformations.loop_tree import LoopTree, loop_tree_of
+from polygym.transformations.loop_tree import LoopTree, loop_tree_of, with_unique_names
 from polygym.transformations.reaching import reach
 from polygym.transformations.same_order import OrderComparison
 from polygym.transformations.shortening import path_between, shortened
@@ -90,8 +90,11 @@ class _Explanation:
             if violation is None:
                 raise LimitError("the schedule is not proved to be legal within the limits of isl")
             raise IllegalScheduleError(str(violation))
-        body = simplified_body(target.body, self._algebra)
-        self._target = LoopTree(target.parameters, target.iterators, body, target.next_number)
+        # A loop that orders nodes by constants is left out, and those in it then stand twice.
+        body, number = with_unique_names(
+            simplified_body(target.body, self._algebra), target.next_number
+        )
+        self._target = LoopTree(target.parameters, target.iterators, body, number)
         self._shape = simple_shape(body, self._algebra)
 
     def result(self) -> StepsToResult | NoStepsFound:

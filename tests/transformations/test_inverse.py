@@ -181,6 +181,20 @@ def test_where_no_steps_are_found_there_is_a_reason(text: str, reason: str) -> N
     assert reason in result.reason
 
 
+def test_a_target_whose_loops_are_divided_by_constants() -> None:
+    start = TransformProgram(scop_named("trisolv")).start()
+    text = (
+        "[n] -> { S0[i] -> [n, 2, -2i, -n - 1]; S2[i] -> [2i + n, 3i + 2, 0, -1]; "
+        "S1[i, j] -> [2j + n + 2, 3j + 4, -2i, -2i + j + n - 2] }"
+    )
+    schedule = parse_schedule(text, start.scop)
+    result = steps_to(start, schedule)
+    if isinstance(result, StepsToResult):
+        check_result(start, schedule, result)
+    else:
+        assert result.reason
+
+
 # All kernels
 
 

@@ -267,8 +267,8 @@ class StepTreeSearch(StepSearch):
 
 
 STEP_SEARCHES: tuple[tuple[str, type[StepSearch]], ...] = (
-    ("random walks over legal transformation steps", StepSearch),
-    ("children of the fastest programs, by transformation steps", StepBeamSearch),
-    ("Monte Carlo tree search over transformation steps", StepTreeSearch),
+    ("random transformation steps", StepSearch),
+    ("more steps from the fastest states", StepBeamSearch),
+    ("tree search over transformation steps", StepTreeSearch),
 )
 """The strategies with their summaries."""
