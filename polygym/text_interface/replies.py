@@ -14,11 +14,13 @@ from polygym.text_interface.step_lists import (
     repair_text,
     repairs,
 )
+from polygym.transformations.sentences import sentence_of
 from polygym.transformations.state import TransformState
 from polygym.transformations.steps import (
     Parallelize,
     Step,
     Tile,
+    TreeStep,
     UnrollJam,
     Vectorize,
 )
@@ -100,7 +102,8 @@ def explanation_text(state: TransformState, step: Step, after: TransformState) -
         why = "it leaves the order of the instances as it is"
     else:
         why = "all dependences keep their order after it"
-    lines = [f"legal: {step}: {why}.", "It would change:", change_text(state, after)]
+    effect = f": {sentence_of(state, step)}" if isinstance(step, TreeStep) else ""
+    lines = [f"legal: {step}{effect}; {why}.", "It would change:", change_text(state, after)]
     touched = _statements_of(state, step)
     sentences = list(dependence_sentences(after, touched)) if touched else []
     if sentences:

@@ -72,7 +72,8 @@ def test_a_step_without_a_meaning_is_refused_with_the_nearest() -> None:
 def test_an_explanation_of_a_legal_step_shows_its_effect() -> None:
     session = session_of("gemm")
     text = session.reply("explain interchange L3 L4").text
-    assert text.startswith("legal: interchange L3 L4: all dependences keep their order after it.")
+    assert text.startswith("legal: interchange L3 L4: L3 and L4 change places: L4 is the outer")
+    assert "; all dependences keep their order after it.\nIt would change:\nL1: for" in text
     assert "Distance: L1 0, L4 0, L3 1 or more. Kept by L3." in text
     text = session.reply("explain tile L3 L4 16 16").text
     assert "every order that it permits keeps all dependences" in text
