@@ -200,13 +200,9 @@ def with_knobs(environment: Class) -> Class:
 def with_steps(environment: Class) -> Class:
     """Fill in what the docstring of an environment leaves to the kinds of steps."""
     from polygym.mdp.observation.transform_arrays import CHOICES, LOOPS
-    from polygym.transformations.steps import STEP_TYPES, SetMapping, SetSchedule, Stop, Undo
+    from polygym.transformations.candidates import OFFERED_STEPS
 
-    rows = [
-        f"    | `{kind.syntax}` | {_first_sentence(kind)} |"
-        for kind in STEP_TYPES
-        if kind not in (Stop, Undo, SetMapping, SetSchedule)
-    ]
+    rows = [f"    | `{kind.syntax}` | {_first_sentence(kind)} |" for kind in OFFERED_STEPS]
     table = "\n".join(["| step | meaning |", "    |---|---|", *rows])
     environment = _with_texts(environment, {"STEP_TABLE": table})
     return _with_tables(environment, {"STEP_CHOICE": CHOICES, "TREE_LOOP": LOOPS})
@@ -214,7 +210,7 @@ def with_steps(environment: Class) -> Class:
 
 def _first_sentence(kind: type) -> str:
     """Return the first line of a docstring, without its full stop."""
-    return (kind.__doc__ or "").splitlines()[0].rstrip(".")
+    return (kind.__doc__ or "").splitlines()[0].rstrip(".").replace("``", "`")
 
 
 def _with_tables(environment: Class, tables: Mapping[str, Sequence[Column]]) -> Class:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from polygym.envs import decision_text
 from polygym.errors import LimitError
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Array
 from polygym.mdp.problems.loading import ScheduleProblem
@@ -46,7 +47,8 @@ def episode_text(subject: ScheduleProblem, episode: Episode, evaluation: Evaluat
         if evaluation is not None:
             parts.append(f"{evaluation.status.value}: speedup {evaluation.speedup:.3g}")
         if episode.is_over:
-            parts += ["C", c_text(subject.program_of(episode), schedule)]
+            mapping = episode.mapping or SEQUENTIAL_MAPPING
+            parts += ["C", c_text(subject.program_of(episode), schedule, mapping)]
     return "\n".join(parts)
 
 
@@ -166,9 +168,11 @@ def _phase_text(episode: Episode) -> str:
             return f"deciding the mapping: {decision_text.question_text(episode)}"
         case Phase.TRANSFORM:
             assert episode.transform_state is not None
-            return f"transforming, {len(episode.transform_state.steps)} steps so far"
+            count = _count_text(len(episode.transform_state.steps), "step", "steps")
+            return f"transforming, {count} so far"
         case Phase.COMPLETE if episode.transform_state is not None:
-            return f"a schedule after {len(episode.transform_state.steps)} steps"
+            count = _count_text(len(episode.transform_state.steps), "step", "steps")
+            return f"a schedule after {count}"
         case Phase.COMPLETE if episode.edit_state is not None:
             return f"a schedule after {episode.edit_state.edit_count} edits"
         case Phase.COMPLETE:

@@ -23,6 +23,7 @@ from polygym.mdp.records.record_checks import (
 from polygym.mdp.task_options import MOST_ACTIONS, MOST_STEPS, Phase
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.transformations.explanation import explain_step
+from polygym.transformations.steps import parse_step
 
 
 @with_shared_sections
@@ -50,7 +51,8 @@ class TransformEnv(PolygymEnv):
 
     An episode has `max_steps` steps; then *stop* alone is allowed. The list has a fixed order: loops
     from the outermost inwards in the order in which they run. Tile sizes are 8 … 256 for one loop and 16, 32,
-    64 for several; shifts are 1 and -1 (of a fusion 0, 1, 2), factors of skewing 1 and -1.
+    64 for several; shifts are 1 and -1; of a fusion 0, 1, 2 and the least that the dependences permit; factors of
+    skewing are 1 and -1. Steps about storage come after all splits.
 
     ## More Observations
 
@@ -79,8 +81,8 @@ class TransformEnv(PolygymEnv):
     | argument | default | meaning |
     |---|---|---|
     | `start` | None | the first schedule: None or "original" for the source order, "isl", "auto" |
-    | `max_steps` | 32 | steps of an episode |
-    | `max_actions` | 384 | size of the action space; of a state that offers more the last steps are left out, and `info["steps_complete"]` is False |
+    | `max_steps` | 64 | steps of an episode |
+    | `max_actions` | 384 | size of the action space; of a state that offers more the last steps of the most frequent kinds are left out, and `info["steps_complete"]` is False |
     | `storage_limit` | 536870912 | how many bytes all new arrays may take |
     | `features` | False | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
 
@@ -128,20 +130,23 @@ class TransformEnv(PolygymEnv):
         self._expect_running()
         return tuple(map(str, self.episode.offer.steps))
 
-    def explain(self, action: int) -> str:
-        """Return what an action does, or why it is not legal, with a counterexample.
+    def explain(self, action: int | str) -> str:
+        """Return what an action, or the text of any step, does, or why it is not legal.
 
         Raises:
-            InputError: the state offers no step with this number.
+            InputError: the state offers no step with this number, or the text is no step.
         """
         self._expect_running()
         offer = self.episode.offer
-        if not 0 <= action < len(offer.steps):
+        if isinstance(action, str):
+            return explain_step(offer.state, parse_step(action))
+        number = arguments.check_integer("an action", action)
+        if not 0 <= number < len(offer.steps):
             raise InputError(
                 f"an action: expected 0 to {len(offer.steps) - 1}, the steps of this state, found "
-                f"{action!r}"
+                f"{number}"
             )
-        return explain_step(offer.state, offer.steps[action])
+        return explain_step(offer.state, offer.steps[number])
 
     def _expect_running(self) -> None:
         if self.episode.is_over:

@@ -17,7 +17,7 @@ CONSTRUCTION_ACTIONS = len(ConstructionAction)
 # Sums of coefficients times entries of generators have to stay small numbers.
 MOST_COEFFICIENT = 1_000
 
-MOST_STEPS, MOST_ACTIONS = 32, 384
+MOST_STEPS, MOST_ACTIONS = 64, 384
 """The steps of an episode that transforms a program, and the steps that a state offers, at most."""
 
 

@@ -8,7 +8,7 @@ interchanges, skews by 1 and -1, reversals, tile sizes for four loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -16,6 +16,7 @@ from polygym.errors import InputError, LimitError
 from polygym.mapping.knob_domains import WorkSharing
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations
+from polygym.poly.transform.splitting.conditions import Splitting
 from polygym.poly.transform.splitting.selection import candidate_splittings
 from polygym.poly.transform.storage.plan import StorageEntry
 from polygym.poly.transform.storage.variants import storage_variants
@@ -42,16 +43,26 @@ from polygym.transformations.steps import (
     Vectorize,
 )
 
+OFFERED_STEPS: tuple[type[Step], ...] = (
+    Interchange, Fuse, Distribute, Reorder, Skew, Reverse, Shift, SplitIndexSet, Store, Contract,
+    Parallelize, Vectorize, UnrollJam, Tile,
+)  # fmt: skip
+"""The kinds of steps behind ``stop`` and ``undo``, in their order."""
+
 TILE_SIZES = (8, 16, 32, 64, 128, 256)
 BLOCK_SIZES = (16, 32, 64)
 JAM_COUNTS = (1, 2, 4, 8)
 VECTOR_BITS = (None, 256)
 FUSE_SHIFTS = (0, 1, 2)
+MOST_SHIFT = 64
 SKEW_FACTORS = (1, -1)
 SHIFT_AMOUNTS = (1, -1)
 
+LeastShift = Callable[[LoopTree, Loop, Loop], int | None]
+
 _ISL_OPERATIONS = 400_000
 _MOST_CUTS = 8
+_MOST_PAIRS = 8
 
 
 def candidate_steps(state: TransformState) -> tuple[Step, ...]:
@@ -60,14 +71,14 @@ def candidate_steps(state: TransformState) -> tuple[Step, ...]:
     return (
         Stop(),
         Undo(),
-        *order_steps(tree),
+        *order_steps(tree, state.version.tables.least_shift),
         *_program_steps(state),
         *_mapping_steps(state),
     )
 
 
-def order_steps(tree: LoopTree) -> Iterator[TreeStep]:
-    """Yield the steps about the order of instances."""
+def order_steps(tree: LoopTree, least_shift: LeastShift | None = None) -> Iterator[TreeStep]:
+    """Yield the steps about the order of instances; ``least_shift`` finds shifts of fusions."""
     for loop in tree.loops:
         for inner in tree.chain(loop.name)[1:]:
             yield Interchange(loop.name, inner.name)
@@ -76,7 +87,7 @@ def order_steps(tree: LoopTree) -> Iterator[TreeStep]:
             if isinstance(first, Loop) or isinstance(second, Loop):
                 loops = [node for node in (first, second) if isinstance(node, Loop)]
                 reach = min(len(tree.chain(member.name)) for member in loops)
-                for shift in FUSE_SHIFTS if len(loops) == 2 else (0,):
+                for shift in _fuse_shifts(tree, loops, least_shift):
                     yield Fuse(first.name, second.name, 1, shift)
                 if reach > 1:
                     yield Fuse(first.name, second.name, reach, 0)
@@ -97,6 +108,18 @@ def order_steps(tree: LoopTree) -> Iterator[TreeStep]:
         for node in parts[1:]:
             for amount in SHIFT_AMOUNTS:
                 yield Shift(node.name, loop.name, amount)
+
+
+def _fuse_shifts(
+    tree: LoopTree, loops: list[Loop], least_shift: LeastShift | None
+) -> tuple[int, ...]:
+    """Return shifts of a fusion: small ones, and the least that the dependences permit."""
+    if len(loops) < 2:
+        return (0,)
+    least = least_shift(tree, *loops) if least_shift is not None else None
+    if least is None or not FUSE_SHIFTS[-1] < least <= MOST_SHIFT:
+        return FUSE_SHIFTS
+    return (*FUSE_SHIFTS, least)
 
 
 def _mapping_steps(state: TransformState) -> Iterator[Step]:
@@ -153,22 +176,35 @@ def _program_steps(state: TransformState) -> Iterator[Step]:
 
 
 def _cuts(state: TransformState) -> tuple[str, ...]:
-    """Return the divisions that the dependences of the source suggest, not made yet."""
-    if not state.storage.is_source or state.splitting.statements:
+    """Return the divisions that the dependences suggest, of statements that are whole."""
+    if not state.storage.is_source:
         return ()
     known = state.program.memo("cuts", lambda: _suggestions(state.program))
-    return known
+    divided = {name for name, _ in state.splitting.statements}
+    return tuple(text for text, statements in known if divided.isdisjoint(statements))
 
 
-def _suggestions(program: TransformProgram) -> tuple[str, ...]:
-    """Return cuts; whether they are found in time depends on no other question asked before."""
+def _suggestions(program: TransformProgram) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return cuts with their statements, and pairs of cuts of one statement.
+
+    Whether they are found in time depends on no other question asked before.
+    """
     try:
         dependences(program.scop)
         with attempt_bounded(_ISL_OPERATIONS), bounded_operations("looking for cuts"):
-            suggested = candidate_splittings(program.scop, ranges=False)
+            suggested = candidate_splittings(program.scop, ranges=False)[:_MOST_CUTS]
     except (InputError, LimitError):
         return ()
-    return tuple(map(str, suggested[:_MOST_CUTS]))
+    both = []
+    for first, second in combinations(suggested, 2):
+        if len(first.statements) == 1 == len(second.statements):
+            (name, one), (other, more) = *first.statements, *second.statements
+            if name == other:
+                both.append(Splitting(((name, (*one, *more)),)))
+    return tuple(
+        (str(cuts), frozenset(name for name, _ in cuts.statements))
+        for cuts in (*suggested, *both[:_MOST_PAIRS])
+    )
 
 
 def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
@@ -176,15 +212,13 @@ def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
 
     def find() -> tuple[StorageEntry, ...]:
         try:
-            webs = storage_variants(state.program.scop)
+            webs = storage_variants(state.program.version(state.splitting).scop)
         except (InputError, LimitError):
             return ()
         offered = (entry for web in webs for entry in web.entries)
         return tuple(variant for entry in offered for variant in _variants(entry))
 
-    if state.splitting.statements:
-        return ()
-    entries = state.program.memo("entries", find)
+    entries = state.program.memo(("entries", state.splitting), find)
     taken = {entry.array for entry in state.storage.entries}
     return tuple(entry for entry in entries if entry.array not in taken)
 

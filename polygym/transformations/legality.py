@@ -211,6 +211,32 @@ class LegalityTables:
             if isinstance(node, Loop):
                 self._visit(node, inside, at_top, (position + 1) * is_chain, positions)
 
+    def least_shift(self, tree: LoopTree, first: Loop, second: Loop) -> int | None:
+        """Return by how much a neighbouring loop must be later at least to be fused with another.
+
+        That is the largest -δ of the pairs from one to the other that no loop around them orders;
+        None where no number is enough. Example: a loop that reads ``A[i + 3]`` behind one that
+        writes ``A[i]`` has 3.
+        """
+        least: int | None = None
+        around = tree.paths[first.name]
+        for table in self.tables:
+            source, sink = table.dependence.source, table.dependence.sink
+            if source not in first.statements or sink not in second.statements:
+                continue
+            alive = np.ones(len(table.at_sink), bool)
+            for loop in around:
+                alive &= self._along(table, loop) == 0
+            if not alive[: table.vertices].any():
+                continue
+            before = table.at_source @ _row_array(first.row(source))
+            distances = table.at_sink @ _row_array(second.row(sink)) - before
+            if (distances[table.vertices :][alive[table.vertices :]] < 0).any():
+                return None
+            needed = -int(distances[: table.vertices][alive[: table.vertices]].min())
+            least = needed if least is None else max(least, needed)
+        return 0 if least is None else least
+
     def _along(self, table: DependenceGenerators, loop: Loop) -> Array:
         """Return the distances of one dependence along a loop."""
         source, sink = table.dependence.source, table.dependence.sink

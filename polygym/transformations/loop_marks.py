@@ -91,6 +91,7 @@ def _nest_entries(
             sizes[band_positions[loop.name]] = mark.tile
         if mark.jam is not None:
             own["unroll_jam"] = mark.jam
+        if mark.jam is not None and mark.jam > 1:
             order[1] = depth + 1
             order.setdefault(0, depth + len(tree.chain(loop.name)))
         if mark.is_vector_loop:

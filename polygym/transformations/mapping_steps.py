@@ -1,6 +1,7 @@
 """Steps about the mapping: the orders that they permit, and the marks that they leave.
 
-A step about the mapping is legal if and only if every order that it permits is::
+A step about the mapping is legal if and only if every order is that it may need, for any count of
+iterations and any width of vectors::
 
     tile L1 L2       each of the loops can be moved outermost among them
     unroll_jam L1    L1 can be moved innermost
@@ -51,10 +52,12 @@ class PermittedOrders:
         match step:
             case Tile(loops, sizes):
                 return self._tile_trees(loops, sizes)
-            case UnrollJam(name):
+            case UnrollJam(name, count):
                 chain = self._innermost_chain(name, step)
                 if len(chain) < 2:
                     raise UnavailableStepError(f"{step}: expected a loop with a loop in it")
+                if count == 1:
+                    return []
                 return [with_chain_order(tree, chain, (*range(1, len(chain)), 0))]
             case Vectorize(name, bits):
                 if bits == 0:
@@ -73,6 +76,20 @@ class PermittedOrders:
                 return [apply_tree_step(tree, Reverse(name), self.version.edge_rows)]
             case _:
                 assert_never(step)
+
+    def reason(self, step: Step) -> str:
+        """Return why a step needs an order that is illegal, as the beginning of a sentence."""
+        match step:
+            case Tile():
+                return "blocks need loops in any order, but in one "
+            case UnrollJam(name):
+                return f"any count needs {name} to be movable innermost, but then "
+            case Vectorize(name):
+                return f"any width needs {name} innermost and without a dependence, but then "
+            case Parallelize(name):
+                return f"threads run the iterations of {name} in any order, but in one "
+            case _:
+                return ""
 
     def _expect_outermost_parallel(self, name: str, step: Step) -> None:
         outer = self.tree.paths[name]
@@ -139,3 +156,15 @@ def marked(tree: LoopTree, marks: Marks, step: MappingStep) -> Marks:
             marks = without_in_nest(marks, tree.nest_of(name), tree, sharing=None)
             marks = with_marks(marks, name, sharing=sharing)
     return marks
+
+
+def with_marks_of_copies(before: LoopTree, marks: Marks, after: LoopTree) -> Marks:
+    """Return the marks with those of the loops that a distribution has copied."""
+    known = dict(marks)
+    for loop in after.loops:
+        if loop.name not in before.nodes:
+            depth = len(after.paths[loop.name])
+            original = before.paths[loop.statements[0]][depth]
+            if original.name in known:
+                marks = (*marks, (loop.name, known[original.name]))
+    return tuple(sorted(marks))

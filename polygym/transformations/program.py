@@ -90,7 +90,7 @@ class ProgramFacts:
 
         return self._versions.get((splitting, replace(storage, has_contraction=False)), make)
 
-    def bytes_of(self, entry: StorageEntry) -> int:
+    def bytes_of(self, entry: StorageEntry, splitting: Splitting = NO_SPLITTING) -> int:
         """Return the bytes of the new arrays of one entry, which is proved to be right.
 
         Raises:
@@ -100,13 +100,14 @@ class ProgramFacts:
 
         def find() -> int | InputError | LimitError:
             try:
-                scop = apply_plan(self.scop, plan_of([entry]))
-                with_copies(loop_tree_of(original_schedule(self.scop)), scop, self.scop)
+                source = self.version(splitting).scop
+                scop = apply_plan(source, plan_of([entry]))
+                with_copies(loop_tree_of(original_schedule(source)), scop, source)
             except (InputError, LimitError) as error:
                 return error
             return self._bytes(scop)
 
-        result = self.memo(("bytes", entry), find)
+        result = self.memo(("bytes", splitting, entry), find)
         if isinstance(result, int):
             return result
         raise result

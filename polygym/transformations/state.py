@@ -45,7 +45,7 @@ from polygym.transformations.loop_tree import (
     LoopTree,
     loop_tree_of,
 )
-from polygym.transformations.mapping_steps import PermittedOrders, marked
+from polygym.transformations.mapping_steps import PermittedOrders, marked, with_marks_of_copies
 from polygym.transformations.program import ProgramFacts, ProgramVersion
 from polygym.transformations.program_trees import (
     divided_tree,
@@ -235,10 +235,11 @@ class TransformState:
     def _verdict_alone(self, step: Step) -> StepVerdict:
         """Decide a step that is not about loops."""
         match step:
-            case Store(entry) if self.splitting == NO_SPLITTING:
+            case Store(entry):
                 return self._store_verdict(step, entry)
-            case SplitIndexSet() if self.splitting == NO_SPLITTING and self.storage.is_source:
-                refusal = self.program.memo(step, lambda: self._refusal(step))
+            case SplitIndexSet() if self.storage.is_source:
+                key = (step, self.splitting)
+                refusal = self.program.memo(key, lambda: self._refusal(step))
                 return StepVerdict(not refusal, refusal)
             case _:
                 pass
@@ -265,7 +266,7 @@ class TransformState:
         program = self.program
         try:
             storage = self._storage_with(step, parse_storage(text))
-            taken = sum(program.bytes_of(entry) for entry in storage.entries)
+            taken = sum(program.bytes_of(entry, self.splitting) for entry in storage.entries)
         except (InputError, LimitError) as error:
             return StepVerdict(False, str(error))
         if taken > program.memory_limit:
@@ -278,6 +279,8 @@ class TransformState:
         match step:
             case Tile() | UnrollJam() | Vectorize() | Parallelize():
                 marks = marked(self.tree, self.marks, step)
+            case Distribute():
+                marks = with_marks_of_copies(self.tree, marks, tree)
             case _:
                 pass
         return self._next(step, tree=tree, marks=marks)
@@ -390,7 +393,7 @@ class TransformState:
             except LimitError:
                 continue
             if violation is not None:
-                order = "" if isinstance(step, _TREE_STEPS) else "it permits an order in which "
+                order = "" if isinstance(step, _TREE_STEPS) else self._permitted.reason(step)
                 return IllegalStepError(f"{step}: {order}{violation}", violation)
         return IllegalStepError(f"{step}: not proved to be legal within the limits of isl")
 

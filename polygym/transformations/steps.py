@@ -105,8 +105,9 @@ class Distribute:
 
     ``for i { S; T }``  →  ``for i { S }  for i { T }``
 
-    The second loop gets a new name. Side condition: something stands before the node. Legal unless
-    an instance of T is needed by an instance of S in a later iteration.
+    The second loop gets a new name and the marks of the first. Side condition: something stands
+    before the node. Legal unless an instance of T is needed by an instance of S in a later
+    iteration.
     """
 
     syntax: ClassVar[str] = "distribute LOOP before NODE"
@@ -213,7 +214,7 @@ class Tile:
 
     A size of 1 leaves a loop whole. Side condition: between the loops there are only loops. Legal
     if the loops can be interchanged freely (one permutable band). Loops at the same position in
-    another band of the nest get the same size.
+    another band of the nest get the same size. Another size for a loop replaces its first one.
     """
 
     syntax: ClassVar[str] = "tile LOOP… SIZE…"
@@ -233,8 +234,8 @@ class UnrollJam:
 
     ``for i { for j { S(i, j) } }``  →  ``for i by 4 { for j { S(i, j); …; S(i + 3, j) } }``
 
-    Side condition: inside of the loop there are only loops, and at least one. Legal if the loop can
-    be moved inside of them.
+    A count of 1 turns it off. Side condition: inside of the loop there are only loops, and at least
+    one. Legal, whatever the count, if the loop can be moved inside of them.
     """
 
     syntax: ClassVar[str] = "unroll_jam LOOP COUNT"
@@ -255,7 +256,8 @@ class Vectorize:
     ``for j { S(j) }``  →  ``for j by 8 { S(j … j + 7) }``
 
     Without a number the vectors are as wide as the machine's. Side condition: inside of the loop
-    there are only loops. Legal if the loop can be moved innermost and carries no dependence there.
+    there are only loops. Legal, whatever the width, if the loop can be moved innermost and carries
+    no dependence there.
     """
 
     syntax: ClassVar[str] = "vectorize LOOP [BITS|off]"
@@ -299,7 +301,8 @@ class SplitIndexSet:
     ``for i { S(i) }``  →  ``for i { if (i < k) S_0(i); if (i == k) S_1(i); if (i > k) S_2(i) }``
 
     Always legal: the same instances run in the same order. The new statements can then be moved
-    apart. Side condition: the statement has not been divided before.
+    apart. Side condition: the statement has not been divided before, and no array is stored
+    differently yet.
     """
 
     syntax: ClassVar[str] = "split STATEMENT: CONDITION[, CONDITION][; STATEMENT: …]"

@@ -128,6 +128,77 @@ def test_a_small_action_space_leaves_steps_out_and_says_so() -> None:
     assert made(kernel="gemm").reset(seed=0)[1]["steps_complete"] is True
 
 
+def test_of_too_many_steps_each_kind_keeps_some() -> None:
+    env = made(kernel="2mm", max_actions=40, threads=2)
+    env.reset(seed=0)
+    kinds = {step.split()[0] for step in env.steps()}
+    assert len(env.steps()) == 40
+    assert {"stop", "undo", "fuse", "skew", "tile", "vectorize", "parallel"} <= kinds
+    everything = made(kernel="2mm", threads=2)
+    everything.reset(seed=0)
+    whole = everything.steps()
+    assert [step for step in whole if step in env.steps()] == list(env.steps())
+
+
+def test_a_fusion_is_offered_with_the_least_legal_shift(tmp_path: Path) -> None:
+    file = tmp_path / "late.c"
+    file.write_text(
+        "void f(int n, double A[n], double B[n]) {\n#pragma scop\n"
+        "  for (int i = 0; i < n; i++)\n    A[i] = B[i] + 1;\n"
+        "  for (int i = 0; i < n - 5; i++)\n    B[i] = A[i + 5] + 2;\n#pragma endscop\n}\n"
+    )
+    env = made(kernel=str(file))
+    env.reset(seed=0)
+    fusions = {
+        step: bool(env.action_masks()[place])
+        for place, step in enumerate(env.steps())
+        if step.startswith("fuse")
+    }
+    assert fusions == {
+        "fuse L1 L2": False,
+        "fuse L1 L2 shift 1": False,
+        "fuse L1 L2 shift 2": False,
+        "fuse L1 L2 shift 5": True,
+    }
+    assert "illegal" in env.explain("fuse L1 L2 shift 4")
+
+
+def test_several_statements_can_be_split_and_arrays_stored_after_that() -> None:
+    env = made(kernel="floyd-warshall")
+    env.reset(seed=0)
+    take(env, next(s for s in env.steps() if s.startswith("split") and "," in s))
+    assert len(env.episode.transform_state.scop.statements) > 3
+    env = made(kernel="gemm")
+    env.reset(seed=0)
+    splits = [step for step in env.steps() if step.startswith("split")]
+    take(env, splits[0])
+    assert any(step.startswith("store") for step in env.steps())
+    assert not any(step.startswith("split S1") for step in env.steps())
+
+
+def test_both_parts_of_a_distributed_loop_have_its_marks() -> None:
+    env = made(kernel="gemm", threads=2)
+    env.reset(seed=0)
+    take(env, "parallel L1 static")
+    take(env, "distribute L1 before L3")
+    assert str(env.episode.mapping) == "threads=2 S0:parallel=static S1:parallel=static"
+
+
+def test_one_iteration_together_is_always_possible() -> None:
+    env = made(kernel="seidel-2d")
+    env.reset(seed=0)
+    assert env.explain("unroll_jam L1 1").startswith("legal")
+    assert "any count needs L1 to be movable innermost" in env.explain("unroll_jam L1 2")
+
+
+def test_the_text_of_an_end_has_the_code_under_its_mapping() -> None:
+    env = made(kernel="gemm", render_mode="ansi")
+    env.reset(seed=0)
+    take(env, "tile L3 L4 16 16")
+    env.step(0)
+    assert "tile=16x16" in env.render().partition("\nC\n")[2]
+
+
 def test_the_tables_name_loops_and_steps(wavefront: str) -> None:
     env = made(kernel=wavefront)
     observation, info = env.reset(seed=0)
@@ -200,6 +271,10 @@ def test_an_end_offers_no_steps_to_explain() -> None:
     env.reset(seed=0)
     with pytest.raises(InputError, match="expected 0 to"):
         env.explain(len(env.steps()))
+    with pytest.raises(InputError, match=r"an action: expected an integer, found 1\.5"):
+        env.explain(1.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a step: expected one of"):
+        env.explain("juggle L1")
     env.step(0)
     with pytest.raises(InputError, match="found one that is over"):
         env.steps()

@@ -1,5 +1,7 @@
 """Reference page of transformation steps: form, effect and side condition of each."""
 
+import inspect
+
 from docs.site.docstrings import as_markdown
 from docs.site.markdown import PageOpening, code, fenced, heading, page, table
 from polygym.transformations.steps import STEP_TYPES
@@ -32,7 +34,7 @@ def steps_page() -> str:
             fenced(
                 f"{kind.syntax}\n{kind.example}" if kind.syntax != kind.example else kind.syntax
             ),
-            as_markdown(kind.__doc__ or ""),
+            as_markdown(inspect.cleandoc(kind.__doc__ or "")),
         ]
     rows = [(code(kind.syntax), code(kind.example)) for kind in STEP_TYPES]
     return page("Transformation steps", _OPENING, table(("Form", "Example"), rows), *parts)

@@ -166,7 +166,7 @@ def _automatic(scop: Scop, sizes: Sizes | None, mapping: Mapping) -> ResolvedSch
     if own is None:
         names = ", ".join(parameter.name for parameter in scop.parameters)
         raise InputError(
-            f"auto: expected sizes, on which it depends which schedule that is (-p), found none "
+            f"auto: expected sizes (-p), which the choice of the schedule needs, found none "
             f"for {shorten(names, 60)}"
         )
     choice = choose_schedule_within(scop, own, mapping)

@@ -122,9 +122,9 @@ LOOPS = (
     scaled("tile", "its tile size", lambda at: logarithm(at.marks.tile or 0)),
     scaled("jam", "its iterations that run together", lambda at: logarithm(at.marks.jam or 0)),
     scaled("vector", "1 if it is the vector loop", lambda at: at.marks.is_vector_loop),
-    scaled("static", "1: static chunks", lambda at: at.marks.sharing is WorkSharing.STATIC),
-    scaled("dynamic", "1: dynamic chunks", lambda at: at.marks.sharing is WorkSharing.DYNAMIC),
-    scaled("sequential", "1: one thread", lambda at: at.marks.sharing is WorkSharing.OFF),
+    scaled("static", "1 if in static chunks", lambda at: at.marks.sharing is WorkSharing.STATIC),
+    scaled("dynamic", "1 if in dynamic chunks", lambda at: at.marks.sharing is WorkSharing.DYNAMIC),
+    scaled("sequential", "1 if in one thread", lambda at: at.marks.sharing is WorkSharing.OFF),
 )  # fmt: skip
 """The columns of ``loops``, of a :class:`TreeLoop`."""
 
@@ -224,12 +224,12 @@ def _of_node(name: str, doc: str, place: int) -> tuple[arrays.Column, ...]:
 CHOICES = (
     scaled("allowed", "1 if the mask has it", lambda at: at.is_allowed),
     *map(_is_step, STEP_TYPES),
-    arrays.Column("amount", "the number of the step", lambda at: at.amount, -64.0, 64.0),
+    arrays.Column("amount", "its shift, factor, size or count", lambda at: at.amount, -64.0, 64.0),
     scaled("depth", "how many loops are fused", lambda at: getattr(at.step, "depth", 0)),
     scaled("loops", "how many loops are tiled", lambda at: len(getattr(at.step, "loops", ()))),
     scaled("off", "1 if it turns something off", lambda at: at.is_off),
     scaled(
-        "static", "1: static chunks",
+        "static", "1 if in static chunks",
         lambda at: getattr(at.step, "sharing", None) is WorkSharing.STATIC,
     ),
     *_of_node("first", "the first loop or statement that it names", 0),

@@ -147,7 +147,7 @@ def parse_strategy(text: str) -> ScheduleStrategy:
     first, *words = text.replace(",", " ").split() or [""]
     if first not in _FIRST:
         raise InputError(
-            "a strategy: expected original, auto, or isl and words such as fusion=minimum, found "
+            "a strategy: expected original, auto, or isl with options (fusion=minimum), found "
             f"{text[:100]!r}"
         )
     if first in _NAMED_STRATEGIES:

@@ -59,7 +59,7 @@ def test_check_and_show_want_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("check", "show"):
         code, _, err = call(capsys, command, "atax", "--schedule", "auto", "-p", "m=100")
         assert code == 2
-        assert "auto: expected sizes, on which it depends which schedule that is (-p)" in err
+        assert "auto: expected sizes (-p), which the choice of the schedule needs" in err
     code, data = call_json(capsys, "check", "atax", "--schedule", "auto", "-p", sizes)
     assert (code, data["legal"]) == (0, True)
     schedules = {
