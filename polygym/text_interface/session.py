@@ -22,6 +22,7 @@ from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.mdp.problems.loading import ProgramSource, ScheduleProblem, load_problem, problem_of
 from polygym.mdp.rewards import RewardKind
 from polygym.mdp.task_options import TaskOptions
+from polygym.pickling import pickle_by_name
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.text_interface import replies
@@ -68,6 +69,7 @@ class ReplyStatus(Enum):
         return self is not ReplyStatus.OK
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The reply to a line."""
@@ -76,6 +78,7 @@ class Reply:
     text: str
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The bounds of a session: evaluations, seconds of its own work, lines; None is unbounded."""
@@ -85,6 +88,7 @@ class Budget:
     lines: int | None = DEFAULT_LINES
 
 
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
     """The options of a session: what a measurement is, and the budget."""

@@ -212,13 +212,16 @@ def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
 
     def find() -> tuple[StorageEntry, ...]:
         try:
-            webs = storage_variants(state.program.version(state.splitting).scop)
+            webs = storage_variants(state.program.scop)
         except (InputError, LimitError):
             return ()
         offered = (entry for web in webs for entry in web.entries)
         return tuple(variant for entry in offered for variant in _variants(entry))
 
-    entries = state.program.memo(("entries", state.splitting), find)
+    # Of a divided program the proofs would have to be found again, which takes seconds.
+    if state.splitting.statements:
+        return ()
+    entries = state.program.memo("entries", find)
     taken = {entry.array for entry in state.storage.entries}
     return tuple(entry for entry in entries if entry.array not in taken)
 

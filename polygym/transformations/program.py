@@ -93,6 +93,9 @@ class ProgramFacts:
     def bytes_of(self, entry: StorageEntry, splitting: Splitting = NO_SPLITTING) -> int:
         """Return the bytes of the new arrays of one entry, which is proved to be right.
 
+        A private array may need an element for each iteration after all, if the schedule uses its
+        values in several, so it has the price of an expanded one.
+
         Raises:
             InputError: it is not.
             LimitError: it would take too long to find out.
@@ -101,7 +104,7 @@ class ProgramFacts:
         def find() -> int | InputError | LimitError:
             try:
                 source = self.version(splitting).scop
-                scop = apply_plan(source, plan_of([entry]))
+                scop = apply_plan(source, plan_of([replace(entry, is_privatized=False)]))
                 with_copies(loop_tree_of(original_schedule(source)), scop, source)
             except (InputError, LimitError) as error:
                 return error
@@ -111,10 +114,6 @@ class ProgramFacts:
         if isinstance(result, int):
             return result
         raise result
-
-    def bytes_for(self, version: ProgramVersion) -> int:
-        """Return the bytes of the new arrays of a version."""
-        return self._bytes(version.scop)
 
     def _bytes(self, scop: Scop) -> int:
         known = {parameter.name for parameter in scop.parameters} <= set(self.sizes)

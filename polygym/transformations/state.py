@@ -332,7 +332,7 @@ class TransformState:
     def _with_entry(self, step: Step, plan: StoragePlan) -> TransformState:
         storage = self._storage_with(step, plan)
         version = self.program.version(self.splitting, storage)
-        taken = self.program.bytes_for(version)
+        taken = sum(self.program.bytes_of(entry, self.splitting) for entry in storage.entries)
         if taken > self.program.memory_limit:
             raise self.program.memory_error(step, taken)
         source = self.program.version(self.splitting).scop

@@ -242,6 +242,8 @@ def decide(found: Enumeration, step: Step) -> bool:
                 for source, sink in found.pairs_of(chain[0])
                 for a, b in zip(source[:count], sink[:count], strict=True)
             )
+        case UnrollJam(_, 1):
+            return True
         case UnrollJam(name):
             loop = tree.nodes[name]
             assert isinstance(loop, Loop)
