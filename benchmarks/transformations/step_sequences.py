@@ -22,9 +22,9 @@ from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
-from polygym.transformations.candidates import candidate_steps
+from polygym.transformations.candidates import candidate_steps, sample_by_kind
 from polygym.transformations.state import TransformProgram, TransformState
-from polygym.transformations.steps import Contract, SplitIndexSet, Stop, Store, Undo
+from polygym.transformations.steps import ProgramStep, Stop, Undo
 
 SINGLE_RUN = Repetition(minimum=1, minimum_seconds=0.0)
 LIMIT = TimeLimit(factor=30.0, floor=0.1)
@@ -36,7 +36,6 @@ EXPECTED_ERRORS = {"LimitError", "WrongLoopsError", "InputError", "Timeout", "Me
 
 _LONGEST = 12
 _ATTEMPTS = 50
-_PROGRAM_STEPS = (SplitIndexSet, Store, Contract)
 
 
 def random_sequence(
@@ -51,13 +50,10 @@ def random_sequence(
         offered = [
             step
             for step in candidate_steps(state)
-            if isinstance(step, _PROGRAM_STEPS) == of_program and not isinstance(step, (Stop, Undo))
+            if isinstance(step, ProgramStep) == of_program and not isinstance(step, (Stop, Undo))
         ]
-        kinds = list(dict.fromkeys(map(type, offered)))
-        for _ in range(_ATTEMPTS if kinds else 0):
-            kind = kinds[int(rng.integers(len(kinds)))]
-            own = [step for step in offered if type(step) is kind]
-            step = own[int(rng.integers(len(own)))]
+        for _ in range(_ATTEMPTS if offered else 0):
+            step = offered[sample_by_kind(offered, rng)]
             (verdict,) = state.verdicts([step])
             if verdict.is_allowed:
                 state = verdict.state or state.after(step)

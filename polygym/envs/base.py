@@ -89,18 +89,21 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
         )
         self._arguments = self._record_arguments(kernel, function, policy)
         self.render_mode = arguments.check_render_mode(render_mode, self.metadata["render_modes"])
-        last = self._options.actions if self.LAST_ACTION is None else self.LAST_ACTION + 1
-        self._actions = slice(self.FIRST_ACTION, last)
-        count = last - self.FIRST_ACTION
-        self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = observation_space_of(
-            observation_arrays(self._options.max_dimensions, count)
-        )
+        self._set_spaces({})
         self._subject: ScheduleProblem | None = None
         self._episode: Episode | None = None
         self._evaluation: Evaluation | None = None
         self.remote_evaluator: RemoteEvaluator | None = None
         """Who measures in this environment's place, if somebody does."""
+
+    def _set_spaces(self, more: Mapping[str, ArraySpec]) -> None:
+        """Make the spaces for as many actions as the options have, and for more arrays."""
+        last = self._options.actions if self.LAST_ACTION is None else self.LAST_ACTION + 1
+        self._actions = slice(self.FIRST_ACTION, last)
+        count = last - self.FIRST_ACTION
+        self.action_space: spaces.Discrete = spaces.Discrete(count)
+        arrays = observation_arrays(self._options.max_dimensions, count)
+        self.observation_space = observation_space_of({**arrays, **more})
 
     # What Gymnasium asks for
 

@@ -123,7 +123,7 @@ class OptimizeEnv(StorageEnv):
         if not adopts:
             self._arguments[ADOPT_KEY] = False
         self._arguments["start"] = None if begins is None else str(begins)
-        self._set_spaces(dict(mapping_arrays()))
+        self._set_spaces(mapping_arrays())
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
         observer = self.problem.decision_observer_of(episode)

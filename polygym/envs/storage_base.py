@@ -5,17 +5,16 @@ observation has two arrays more (:mod:`polygym.mdp.observation.storage_arrays`).
 is the default, everything is as in an environment that knows of no storage.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
-from polygym.envs.base import PolygymEnv, observation_space_of
+from polygym.envs.base import PolygymEnv
 from polygym.envs.episode_end import Info
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
-from polygym.mdp.observation.episode_arrays import observation_arrays
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
 from polygym.mdp.observation.storage_arrays import add_storage_arrays, storage_arrays
 from polygym.mdp.problems import arguments
@@ -25,6 +24,8 @@ from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 
 class StorageEnv(PolygymEnv):
     """The common part of these environments."""
+
+    _stores = False
 
     def __init__(
         self,
@@ -43,15 +44,8 @@ class StorageEnv(PolygymEnv):
         self._arguments |= {STORAGE_KEY: True, STORAGE_LIMIT_KEY: limit}
         self._set_spaces({})
 
-    def _set_spaces(self, more: dict[str, ArraySpec]) -> None:
-        """Make the spaces for as many actions as there are, and for more arrays."""
-        count = self._options.actions
-        self._actions = slice(0, count)
-        self.action_space: spaces.Discrete = spaces.Discrete(count)
-        arrays = {**observation_arrays(self._options.max_dimensions, count), **more}
-        if self._stores:
-            arrays |= storage_arrays()
-        self.observation_space = observation_space_of(arrays)
+    def _set_spaces(self, more: Mapping[str, ArraySpec]) -> None:
+        super()._set_spaces({**more, **(storage_arrays() if self._stores else {})})
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
         observation = super()._observe(episode, allowed)

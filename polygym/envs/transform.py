@@ -3,14 +3,13 @@
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from polygym.envs.base import PolygymEnv, observation_space_of
+from polygym.envs.base import PolygymEnv
 from polygym.envs.documentation import with_shared_sections, with_steps
 from polygym.envs.episode_end import Info
 from polygym.errors import InputError
 from polygym.mdp.env_ids import TRANSFORM
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Array, Observation
-from polygym.mdp.observation.episode_arrays import observation_arrays
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
 from polygym.mdp.observation.transform_arrays import transform_arrays
 from polygym.mdp.problems import arguments
@@ -120,11 +119,7 @@ class TransformEnv(PolygymEnv):
             MOST_ACTIONS_KEY: options.max_actions,
             STORAGE_LIMIT_KEY: options.memory_limit,
         }
-        count = options.max_actions
-        self._actions = slice(0, count)
-        self.action_space = type(self.action_space)(count)
-        arrays = observation_arrays(self._options.max_dimensions, count)
-        self.observation_space = observation_space_of({**arrays, **transform_arrays(count)})
+        self._set_spaces(transform_arrays(options.max_actions))
 
     def steps(self) -> tuple[str, ...]:
         """Return the text of each step that is offered now, by the numbers of actions."""

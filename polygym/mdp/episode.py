@@ -350,15 +350,19 @@ class Episode:
         state = self.storage_state or self.transform_state
         return None if state is None else (state.splitting, state.storage)
 
+    @property
+    def transform_steps_left(self) -> int:
+        """How many steps of a transformation an episode has left."""
+        options = self.task.options.transformations
+        assert options is not None
+        return max(0, options.max_steps - (len(self.actions) - self.illegal_count))
+
     @cached_property
     def offer(self) -> StepOffer:
         """The steps that a program may be transformed by next; see the process of that name."""
-        options = self.task.options.transformations
-        assert options is not None
         assert self.transform_state is not None
-        taken = len(self.actions) - self.illegal_count
-        left = options.max_steps - taken
-        return offer_of(self.transform_state, options.max_actions, left)
+        most = self.task.options.actions
+        return offer_of(self.transform_state, most, self.transform_steps_left)
 
     def _transform(self, action: int, offer: StepOffer) -> Episode:
         """Take a step of a transformation."""

@@ -16,19 +16,10 @@ from polygym.text_interface.step_lists import (
 )
 from polygym.transformations.sentences import sentence_of
 from polygym.transformations.state import TransformState
-from polygym.transformations.steps import (
-    Parallelize,
-    Step,
-    Tile,
-    TreeStep,
-    UnrollJam,
-    Vectorize,
-)
+from polygym.transformations.steps import MappingStep, Step, TreeStep
 
 TRY = "Try: "
 """The beginning of a line with a repair."""
-
-_PERMITS = (Tile, UnrollJam, Vectorize, Parallelize)
 
 
 def program_section(state: TransformState) -> str:
@@ -96,7 +87,7 @@ def unavailable_text(step: Step, reason: str, legal: Sequence[Step]) -> str:
 
 def explanation_text(state: TransformState, step: Step, after: TransformState) -> str:
     """Return why a step is legal, and what it would change."""
-    if isinstance(step, _PERMITS):
+    if isinstance(step, MappingStep):
         why = "every order that it permits keeps all dependences"
     elif after.schedule == state.schedule:
         why = "it leaves the order of the instances as it is"

@@ -8,9 +8,11 @@ interchanges, skews by 1 and -1, reversals, tile sizes for four loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
+
+import numpy as np
 
 from polygym.errors import InputError, LimitError
 from polygym.mapping.knob_domains import WorkSharing
@@ -75,6 +77,15 @@ def candidate_steps(state: TransformState) -> tuple[Step, ...]:
         *_program_steps(state),
         *_mapping_steps(state),
     )
+
+
+def sample_by_kind(steps: Sequence[Step], rng: np.random.Generator) -> int:
+    """Return the place of a random step: each kind is as likely as every other."""
+    places: dict[type[Step], list[int]] = {}
+    for place, step in enumerate(steps):
+        places.setdefault(type(step), []).append(place)
+    own = list(places.values())[int(rng.integers(len(places)))]
+    return own[int(rng.integers(len(own)))]
 
 
 def order_steps(tree: LoopTree, least_shift: LeastShift | None = None) -> Iterator[TreeStep]:

@@ -69,7 +69,7 @@ Body: TypeAlias = tuple[Node, ...]
 class LoopTree:
     """The loops and statements of a program in the order in which they run.
 
-    ``columns`` names the iterators of each statement; ``next_number`` is the number of the next
+    ``iterators`` names those of each statement; ``next_number`` is the number of the next
     new loop, so that a name is never used again for another loop.
     """
 

@@ -1,9 +1,9 @@
 """States of a transformed program: its loop tree, its mapping, its storage, and how it came about.
 
 A state is a value. :meth:`TransformState.after` returns the next one or refuses a step with the
-reason, and :meth:`TransformState.legal` decides many steps at once. Every state stands for a legal
-schedule: a step about the order of instances is allowed only where the resulting schedule respects
-all dependences, and a step about the mapping only where every order that it permits does
+reason, and :meth:`TransformState.verdicts` decides many steps at once. Every state stands for a
+legal schedule: a step about the order of instances is allowed only where the resulting schedule
+respects all dependences, and a step about the mapping only where every order that it permits does
 (:mod:`polygym.transformations.mapping_steps`).
 """
 
@@ -55,20 +55,16 @@ from polygym.transformations.program_trees import (
 from polygym.transformations.steps import (
     Contract,
     Distribute,
-    Fuse,
-    Interchange,
+    MappingStep,
     Parallelize,
-    Reorder,
-    Reverse,
     SetMapping,
     SetSchedule,
-    Shift,
-    Skew,
     SplitIndexSet,
     Step,
     Stop,
     Store,
     Tile,
+    TreeStep,
     Undo,
     UnrollJam,
     Vectorize,
@@ -79,9 +75,6 @@ from polygym.transformations.tree_steps import (
 )
 
 T = TypeVar("T")
-
-_TREE_STEPS = (Interchange, Fuse, Distribute, Reorder, Skew, Reverse, Shift)
-_MAPPING_STEPS = (Tile, UnrollJam, Vectorize, Parallelize)
 
 LARGEST_NUMBER = 256
 """Schedules with larger numbers than this are refused: isl would take too long for their code."""
@@ -202,11 +195,11 @@ class TransformState:
         needed: list[tuple[int, LoopTree]] = []
         trees: dict[int, LoopTree] = {}
         for place, step in enumerate(steps):
-            if not isinstance(step, (*_TREE_STEPS, *_MAPPING_STEPS)):
+            if not isinstance(step, TreeStep | MappingStep):
                 result[place] = self._verdict_alone(step)
                 continue
             try:
-                if isinstance(step, _TREE_STEPS):
+                if isinstance(step, TreeStep):
                     tree = apply_tree_step(self.tree, step, self.version.edge_rows)
                     if tree.shape == self.tree.shape:
                         raise UnavailableStepError(f"{step}: it would change nothing")
@@ -393,15 +386,15 @@ class TransformState:
             except LimitError:
                 continue
             if violation is not None:
-                order = "" if isinstance(step, _TREE_STEPS) else self._permitted.reason(step)
+                order = "" if isinstance(step, TreeStep) else self._permitted.reason(step)
                 return IllegalStepError(f"{step}: {order}{violation}", violation)
         return IllegalStepError(f"{step}: not proved to be legal within the limits of isl")
 
     def trees_of(self, step: Step) -> list[LoopTree]:
         """Return the trees that must be legal for a step about loops."""
-        if isinstance(step, _TREE_STEPS):
+        if isinstance(step, TreeStep):
             return [apply_tree_step(self.tree, step, self.version.edge_rows)]
-        if isinstance(step, _MAPPING_STEPS):
+        if isinstance(step, MappingStep):
             return self._permitted.trees(step)
         return []
 

@@ -120,16 +120,16 @@ def _interchange(tree: LoopTree, outer: str, inner: str) -> LoopTree:
     return with_chain_order(tree, chain, order)
 
 
-def _neighbours(tree: LoopTree, first: str, second: str) -> tuple[Node, Node]:
-    one, other = node_named(tree, first), node_named(tree, second)
-    body = [node.name for node in tree.body_around(first)]
-    place = body.index(first)
-    if body[place + 1 : place + 2] != [second]:
+def _neighbours(tree: LoopTree, name: str, next_name: str) -> tuple[Node, Node]:
+    first, second = node_named(tree, name), node_named(tree, next_name)
+    body = [node.name for node in tree.body_around(name)]
+    place = body.index(name)
+    if body[place + 1 : place + 2] != [next_name]:
         behind = body[place + 1] if place + 1 < len(body) else "nothing"
         raise UnavailableStepError(
-            f"{first} {second}: expected neighbours in one body; behind {first} stands {behind}"
+            f"{name} {next_name}: expected neighbours in one body; behind {name} stands {behind}"
         )
-    return one, other
+    return first, second
 
 
 def _reorder(tree: LoopTree, first: str, second: str) -> LoopTree:
@@ -149,8 +149,8 @@ def _reorder(tree: LoopTree, first: str, second: str) -> LoopTree:
 
 
 def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
-    one, other = _neighbours(tree, step.first, step.second)
-    if isinstance(one, StatementNode) and isinstance(other, StatementNode):
+    first, second = _neighbours(tree, step.first, step.second)
+    if isinstance(first, StatementNode) and isinstance(second, StatementNode):
         raise UnavailableStepError(
             f"{step.first} {step.second}: expected a loop among them, found two statements"
         )
@@ -163,15 +163,15 @@ def _fuse(tree: LoopTree, step: Fuse, edge_row: EdgeRow) -> LoopTree:
             f"{step}: expected a shift of loops around both and parameters, "
             f"{', '.join(known) or 'none'}; found {', '.join(unknown)}"
         )
-    joined = _joined(tree, one, other, step, edge_row)
+    joined = _joined(tree, first, second, step, edge_row)
     return tree.with_body(tree.replaced(step.first, step.second, by=(joined,)))
 
 
-def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRow) -> Loop:
+def _joined(tree: LoopTree, first: Node, second: Node, step: Fuse, edge_row: EdgeRow) -> Loop:
     """Return the loop in which two nodes are joined, down to a depth."""
     chains = [
         tree.chain(node.name) if isinstance(node, Loop) and node.name != step.sink else ()
-        for node in (one, other)
+        for node in (first, second)
     ]
     if not any(chains):
         raise UnavailableStepError(f"{step}: expected a loop that {step.sink} can be moved into")
@@ -183,12 +183,12 @@ def _joined(tree: LoopTree, one: Node, other: Node, step: Fuse, edge_row: EdgeRo
     loops = chains[0] or chains[1]
     bodies: list[Body] = [
         chain[step.depth - 1].body if chain else (node,)
-        for chain, node in zip(chains, (one, other), strict=True)
+        for chain, node in zip(chains, (first, second), strict=True)
     ]
     body = (*bodies[0], *bodies[1])
     for level in reversed(range(step.depth)):
         parts: list[tuple[tuple[str, ...], tuple[ScheduleRow, ...]]] = []
-        for chain, node, is_first in zip(chains, (one, other), (True, False), strict=True):
+        for chain, node, is_first in zip(chains, (first, second), (True, False), strict=True):
             if chain:
                 parts.append((chain[level].statements, chain[level].rows))
             else:

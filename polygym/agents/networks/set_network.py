@@ -168,15 +168,9 @@ class SetNetwork(nn.Module):
         for name in ("generator", "point"):
             parts.append(shown[name].reshape(-1, MOST_STATEMENTS, _ROW)[:, :used])
         if self.decides:
-            nests = self._nests(shown)
-            none = torch.zeros_like(nests[:, :1])
-            places = shown["nest_of"][:, :used].long()[..., None].expand(-1, -1, nests.shape[2])
-            parts.append(torch.cat([none, nests], 1).gather(1, places))
+            parts.append(_rows_of(self._nests(shown), shown["nest_of"][:, :used]))
         if self.transforms:
-            loops = self._loops(shown)
-            outside = torch.zeros_like(loops[:, :1])
-            places = shown["loop_of"][:, :used].long()[..., None].expand(-1, -1, loops.shape[2])
-            parts.append(torch.cat([outside, loops], 1).gather(1, places))
+            parts.append(_rows_of(self._loops(shown), shown["loop_of"][:, :used]))
         exists = table[..., _EXISTS]
         tokens = _of_rows(self.of_statement, torch.cat(parts, -1), exists)
         return tokens, exists, table[..., _IS_MOVED]
@@ -228,6 +222,13 @@ class SetNetwork(nn.Module):
 
 def _layers(inputs: int, width: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, outputs))
+
+
+def _rows_of(table: Tensor, numbers: Tensor) -> Tensor:
+    """Return the rows of a table by their numbers from 1; 0 is a row of zeros."""
+    none = torch.zeros_like(table[:, :1])
+    places = numbers.long()[..., None].expand(-1, -1, table.shape[2])
+    return torch.cat([none, table], 1).gather(1, places)
 
 
 def _of_rows(layers: nn.Module, table: Tensor, exists: Tensor) -> Tensor:

@@ -136,7 +136,6 @@ class StepChoice:
     state: TransformState
     step: Step
     is_allowed: bool
-    loops: Mapping[str, TreeLoop]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -188,35 +187,26 @@ class StepChoice:
         names = self.names
         return self.state.tree.nodes.get(names[place]) if place < len(names) else None
 
-    def loop(self, place: int) -> TreeLoop | None:
-        """Return the loop that stands at a place of the step's names."""
-        node = self.node(place)
-        return None if node is None else self.loops.get(node.name)
-
 
 def _is_step(kind: type[Step]) -> arrays.Column:
     name = kind.syntax.split()[0]
     return scaled(f"is_{name}", "the kind of the step", lambda at: isinstance(at.step, kind))
 
 
-def _of_node(name: str, doc: str, place: int) -> tuple[arrays.Column, ...]:
-    def of_loop(number: object) -> object:
-        def value(at: StepChoice) -> float:
-            loop = at.loop(place)
-            return 0.0 if loop is None else float(number(loop))  # type: ignore[operator]
+_SHOWN = [
+    place
+    for place, column in enumerate(LOOPS)
+    if column.name not in ("exists", "parent", "statements")
+]
 
-        return value
 
-    def statements(at: StepChoice) -> float:
-        node = at.node(place)
-        return 0.0 if node is None else logarithm(len(node.statements))
-
+def _of_node(name: str, doc: str) -> tuple[arrays.Column, ...]:
+    """Return the columns of a node that a step names, which :func:`choices_array` fills in."""
     return (
-        scaled(f"{name}_statements", f"the number of statements in {doc}", statements),
+        scaled(f"{name}_statements", f"the number of statements in {doc}", lambda _: 0),
         *(
-            scaled(f"{name}_{column.name}", f"of {doc}: {column.doc}", of_loop(column.number))  # type: ignore[arg-type]
-            for column in LOOPS
-            if column.name not in ("exists", "parent", "statements")
+            scaled(f"{name}_{LOOPS[place].name}", f"of {doc}: {LOOPS[place].doc}", lambda _: 0)
+            for place in _SHOWN
         ),
     )
 
@@ -232,8 +222,8 @@ CHOICES = (
         "static", "1 if in static chunks",
         lambda at: getattr(at.step, "sharing", None) is WorkSharing.STATIC,
     ),
-    *_of_node("first", "the first loop or statement that it names", 0),
-    *_of_node("second", "the second one", 1),
+    *_of_node("first", "the first loop or statement that it names"),
+    *_of_node("second", "the second one"),
 )  # fmt: skip
 """The columns of ``choices``, of a :class:`StepChoice`."""
 
@@ -257,16 +247,11 @@ def transform_arrays(actions: int) -> Mapping[str, arrays.ArraySpec]:
     )
 
 
-def tree_loops(state: TransformState, sizes: Sizes) -> dict[str, TreeLoop]:
-    """Return the loops of a state by name."""
-    return {loop.name: TreeLoop(state, loop, sizes) for loop in state.tree.loops}
-
-
-def loops_array(loops: Mapping[str, TreeLoop]) -> arrays.Array:
+def loops_array(state: TransformState, sizes: Sizes) -> arrays.Array:
     """Return the table ``loops``."""
     array = np.zeros((MOST_TREE_LOOPS, len(LOOPS)), np.float32)
-    for row, loop in zip(array, loops.values(), strict=False):
-        row[:] = numbers_of(LOOPS, loop)
+    for row, loop in zip(array, state.tree.loops, strict=False):
+        row[:] = numbers_of(LOOPS, TreeLoop(state, loop, sizes))
     return array
 
 
@@ -281,31 +266,27 @@ def loop_of_statements(state: TransformState) -> arrays.Array:
     return array
 
 
-def choices_array(
-    offer: StepOffer | None, loops: Mapping[str, TreeLoop], actions: int
-) -> arrays.Array:
-    """Return the table ``choices``; None where nothing is offered any more."""
+def choices_array(offer: StepOffer | None, loops: arrays.Array, actions: int) -> arrays.Array:
+    """Return the table ``choices``; None where nothing is offered any more.
+
+    ``loops`` is the table of that name, whose rows those of named loops repeat.
+    """
     array = np.zeros((actions, len(CHOICES)), np.float32)
     if offer is None:
         return array
-    shown = loops_array(loops)
-    places = {name: place for place, name in enumerate(loops) if place < MOST_TREE_LOOPS}
+    tree = offer.state.tree
+    places = {loop.name: place for place, loop in enumerate(tree.loops[:MOST_TREE_LOOPS])}
     for row, step, verdict in zip(array, offer.steps, offer.verdicts, strict=False):
-        choice = StepChoice(offer.state, step, verdict.is_allowed, loops)
-        row[:_OWN] = [column.number(choice) for column in CHOICES[:_OWN]]
+        choice = StepChoice(offer.state, step, verdict.is_allowed)
+        row[:_OWN] = numbers_of(CHOICES[:_OWN], choice)
         for number, start in enumerate((_OWN, _OWN + _NODE)):
             node = choice.node(number)
             if node is not None:
                 row[start] = logarithm(len(node.statements))
                 if node.name in places:
-                    row[start + 1 : start + _NODE] = shown[places[node.name], _SHOWN]
+                    row[start + 1 : start + _NODE] = loops[places[node.name], _SHOWN]
     return array
 
 
-_SHOWN = [
-    place
-    for place, name in enumerate(LOOP_COLUMNS)
-    if name not in ("exists", "parent", "statements")
-]
 _NODE = 1 + len(_SHOWN)
 _OWN = len(CHOICES) - 2 * _NODE

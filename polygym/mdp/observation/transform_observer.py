@@ -27,20 +27,17 @@ class TransformObserver(DecisionObserver):
 
     def observe_all(self, episode: Episode, allowed: Array, *, features: bool) -> Observation:
         """Return what an agent sees that may take these of its actions."""
-        state, options = episode.transform_state, self.task.options.transformations
+        state = episode.transform_state
         assert state is not None
-        assert options is not None
         usual = self.observe(episode, allowed)
         is_over = episode.phase is not Phase.TRANSFORM
-        taken = len(episode.actions) - episode.illegal_count
-        left = 0 if is_over else max(0, options.max_steps - taken) + 1
-        usual["remaining"][_STEPS] = left
+        usual["remaining"][_STEPS] = 0 if is_over else episode.transform_steps_left + 1
         question = np.zeros(len(mapping_arrays.QUESTION), np.float32)
         question[_EDITING] = not is_over
         question[_EDITS] = logarithm(len(state.steps))
         nests = self.task.nests(state.schedule)
         statements = tuple(statement.name for statement in self.task.scop.statements)
-        loops = transform_arrays.tree_loops(state, self.task.sizes)
+        loops = transform_arrays.loops_array(state, self.task.sizes)
         offer = None if is_over else episode.offer
         vector = self._features(episode, state.schedule) if features else None
         return {
@@ -52,7 +49,7 @@ class TransformObserver(DecisionObserver):
             "nests": mapping_arrays.nests_array(nests, state.mapping, None).ravel(),
             "nest_of": mapping_arrays.nest_of_statements(nests, statements),
             "candidate": mapping_arrays.candidate_array(vector),
-            "loops": transform_arrays.loops_array(loops).ravel(),
+            "loops": loops.ravel(),
             "loop_of": transform_arrays.loop_of_statements(state),
         }
 

@@ -8,6 +8,7 @@ from polygym.mdp.construction import ConstructionAction
 from polygym.mdp.episode import Episode
 from polygym.mdp.rewards import static_reward
 from polygym.mdp.task_options import CONSTRUCTION_ACTIONS, Phase
+from polygym.transformations.candidates import sample_by_kind
 from polygym.transformations.steps import Undo
 
 
@@ -36,12 +37,12 @@ def weighted_policy(construction: tuple[float, float, float], zero: float, other
 def random_step(episode: Episode, generator: np.random.Generator) -> int:
     """Choose a kind of transformation step, then one of its legal steps; nothing is undone."""
     offer = episode.offer
-    kinds: dict[type, list[int]] = {}
-    for action, step in enumerate(offer.steps):
-        if offer.is_allowed(action) and not isinstance(step, Undo):
-            kinds.setdefault(type(step), []).append(action)
-    actions = list(kinds.values())[int(generator.integers(len(kinds)))]
-    return actions[int(generator.integers(len(actions)))]
+    actions = [
+        action
+        for action, step in enumerate(offer.steps)
+        if offer.is_allowed(action) and not isinstance(step, Undo)
+    ]
+    return actions[sample_by_kind([offer.steps[action] for action in actions], generator)]
 
 
 def earliest(episode: Episode, generator: np.random.Generator) -> int:

@@ -135,13 +135,8 @@ def check_task_options(
     max_coefficient: object, max_dimensions: object, max_rays: object, max_vertices: object
 ) -> TaskOptions:
     """Return the size of the processes."""
-    limits = []
-    for name, value in (("max_rays", max_rays), ("max_vertices", max_vertices)):
-        number = check_integer(name, value)
-        if not 1 <= number <= _MOST_GENERATORS:
-            raise InputError(f"{name}: expected 1 to {_MOST_GENERATORS:,}, found {number}")
-        limits.append(number)
-    rays, vertices = limits
+    rays = _check_range("max_rays", max_rays, 1, _MOST_GENERATORS)
+    vertices = _check_range("max_vertices", max_vertices, 1, _MOST_GENERATORS)
     return TaskOptions(
         check_integer("max_coefficient", max_coefficient),
         check_integer("max_dimensions", max_dimensions),

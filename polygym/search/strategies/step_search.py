@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,9 @@ from polygym.search.strategies.candidates import (
 )
 from polygym.search.strategies.neighborhood import sample_parent
 from polygym.search.strategies.random_search import RandomSearch
-from polygym.transformations.candidates import candidate_steps
+from polygym.transformations.candidates import candidate_steps, sample_by_kind
 from polygym.transformations.state import TransformProgram, TransformState
-from polygym.transformations.steps import Contract, SplitIndexSet, Step, Stop, Store, Undo
+from polygym.transformations.steps import MappingStep, Step, TreeStep
 
 _LONGEST_WALK = 8
 _SAMPLED_CHILDREN = 48
@@ -51,12 +52,11 @@ _LONGEST_ROLLOUT = 4
 _BEAM = 4
 _EXPLORATION = 0.5
 _FAILED = log(0.05)
-_NOT_OFFERED = (Stop, Undo, Store, SplitIndexSet, Contract)
 
 
 def legal_steps(state: TransformState) -> list[tuple[Step, TransformState]]:
     """Return the legal steps about loops and the mapping, with the states that they lead to."""
-    steps = [step for step in candidate_steps(state) if not isinstance(step, _NOT_OFFERED)]
+    steps = [step for step in candidate_steps(state) if isinstance(step, TreeStep | MappingStep)]
     pairs = zip(steps, state.verdicts(steps), strict=True)
     return [(step, verdict.state) for step, verdict in pairs if verdict.state is not None]
 
@@ -65,10 +65,7 @@ def sample_step(
     pairs: Sequence[tuple[Step, TransformState]], rng: np.random.Generator
 ) -> TransformState:
     """Return the state after a random step: each kind is as likely as every other."""
-    kinds = list(dict.fromkeys(type(step) for step, _ in pairs))
-    kind = kinds[int(rng.integers(len(kinds)))]
-    own = [state for step, state in pairs if type(step) is kind]
-    return own[int(rng.integers(len(own)))]
+    return pairs[sample_by_kind([step for step, _ in pairs], rng)][1]
 
 
 class StepSearch(RandomSearch):
@@ -148,16 +145,9 @@ class StepBeamSearch(StepSearch):
 
     name = "steps-beam"
 
-    def __init__(
-        self,
-        space: SearchSpace,
-        seeds: Sequence[Candidate],
-        rng: np.random.Generator,
-        scop: Scop,
-        sizes: Mapping[str, int],
-        known: dict[ScheduleSource, Schedule],
-    ) -> None:
-        super().__init__(space, seeds, rng, scop, sizes, known)
+    def __init__(self, *given: Any) -> None:
+        """Begin as every search over steps does."""
+        super().__init__(*given)
         self._states: dict[Candidate, TransformState] = {}
 
     def _propose(self) -> Candidate:
@@ -191,16 +181,9 @@ class StepTreeSearch(StepSearch):
 
     name = "steps-mcts"
 
-    def __init__(
-        self,
-        space: SearchSpace,
-        seeds: Sequence[Candidate],
-        rng: np.random.Generator,
-        scop: Scop,
-        sizes: Mapping[str, int],
-        known: dict[ScheduleSource, Schedule],
-    ) -> None:
-        super().__init__(space, seeds, rng, scop, sizes, known)
+    def __init__(self, *given: Any) -> None:
+        """Begin as every search over steps does."""
+        super().__init__(*given)
         self._tree = _TreeNode(self.root, None)
         self._nodes: dict[Candidate, _TreeNode] = {}
         self._least, self._greatest = inf, -inf
