@@ -301,18 +301,7 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
         }
 
     def _choose_problem(self, options: object) -> ScheduleProblem:
-        options = {} if options is None else options
-        if not isinstance(options, Mapping):
-            raise InputError(f'reset(options=…): expected {{"kernel": …}}, found {options!r}')
-        unknown = sorted(set(options) - {"kernel"}, key=str)
-        if unknown:
-            raise InputError(
-                f'reset(options=…): expected {{"kernel": …}}, found {", ".join(map(repr, unknown))}'
-            )
-        wanted = options.get("kernel")
-        chosen = self._targets if wanted is None else loading.program_targets(wanted)
-        index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
-        return self.problem_of(chosen[index])
+        return self.problem_of(choose_target(options, self._targets, self.np_random))
 
     def _new_episode(self, subject: ScheduleProblem) -> Episode:
         """Return a new episode in which it is the agent's turn."""
@@ -369,6 +358,26 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
 
     def _reward_terms(self) -> RewardTerms:
         return RewardTerms(self._reward, self._measuring, self.remote_evaluator)
+
+
+def choose_target(options: object, targets: tuple[str, ...], generator: np.random.Generator) -> str:
+    """Return a random program of those that the options of a reset select, or of ``targets``.
+
+    Raises:
+        InputError: there are other options than ``kernel``.
+    """
+    options = {} if options is None else options
+    if not isinstance(options, Mapping):
+        raise InputError(f'reset(options=…): expected {{"kernel": …}}, found {options!r}')
+    unknown = sorted(set(options) - {"kernel"}, key=str)
+    if unknown:
+        raise InputError(
+            f'reset(options=…): expected {{"kernel": …}}, found {", ".join(map(repr, unknown))}'
+        )
+    wanted = options.get("kernel")
+    chosen = targets if wanted is None else loading.program_targets(wanted)
+    index = int(generator.integers(len(chosen))) if len(chosen) > 1 else 0
+    return chosen[index]
 
 
 def observation_space_of(arrays: Mapping[str, ArraySpec]) -> spaces.Space[Observation]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import gymnasium
 from gymnasium import spaces
 
+from polygym.envs.base import choose_target
 from polygym.envs.episode_end import (
     NOT_MEASURED_STATUS,
     Info,
@@ -220,14 +221,8 @@ class TextView(SnapshotEnv[str, str]):
     # How it is done
 
     def _choose_problem(self, options: object) -> ScheduleProblem:
-        options = {} if options is None else options
-        if not isinstance(options, Mapping) or set(options) - {"kernel"}:
-            raise InputError(f'reset(options=…): expected {{"kernel": …}}, found {options!r}')
-        wanted = options.get("kernel")
-        chosen = self._targets if wanted is None else loading.program_targets(wanted)
-        index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
-        source = loading.with_target(self._sizes, chosen[index])
-        return loading.problem_of(source, TaskOptions())
+        target = choose_target(options, self._targets, self.np_random)
+        return loading.problem_of(loading.with_target(self._sizes, target), TaskOptions())
 
     def _observe(self, reply: Reply) -> str:
         text = f"{self.session.show()}\n\nReply ({reply.status.value}):\n{reply.text}"
