@@ -170,6 +170,8 @@ def _begins_whole(draft: LoweringState, number: int) -> bool:
     if is_index_only(meaning):
         loops = [part.name for part in meaning.subscripts if isinstance(part, tree.NameUse)]
         begun = here.scope.box(loops, sets)
+    if not valid:
+        return True
     every = valid[0]
     for values in valid[1:]:
         every = every.flat_product(values)
