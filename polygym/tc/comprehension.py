@@ -210,19 +210,11 @@ class Comprehension:
         return self._derived.gradient_parts(wanted, arguments)
 
     def tangent_part(self, varying: tuple[str, ...], arguments: Sequence[Any]) -> GradientPart:
-        """Return what computes the derivatives of the outputs along those of parameters.
-
-        Raises:
-            InputError: there is no derivative.
-        """
+        """Return what computes the derivatives of the outputs along those of parameters."""
         return self._derived.tangent_part(varying, arguments)
 
     def batched(self, parameters: tuple[bool, ...]) -> BatchedOperator:
-        """Return the operator on batches of some of its arguments, along a first dimension.
-
-        Raises:
-            InputError: a scalar on which subscripts depend would have several values.
-        """
+        """Return the operator on batches of some of its arguments, along a first dimension."""
         return self._derived.batched(parameters)
 
     def _like(self, definition: TcDefinition) -> Comprehension:
