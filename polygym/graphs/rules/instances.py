@@ -87,7 +87,7 @@ def variable_kinds(rule: Rule) -> dict[str, tuple[str, str]]:
         if term.head in ("input", "weight"):
             raise InputError(f"rule {rule.name}: expected variables, found {term_text(term)}")
         try:
-            takes = operator_named(term.head).parameters
+            takes = operator_named(term.head).parameters_of(len(term.children))
         except Inadmissible as error:
             raise InputError(f"rule {rule.name}: {error}") from None
         if len(takes) != len(term.children):
