@@ -200,6 +200,10 @@ class TensorDomain:
         """Whether a condition holds."""
         return condition_holds(condition, arguments)
 
+    def is_free(self, data: Data) -> bool:
+        """Whether a node is known from weights alone, so that it is computed ahead."""
+        return isinstance(data, TensorType) and data.constant
+
     def functions(self) -> dict[str, str]:
         """Return the functions and what they are."""
         return FUNCTION_DOCS

@@ -5,7 +5,8 @@ inference, the reference, node costs, generated code, the ONNX files, PyTorch an
 of rules read it from there. Definitions import neither ONNX nor PyTorch; both come as arguments.
 
 A node's children stand in the order of ``parameters``: N is a number, S a text, T a tensor, P a
-split. Products and convolutions may have a bias after them. The functions of a definition take the children in this order, literals as values.
+split. Products and convolutions may have a bias after them. The functions of a definition take the
+children in this order, literals as values.
 
 Texts of numbers and functions in comprehensions, in the type of the elements.
 

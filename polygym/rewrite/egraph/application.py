@@ -8,7 +8,8 @@ their nodes may make a target inadmissible whose parts were not, or the e-graph 
 these parts remain as nodes that nothing uses, which changes no meaning.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ from polygym.rewrite.domain import TypeTable
 from polygym.rewrite.egraph.egraph import EGraph, EGraphFullError
 from polygym.rewrite.egraph.matching import EGraphMatch
 from polygym.rewrite.rule import Rule, is_computed_literal
-from polygym.rewrite.term import Term, is_variable, postorder
+from polygym.rewrite.term import Head, Term, is_variable, postorder
 
 
 class RuleProgram:
@@ -29,6 +30,13 @@ class RuleProgram:
         self.join: MatchJoin = rule_join(rule)
         self._types = types
         self._apply: Callable[[EGraph, list[EGraphMatch], int], tuple[int, int]] | None = None
+
+    @cached_property
+    def is_rearrangement(self) -> bool:
+        """Whether both sides are the same operators and variables in another order."""
+        sides = self.rule.sources, self.rule.targets
+        left, right = (Counter(_leaves_and_heads(side)) for side in sides)
+        return not self.rule.is_multiple and left == right
 
     @cached_property
     def prospects(self) -> RuleApplicability:
@@ -58,6 +66,15 @@ class RuleProgram:
             exec(compile(text, f"<rule {self.rule.name}>", "exec"), names)
             self._apply = names["apply"]
         return self._apply(graph, rows, first)
+
+
+def _leaves_and_heads(roots: tuple[Term, ...]) -> Iterator[Head]:
+    """Yield the heads of terms, each as often as it is written."""
+    stack = list(roots)
+    while stack:
+        term = stack.pop()
+        yield term.head
+        stack += term.children
 
 
 def _build_code(
