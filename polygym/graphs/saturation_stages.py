@@ -217,6 +217,9 @@ class StagedSearch:
             for sum_, other in regrouped_sums(graph):
                 self._egraph.union(self._egraph.add_term(sum_), self._egraph.add_term(other))
         self._egraph.rebuild()
+        # Every node of the graph may exchange its operands once, however large the graph is.
+        exchanges = options.limits.exchanges + self._egraph.node_count
+        self._limits = replace(options.limits, exchanges=exchanges)
         self._best, self._greedy = graph.root, math.inf
         self._last: Extracted | None = None
         self._reports: list[SaturationReport] = []
@@ -276,7 +279,7 @@ class StagedSearch:
 
     def _explore(self, stage: int) -> SaturationReport:
         """Apply the rules of a stage: those with several sources once, but not in the first."""
-        limits = self._options.limits
+        limits = self._limits
         begun = time.process_time()
         left = limits.seconds - sum(report.seconds for report in self._reports)
         report = saturate(

@@ -126,6 +126,7 @@ _CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
     "different": (lambda a, b: bool(a != b), "a b: different literals"),
     "rank": (lambda x, n: len(expect_tensor(x).shape) == expect_integer(n), "x n: x has n axes"),
     "constant": (lambda x: expect_tensor(x).constant, "x: known from weights alone"),
+    "computed": (lambda x: not expect_tensor(x).constant, "x: not known from weights alone"),
     "ascending": (_ascending, "p: a permutation that changes nothing"),
     "per-channel": (_per_channel, "c: one value for every channel of an image"),
     "per-column": (_per_column, "c: one value for every column of a matrix"),

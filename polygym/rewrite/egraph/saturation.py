@@ -5,8 +5,8 @@ iterations), then those with one; between the two, and at the end, the e-graph i
 the end cycles are cut. All matches of a group are found before any is applied. Of rules with one
 source only those matches are looked for that changed parts can have made.
 
-A sum of n parts has 2^n partial sums, so rules that only rearrange operands would fill any e-graph.
-Such a rule rests from the iteration on in which it has more matches than ``rearrangements``.
+A sum of n parts has 2^n partial sums, so rules that only exchange operands would fill any e-graph.
+Such a rule rests from the iteration on in which it has more matches than ``exchanges``.
 
     >>> from polygym.rewrite.s_expressions import parse_term
     >>> from polygym.rewrite.domain import TrivialDomain
@@ -44,7 +44,7 @@ from polygym.rewrite.term import Term
 
 _CHUNK_SIZE = 2048
 
-_REARRANGEMENTS = 400
+_EXCHANGES = 50
 
 
 class StopReason(Enum):
@@ -67,12 +67,12 @@ class SaturationLimits:
     seconds: float = math.inf
     k_multi: int = 1
     """In how many iterations, from the first, rules with several sources are applied."""
-    rearrangements: int = _REARRANGEMENTS
-    """Beyond how many matches in an iteration a rule rests that only rearranges operands."""
+    exchanges: int = _EXCHANGES
+    """Beyond how many matches in an iteration a rule rests that only exchanges operands."""
 
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
-        limits = {"nodes": 1, "iterations": 0, "seconds": 0, "k_multi": 0, "rearrangements": 0}
+        limits = {"nodes": 1, "iterations": 0, "seconds": 0, "k_multi": 0, "exchanges": 0}
         for name, least in limits.items():
             value = getattr(self, name)
             if not value >= least:
@@ -92,7 +92,7 @@ class IterationReport:
     blacklisted: int
     """How many nodes were blacklisted."""
     resting: tuple[str, ...] = ()
-    """The rules that rearrange operands and had too many matches."""
+    """The rules that exchange operands and had too many matches."""
 
 
 @pickle_by_name
@@ -111,7 +111,7 @@ class SaturationReport:
     blacklisted: int = 0
     """How many nodes of the e-graph are blacklisted."""
     resting: tuple[str, ...] = ()
-    """The rules that rearrange operands and had too many matches at the end."""
+    """The rules that exchange operands and had too many matches at the end."""
 
 
 def saturate(
@@ -141,7 +141,7 @@ def saturate(
     for begun in range(1, limits.iterations + 1):
         group = rules if begun <= limits.k_multi else single
         done = run_iteration(
-            graph, group, limits.nodes, cycles, deadline, limits.rearrangements, is_stopped
+            graph, group, limits.nodes, cycles, deadline, limits.exchanges, is_stopped
         )
         resting = done.resting
         for name, count in done.applications.items():
@@ -167,7 +167,7 @@ def run_iteration(
     nodes: int = 50_000,
     cycles: CycleFilter = CycleFilter.EFFICIENT,
     deadline: float = math.inf,
-    rearrangements: int = _REARRANGEMENTS,
+    exchanges: int = _EXCHANGES,
     is_stopped: Callable[[], bool] | None = None,
 ) -> IterationReport:
     """Apply rules for one iteration, those with several sources first.
@@ -189,7 +189,7 @@ def run_iteration(
             if is_multiple:
                 stop = work.multiple(group)
             else:
-                stop = work.single(group, rearrangements)
+                stop = work.single(group, exchanges)
                 resting = work.resting
             graph.rebuild()
     changed = graph.changes != before
@@ -217,7 +217,7 @@ class _RuleGroupRun:
         self._now = graph.tick
         graph.tick += 1
 
-    def single(self, programs: list[RuleProgram], rearrangements: int) -> StopReason | None:
+    def single(self, programs: list[RuleProgram], exchanges: int) -> StopReason | None:
         """Apply rules with one source, to the matches that changes since the last time can have."""
         graph = self._graph
         matches: dict[tuple[Term, int], list[EGraphMatch]] = {}
@@ -232,7 +232,7 @@ class _RuleGroupRun:
                     self._index, since
                 )
             rows = matches[key]
-            if program.is_rearrangement and len(rows) > rearrangements:
+            if program.exchanges_operands and len(rows) > exchanges:
                 self.resting.append(program.rule.name)
             else:
                 work.append((program, rows))
