@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 from typing import Protocol, assert_never
 
 from polygym.errors import InputError
@@ -212,10 +213,10 @@ class StagedSearch:
         self._begin, self._begun = time.monotonic(), time.process_time()
         self._measured_before = self._measured()
         self._egraph = EGraph(TENSOR_DOMAIN)
-        self._root = self._egraph.add_term(graph.root)
-        if rules:
-            for sum_, other in regrouped_sums(graph):
-                self._egraph.union(self._egraph.add_term(sum_), self._egraph.add_term(other))
+        sums = [pair for pair in regrouped_sums(graph) if rules]
+        self._root, *classes = self._egraph.add_terms([graph.root, *chain.from_iterable(sums)])
+        for sum_, other in zip(classes[::2], classes[1::2], strict=True):
+            self._egraph.union(sum_, other)
         self._egraph.rebuild()
         # Every node of the graph may exchange its operands once, however large the graph is.
         exchanges = options.limits.exchanges + self._egraph.node_count
