@@ -11,7 +11,8 @@ Values: ``ir`` has the graphs, ``operators`` the definitions of operators, ``dra
 Sources: the ``library`` of networks, ``onnx`` files, and folders of ``saved_model``, which tells
 them apart. Rewriting: ``rules`` are the tables, ``costs`` the costs of
 nodes, ``optimization`` saturates and extracts, or backtracks; ``envs`` has both as environments.
-Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``.
+Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``, and
+``export`` writes them for other programs.
 """
 
 from typing import TYPE_CHECKING
