@@ -71,13 +71,12 @@ def graph_difference(before: Graph, after: Graph) -> GraphDifference:
     survivors = _Predecessors(own), _Predecessors(set(own.values()))
     changes: list[dict[Term, NodeChange]] = [{}, {}]
     for node in pairs.left.nodes:
-        other = own.get(node)
-        if other is None:
+        if node not in own:
             changes[0][node] = NodeChange.GONE
         elif node in altered:
-            changes[0][node] = changes[1][other] = NodeChange.ALTERED
-        elif {own[above] for above in survivors[0].of(node)} != survivors[1].of(other):
-            changes[0][node] = changes[1][other] = NodeChange.MOVED
+            changes[0][node] = changes[1][own[node]] = NodeChange.ALTERED
+        elif {own[above] for above in survivors[0].of(node)} != survivors[1].of(own[node]):
+            changes[0][node] = changes[1][own[node]] = NodeChange.MOVED
     known = set(own.values())
     changes[1].update((node, NodeChange.NEW) for node in pairs.right.nodes if node not in known)
     return GraphDifference(*changes)
