@@ -238,25 +238,10 @@ class CompiledModel:
         self, step: KernelLaunch, kernel: CompiledKernel, temporaries: Sequence[int]
     ) -> Any:
         """Return a call of a kernel, without arguments."""
-        places: list[StorageLocation | int] = []
-        own = iter(temporaries)
-        for binding in kernel.places:
-            if binding.output is not None:
-                places.append(step.writes)
-            elif binding.argument is not None:
-                places.append(step.reads[binding.argument][0])
-            else:
-                places.append(self._base + self.memory.offsets[next(own)])
-        addresses = [
-            location if isinstance(location, int) else self._address(location)
-            for location in places
-        ]
-        entry, block = kernel.prepared(addresses)
+        places = argument_places(step, kernel, temporaries)
+        entry, block = kernel.prepared([self._address(location) for location in places])
         for slot, place in enumerate(places):
-            if not isinstance(place, int) and place.storage.kind in (
-                StorageKind.INPUT,
-                StorageKind.OUTPUT,
-            ):
+            if place.storage.kind in (StorageKind.INPUT, StorageKind.OUTPUT):
                 self._patches.append((block, slot, place.storage, place.offset))
         return lambda: entry(block, _NO_ADDRESS)
 
@@ -281,6 +266,25 @@ class CompiledModel:
             case _:
                 whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
         return whole[place.offset :].view(dtype)
+
+
+def argument_places(
+    step: KernelLaunch, kernel: CompiledKernel, temporaries: Sequence[int]
+) -> list[StorageLocation]:
+    """Return where the arrays of a kernel lie, in the order of its arguments.
+
+    ``temporaries`` are the numbers of the blocks of the arena that are the kernel's own.
+    """
+    places: list[StorageLocation] = []
+    own = iter(temporaries)
+    for binding in kernel.places:
+        if binding.output is not None:
+            places.append(step.writes)
+        elif binding.argument is not None:
+            places.append(step.reads[binding.argument][0])
+        else:
+            places.append(StorageLocation(ArrayStorage(StorageKind.ARENA, next(own), 0), 0))
+    return places
 
 
 def _check_array(place: str, array: _Array, expected: TensorType) -> None:
@@ -328,6 +332,21 @@ def compile_model(
     >>> layer(np.array([[2, 3]], np.float32))
     array([[7.]], dtype=float32)
     """
+    layout, kernels = compile_steps(model, threads, fuse, progress, forms)
+    return CompiledModel(model.graph, layout, kernels)
+
+
+def compile_steps(
+    model: Model,
+    threads: int = 1,
+    fuse: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    forms: KernelVariants | None = None,
+) -> tuple[ExecutionPlan, list[CompiledKernel | None]]:
+    """Return the steps of a model and the kernel of each, None for a copy.
+
+    The arguments are those of :func:`compile_model`.
+    """
     chosen = user_variants(threads) if forms is None else forms
     layout = plan_execution(lower_graph(model.graph, model.weights), threads, fuse, chosen)
     kernels: list[CompiledKernel | None] = []
@@ -335,4 +354,4 @@ def compile_model(
         kernels.append(compiled_kernel(step.recipe) if isinstance(step, KernelLaunch) else None)
         if progress is not None:
             progress(len(kernels), len(layout.steps))
-    return CompiledModel(model.graph, layout, kernels)
+    return layout, kernels
