@@ -1,7 +1,7 @@
 """Command ``polygym graph``: whole models as tensor graphs; one file a subcommand.
 
-``optimize``, ``tune``, ``show``, ``run``, ``bench`` and ``rules`` are the subcommands, imported
-when they are called; they share ``options``.
+``optimize``, ``tune``, ``show``, ``run``, ``bench``, ``rules`` and ``extract`` are the subcommands,
+imported when they are called; they share ``options``.
 """
 
 import click
@@ -17,6 +17,7 @@ _COMMANDS = {
     "run": "Run a model, and say where its time goes.",
     "bench": "Run models beside PyTorch and onnxruntime.",
     "rules": "List rules, check those of a file, or find them anew.",
+    "extract": "Extract the cheapest terms of e-graphs in JSON.",
 }
 
 _HELP = """Optimise whole models: graphs of tensor operators, by rules that keep what they compute.
