@@ -1,7 +1,7 @@
 """Command ``polygym graph``: whole models as tensor graphs; one file a subcommand.
 
-``optimize``, ``tune``, ``show``, ``run``, ``export``, ``bench`` and ``rules`` are the subcommands,
-imported when they are called; they share ``options``.
+``optimize``, ``tune``, ``show``, ``run``, ``export``, ``bench``, ``rules`` and ``extract`` are the
+subcommands, imported when they are called; they share ``options``.
 """
 
 import click
@@ -18,6 +18,7 @@ _COMMANDS = {
     "export": "Write a model as a C library or an ONNX file.",
     "bench": "Run models beside PyTorch and onnxruntime.",
     "rules": "List rules, check those of a file, or find them anew.",
+    "extract": "Extract the cheapest terms of e-graphs in JSON.",
 }
 
 _HELP = """Optimise whole models: graphs of tensor operators, by rules that keep what they compute.
