@@ -34,6 +34,7 @@ from polygym.frontend.tc.semantics.environment import (
     NameEnvironment,
     TensorInfo,
     TensorRole,
+    condition_of,
 )
 from polygym.frontend.tc.semantics.types import (
     SCALAR_TYPES,
@@ -116,6 +117,16 @@ class StatementContext:
     scope: IndexScope
     environment: NameEnvironment
 
+    @property
+    def computed_conditions(self) -> tuple[tree.Expression, ...]:
+        """The conditions that are not affine: they are computed when the program runs."""
+        names = self.environment.names
+        return tuple(
+            condition
+            for condition in self.meaning.conditions
+            if not condition_of(condition, frozenset(names), names).is_exact
+        )
+
     @staticmethod
     def of(draft: LoweringState, meaning: name_resolution.ResolvedStatement) -> StatementContext:
         """Return the context of the statement that comes next."""
@@ -124,6 +135,8 @@ class StatementContext:
         iterators = {name: names.take(name) for name in indices}
         scope = IndexScope(draft.sizes, indices, {**draft.size_names, **iterators})
         environment = NameEnvironment(dict(draft.tensors), iterators, draft.size_names)
+        for condition in meaning.conditions:
+            environment = environment.under_condition(condition, is_true=True)
         return StatementContext(draft, meaning, scope, environment)
 
 

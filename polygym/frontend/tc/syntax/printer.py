@@ -38,6 +38,8 @@ def _where(entry: tree.Where) -> str:
             return f"{name} = {expression_text(value)}"
         case tree.WhereExists(expression):
             return f"exists {expression_text(expression)}"
+        case tree.WhereCondition(condition):
+            return expression_text(condition)
         case _:
             assert_never(entry)
 
