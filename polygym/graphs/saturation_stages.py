@@ -95,7 +95,7 @@ class OptimizationOptions:
     cycles: CycleFilter = CycleFilter.EFFICIENT
     extraction: ExtractionMethod = ExtractionMethod.ILP
     cycle_constraints: CycleConstraints = CycleConstraints.LAZY
-    extraction_seconds: float = 10.0
+    extraction_seconds: float = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,15 +309,10 @@ class StagedSearch:
 
     def _choose(self, is_last: bool) -> None:
         """Extract the cheapest graph; where costs are measured, until all of it is."""
-        seconds = self._options.extraction_seconds
-        if not is_last or (len(self._reports) > 1 and self._reports[-1].stop not in _GOES_ON):
-            seconds *= _STAGE_SHARE
+        is_cut = len(self._reports) > 1 and self._reports[-1].stop not in _GOES_ON
+        share = _STAGE_SHARE if is_cut or not is_last else 1.0
         for round_ in range(_MOST_ROUNDS):
-            start, started = time.monotonic(), time.process_time()
-            with self._stop.allowed() if self._stop is not None else nullcontext():
-                result = self._extract(self._costs.cost, seconds)
-            self._extraction += time.monotonic() - start
-            self._extracted_in += time.process_time() - started
+            result = self._extract(self._costs.cost, share)
             if not isinstance(self._costs, MeasuredCosts):
                 break
             missing = self._costs.missing(typed_nodes(result.term))
@@ -329,21 +324,30 @@ class StagedSearch:
         if not self._is_stored_too_much(result.term):
             self._keep(result)
             return
-        result = self._extract(_with_growth_price(self._costs.cost), seconds)
+        result = self._extract(_with_growth_price(self._costs.cost), _STAGE_SHARE)
         if not self._is_stored_too_much(result.term):
             self._keep(result)
 
-    def _extract(self, cost: CostFunction, seconds: float) -> Extracted:
-        options = self._options
-        match options.extraction:
-            case ExtractionMethod.GREEDY:
-                return extract_greedily(self._egraph, self._root, cost)
-            case ExtractionMethod.ILP:
-                return extract_optimally(
-                    self._egraph, self._root, cost, options.cycle_constraints, seconds
-                )
-            case _:
-                assert_never(options.extraction)
+    def _extract(self, cost: CostFunction, share: float) -> Extracted:
+        """Extract the cheapest graph, within a share of the time and within what is left of it."""
+        options, seconds = self._options, self._options.extraction_seconds
+        start, started = time.monotonic(), time.process_time()
+        if not isinstance(self._costs, MeasuredCosts):
+            seconds -= self._extraction
+        try:
+            with self._stop.allowed() if self._stop is not None else nullcontext():
+                match options.extraction:
+                    case ExtractionMethod.GREEDY:
+                        return extract_greedily(self._egraph, self._root, cost)
+                    case ExtractionMethod.ILP:
+                        seconds = min(seconds, share * options.extraction_seconds)
+                        order = options.cycle_constraints
+                        return extract_optimally(self._egraph, self._root, cost, order, seconds)
+                    case _:
+                        assert_never(options.extraction)
+        finally:
+            self._extraction += time.monotonic() - start
+            self._extracted_in += time.process_time() - started
 
     def _is_stored_too_much(self, root: Term) -> bool:
         before = stored_bytes(self._graph.root)
