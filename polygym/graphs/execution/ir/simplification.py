@@ -216,14 +216,10 @@ def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
     bare = {nest_array.name for nest_array in nest.arrays if not nest_array.shape}
     if not bare:
         return nest
-    targets = {statement.target for statement in nest.statements}
 
     def access(element: ArrayAccess) -> ArrayAccess:
-        if element.array not in bare:
-            return element
-        return ArrayAccess(
-            element.array,
-            (index_named(_UNIT_INDEX) if element.array in targets else constant_index(0),),
+        return (
+            ArrayAccess(element.array, (constant_index(0),)) if element.array in bare else element
         )
 
     arrays = tuple(replace(array, shape=array.shape or (1,)) for array in nest.arrays)
