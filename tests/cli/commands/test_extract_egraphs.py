@@ -1,4 +1,4 @@
-"""``polygym graph extract``: a row for every method, choices on request, errors that name the file."""
+"""``polygym graph extract``: rows for all methods, choices on request, errors that name files."""
 
 from __future__ import annotations
 
