@@ -61,6 +61,7 @@ class LoweringState:
     ``constants`` are the scalars whose value is known, ``size_names`` the names of sizes in the
     program. ``context`` holds the sizes that are possible; where they are ``is_fixed``, one for
     each.
+    ``index_ranges`` has the ranges of each statement's indices.
     ``resolved_statements`` are all statements, ``types`` those of all tensors; ``tensors`` have
     been met, ``statements`` made, and the elements in ``written_elements`` assigned.
     """
@@ -77,6 +78,7 @@ class LoweringState:
     tensors: dict[str, TensorInfo] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     written_elements: dict[str, list[isl.Set]] = field(default_factory=dict)
+    index_ranges: list[Mapping[str, isl.Set]] = field(default_factory=list)
 
     @property
     def assigned_values(self) -> list[tuple[str, tree.Expression]]:
