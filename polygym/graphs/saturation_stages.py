@@ -51,6 +51,9 @@ from polygym.rewrite.term import Head, Term
 
 _MOST_ROUNDS = 200
 
+_EXCHANGES = 50
+"""Matches beyond the number of nodes that a rule may have that exchanges operands."""
+
 _TELL_SECONDS = 2.0
 """How often a long stage says how far it is."""
 
@@ -219,7 +222,7 @@ class StagedSearch:
             self._egraph.union(sum_, other)
         self._egraph.rebuild()
         # Every node of the graph may exchange its operands once, however large the graph is.
-        exchanges = options.limits.exchanges + self._egraph.node_count
+        exchanges = min(options.limits.exchanges, _EXCHANGES + self._egraph.node_count)
         self._limits = replace(options.limits, exchanges=exchanges)
         self._best, self._greedy = graph.root, math.inf
         self._last: Extracted | None = None
@@ -238,8 +241,7 @@ class StagedSearch:
                 report = self._explore(stage)
                 is_last = stage == stages or report.stop not in _GOES_ON
                 if report.stop is StopReason.REQUESTED:
-                    self._is_interrupted = True
-                    self._keep(extract_greedily(self._egraph, self._root, self._costs.cost))
+                    self._keep_so_far()
                     return
                 if stage and not self._changed_by_several(report):
                     return
@@ -249,7 +251,12 @@ class StagedSearch:
         except KeyboardInterrupt:
             if self._stop is None:
                 raise
-            self._is_interrupted = True
+            self._keep_so_far()
+
+    def _keep_so_far(self) -> None:
+        """Keep greedy's answer, which takes no time, if it is the best when a stop comes."""
+        self._is_interrupted = True
+        self._keep(extract_greedily(self._egraph, self._root, self._costs.cost))
 
     def result(self) -> OptimizationResult:
         """Return the best answer so far."""
@@ -259,7 +266,7 @@ class StagedSearch:
         cost, last = min(initial, final), self._last
         whole = time.process_time() - self._begun
         status, bound = ExtractionStatus.GREEDY, 0.0
-        if last is not None:
+        if last is not None and not self._is_interrupted:
             status, bound = last.status, min(last.lower_bound, cost)
             if status is ExtractionStatus.OPTIMAL and bound < cost:
                 status = ExtractionStatus.FEASIBLE
