@@ -28,7 +28,7 @@ from polygym.graphs.addends import regrouped_sums
 from polygym.graphs.costs import MeasuredCosts, NodeCosts, TypedNode, operator_key
 from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import TensorPair, TensorType
 from polygym.rewrite.domain import Data
 from polygym.rewrite.egraph import (
     CycleFilter,
@@ -182,7 +182,8 @@ def _is_constant(data: Data) -> bool:
 
 
 def _constant_bytes(data: Data) -> int:
-    return data.bytes if isinstance(data, TensorType) and data.constant else 0
+    parts = (data.first, data.second) if isinstance(data, TensorPair) else (data,)
+    return sum(part.bytes for part in parts if isinstance(part, TensorType) and part.constant)
 
 
 def _with_growth_price(cost: CostFunction) -> CostFunction:
