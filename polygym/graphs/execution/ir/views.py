@@ -179,15 +179,20 @@ class ArrayOperation:
 
 @dataclass
 class ArrayOperations:
-    """Operations in order, and the arrays that are known ahead."""
+    """Operations in order, and the arrays that are known ahead; ``is_zero`` says they all are 0."""
 
     operations: list[ArrayOperation] = field(default_factory=list)
     constants: dict[ArraySource, np.ndarray[Any, Any]] = field(default_factory=dict)
     memo: dict[Any, ArrayView] = field(default_factory=dict)
+    is_zero: bool = False
 
     def constant(self, array: np.ndarray[Any, Any]) -> ArraySource:
         """Return an array that is known."""
-        kept = np.ascontiguousarray(array).reshape(array.shape)
+        kept = (
+            np.zeros(array.shape, array.dtype)  # takes no memory until it is read
+            if self.is_zero
+            else np.ascontiguousarray(array).reshape(array.shape)
+        )
         source = ArraySource(kept.shape, kept.dtype.name)
         self.constants[source] = kept
         return source
