@@ -69,7 +69,7 @@ def cheapest_plan(
     original = {egraph.find(node): node for node in egraph.nodes_making(graph.root)}
     choices = [{**candidates[0], **original}, *candidates]
     costs.measure(graph, tell)
-    best = ChosenPlan(graph, choices[0], costs.steps(graph), costs.cost(graph))
+    best = search.plan(graph, choices[0])
     for choice in candidates:
         best = search.better(best, choice)
     is_better = True
@@ -92,6 +92,11 @@ class _PlanSearch:
     tell: Callable[[str], None]
     compared: set[Graph] = field(default_factory=set)
 
+    def plan(self, graph: Graph, choice: Choice) -> ChosenPlan:
+        """Return the plan of a graph, with estimates where steps have no time yet."""
+        steps = self.costs.steps(graph)
+        return ChosenPlan(graph, choice, steps, self.costs.times.cost(steps))
+
     def better(self, best: ChosenPlan, choice: Choice) -> ChosenPlan:
         """Return the plan of a choice if it is better than the best so far, else that one."""
         if self._order(choice) is None:
@@ -103,7 +108,7 @@ class _PlanSearch:
         self.compared.add(graph)
         try:
             while True:
-                plan = ChosenPlan(graph, choice, self.costs.steps(graph), self.costs.cost(graph))
+                plan = self.plan(graph, choice)
                 if not self._is_better(plan, best):
                     return best
                 missing = self.costs.times.missing(plan.steps)
