@@ -119,7 +119,7 @@ def _best_plan(
     costs.measure(graph, tell)
     _check_executable(graph, costs.times.failing(costs.steps(graph)))
     fused = MeasuredCosts(costs.times, fuses=True)
-    prices: tuple[NodeCosts, ...] = (fused, RooflineCosts())
+    prices: tuple[NodeCosts, ...] = (fused, MeasuredCosts(costs.times), RooflineCosts())
     extracted = [_extract(egraph, root, each, options, tell) for each in prices]
     usual, _ = cheapest_trees(egraph, node_costs(egraph, fused.cost))
     choices: list[Choice] = [

@@ -11,6 +11,7 @@ Equal operations are one. What a view shows is moved where an operation needs it
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -177,6 +178,12 @@ class ArrayOperation:
         return self.head == "copy" or (operator is not None and operator.element is not None)
 
 
+@lru_cache(maxsize=1024)
+def zero_array(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """Return zeros, which take no memory until they are read."""
+    return np.zeros(shape, dtype)
+
+
 @dataclass
 class ArrayOperations:
     """Operations in order, and the arrays that are known ahead; ``is_zero`` says they all are 0."""
@@ -189,7 +196,7 @@ class ArrayOperations:
     def constant(self, array: np.ndarray[Any, Any]) -> ArraySource:
         """Return an array that is known."""
         kept = (
-            np.zeros(array.shape, array.dtype)  # takes no memory until it is read
+            zero_array(array.shape, array.dtype.name)
             if self.is_zero
             else np.ascontiguousarray(array).reshape(array.shape)
         )

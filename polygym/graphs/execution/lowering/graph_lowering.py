@@ -23,6 +23,7 @@ from polygym.graphs.execution.ir.views import (
     reshape_view,
     slice_axis,
     whole_array,
+    zero_array,
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
@@ -205,7 +206,7 @@ class _Lowering:
 
     def _zeros(self, node: Term) -> np.ndarray[Any, Any]:
         tensor = self.graph.tensor(node)
-        return np.zeros(tensor.shape, tensor.dtype)
+        return zero_array(tensor.shape, tensor.dtype)
 
     def _is_known(self, node: Term) -> bool:
         return bool(node.children) and _is_constant(self.graph, node)
