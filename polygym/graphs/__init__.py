@@ -11,8 +11,8 @@ Values: ``ir`` has the graphs, ``operators`` the definitions of operators, ``dra
 Sources: the ``library`` of networks, ``onnx`` files, and folders of ``saved_model``, which tells
 them apart. Rewriting: ``rules`` are the tables, ``costs`` the costs of nodes, ``measured_costs``
 those of operators and of what a whole graph runs; ``optimization`` saturates and extracts, or
-backtracks, with ``extraction`` under either costs and ``plan_search`` over plans; ``envs`` has both
-as environments.
+backtracks; the first are ``saturation_stages``, which bring together ``addends``, ``extraction``
+under either costs, and ``plan_search``; ``envs`` has both as environments.
 Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``.
 """
 

@@ -19,16 +19,14 @@ The same rules and the same costs; where these are measured, every operator that
 a search that follows costs step by step has no use for an estimate.
 """
 
-import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polygym.graphs.extraction import (
     AnyCosts,
     ExtractionMethod,
     OptimizationOptions,
-    best_graph,
+    StopSignal,
     graph_cost,
     typed_nodes,
 )
@@ -36,16 +34,16 @@ from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.measured_costs import MeasuredCosts, PlanCosts
 from polygym.graphs.rules import standard_rules
+from polygym.graphs.saturation_stages import CpuSeconds, OptimizationResult, StagedSearch
 from polygym.rewrite.backtracking import Valuation, backtrack
 from polygym.rewrite.domain import Data, type_table
-from polygym.rewrite.egraph import EGraph, SaturationReport, StopReason, saturate
+from polygym.rewrite.egraph import SaturationReport, StopReason
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Head, Term
 
 __all__ = [
     "AnyCosts",
-    "CpuSeconds",
     "ExtractionMethod",
     "GraphRewriteSystem",
     "OptimizationOptions",
@@ -58,107 +56,25 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuSeconds:
-    """Seconds of the processor that this process took: what others do meanwhile does not count.
-
-    Nor does what it waits for: operators are measured by another process.
-    """
-
-    exploration: float
-    extraction: float
-    total: float
-    to_best: float
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizationResult:
-    """What became of a graph.
-
-    ``lower_bound`` is what no graph of the e-graph is cheaper than, ``status`` whether that was
-    proved to be reached; ``extract_greedily`` what greedy extraction found, before and beside the
-    integer program. Plans are compared: nothing is proved of others, and there is no greedy one.
-    """
-
-    before: Graph
-    after: Graph
-    initial_cost: float
-    cost: float
-    greedy_cost: float
-    lower_bound: float
-    status: str
-    saturation: SaturationReport
-    extraction_seconds: float
-    seconds: float
-    cpu_seconds: CpuSeconds
-    measured_operators: int = 0
-    compared_plans: int = 0
-    seconds_to_best: float | None = None
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether a cheaper graph was found."""
-        return self.after is not self.before
-
-
 def optimize_graph(
     graph: Graph,
     costs: AnyCosts,
     options: OptimizationOptions | None = None,
     rules: Sequence[Rule] | None = None,
     progress: Callable[[str], None] | None = None,
+    stop: StopSignal | None = None,
 ) -> OptimizationResult:
     """Return the cheapest graph that rules and limits reach.
 
     ``progress`` is told a sentence now and then. Ctrl-C while operators are measured loses nothing:
-    what was measured is kept, and the next call goes on.
+    what was measured is kept, and the next call goes on. After a ``stop`` the answer is the best so
+    far.
     """
     options = options or OptimizationOptions()
     rules = standard_rules() if rules is None else rules
-    tell = progress or (lambda _: None)
-    begin, begun = time.monotonic(), time.process_time()
-    egraph = EGraph(TENSOR_DOMAIN)
-    root = egraph.add_term(graph.root)
-    explored = saturate(
-        egraph,
-        rules,
-        options.limits,
-        options.cycles,
-        lambda seen, _: tell(f"explored {seen.node_count} nodes, {seen.class_count} classes"),
-    )
-    explored_in = time.process_time() - begun
-    measured_before, waited_before = _measured_count(costs), _measuring_seconds(costs)
-    start, started = time.monotonic(), time.process_time()
-    best = best_graph(egraph, root, graph, costs, options, tell)
-    extraction, extracted_in = time.monotonic() - start, time.process_time() - started
-    extraction -= _measuring_seconds(costs) - waited_before
-    initial, final = best.initial_cost, best.cost
-    whole = time.process_time() - begun
-    return OptimizationResult(
-        graph,
-        best.graph if final < initial else graph,
-        initial,
-        min(initial, final),
-        min(initial, best.greedy_cost),
-        min(best.lower_bound, initial, final),
-        best.status.value,
-        explored,
-        extraction,
-        time.monotonic() - begin,
-        CpuSeconds(explored_in, extracted_in, whole, whole),
-        _measured_count(costs) - measured_before,
-        best.compared,
-    )
-
-
-def _measured_count(costs: AnyCosts) -> int:
-    return costs.measured_count if isinstance(costs, MeasuredCosts | PlanCosts) else 0
-
-
-def _measuring_seconds(costs: AnyCosts) -> float:
-    if isinstance(costs, MeasuredCosts | PlanCosts):
-        return costs.times.measuring_seconds
-    return 0.0
+    search = StagedSearch(graph, costs, options, rules, progress or (lambda _: None), stop)
+    search.run()
+    return search.result()
 
 
 def result_summary(result: OptimizationResult, costs: AnyCosts) -> dict[str, Any]:
@@ -224,7 +140,7 @@ def optimize_by_backtracking(
     """
     if isinstance(costs, PlanCosts):
         costs = MeasuredCosts(costs.times)  # steps of a search change single nodes
-    measured = _measured_count(costs)
+    measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
     result = backtrack(
         graph.root,
         rules,
@@ -257,7 +173,8 @@ def optimize_by_backtracking(
         cpu_seconds=CpuSeconds(
             result.cpu_seconds, 0.0, result.cpu_seconds, result.cpu_seconds_to_best
         ),
-        measured_operators=_measured_count(costs) - measured,
+        measured_operators=(costs.measured_count if isinstance(costs, MeasuredCosts) else 0)
+        - measured,
         seconds_to_best=result.seconds_to_best,
     )
 

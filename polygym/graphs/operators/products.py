@@ -18,13 +18,19 @@ from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Head, Term
 
 
+def _matmul(activation: str, x: Array, y: Array, *bias: Array) -> Array:
+    return activate(activation, sum(bias, np.matmul(x, y)))
+
+
 def _matmul_in_torch(torch: Any, activation: str, *_: TensorType) -> Callable[..., Any]:
     activated = torch_activation(torch, activation)
-    return lambda x, y: activated(torch.matmul(x, y))
+    return lambda x, y, *bias: activated(sum(bias, torch.matmul(x, y)))
 
 
-def _write_matmul(writer: OnnxWriter, activation: Term, x: Term, y: Term) -> str:
+def _write_matmul(writer: OnnxWriter, activation: Term, x: Term, y: Term, *bias: Term) -> str:
     result = writer.operator("MatMul", writer.name(x), writer.name(y))
+    for added in bias:
+        result = writer.operator("Add", result, writer.name(added))
     return write_activation(writer, result, activation)
 
 
@@ -72,12 +78,13 @@ OPERATORS = (
     GraphOperator(
         "matmul",
         "activation:S x:T y:T",
-        "product of matrices, activated",
+        "product of matrices, a bias added to its rows, activated",
         infer=shapes.matmul,
-        reference=lambda activation, x, y: activate(activation, np.matmul(x, y)),
+        reference=_matmul,
         torch=_matmul_in_torch,
         onnx=_write_matmul,
-        operations=lambda result, _, x, y: 2 * result.elements * x.shape[-1],
+        operations=lambda result, _, x, *__: 2 * result.elements * x.shape[-1],
+        optional="bias:T",
     ),
     GraphOperator(
         "softmax",

@@ -111,7 +111,17 @@ def select(c: Data, x: Data, y: Data) -> TensorType:
     return broadcast(c, broadcast(x, y))
 
 
-def matmul(activation: Data, x: Data, y: Data) -> TensorType:
+def _with_bias(tensor: TensorType, extent: int, bias: Data | None) -> TensorType:
+    """A product or convolution to whose columns or channels a bias is added, if there is one."""
+    if bias is None:
+        return tensor
+    added = expect_tensor(bias)
+    if added.shape != (extent,) or added.dtype != tensor.dtype:
+        reject_node(f"expected a bias of {extent} elements of {tensor.dtype}, found {added}")
+    return TensorType(tensor.shape, tensor.dtype, tensor.constant and added.constant)
+
+
+def matmul(activation: Data, x: Data, y: Data, bias: Data | None = None) -> TensorType:
     """Products of matrices; leading extents are equal, or the second has none."""
     tensor, other = expect_tensor(x), expect_tensor(y)
     check_activation(activation, tensor)
@@ -121,11 +131,18 @@ def matmul(activation: Data, x: Data, y: Data) -> TensorType:
     *own, again, columns = other.shape
     if inner != again or (own and own != batch) or tensor.dtype != other.dtype:
         reject_node(f"expected matrices that can be multiplied, found {tensor} and {other}")
-    return TensorType((*batch, rows, columns), tensor.dtype, tensor.constant and other.constant)
+    made = TensorType((*batch, rows, columns), tensor.dtype, tensor.constant and other.constant)
+    return _with_bias(made, columns, bias)
 
 
 def convolution(
-    stride_h: Data, stride_w: Data, padding: Data, activation: Data, x: Data, w: Data
+    stride_h: Data,
+    stride_w: Data,
+    padding: Data,
+    activation: Data,
+    x: Data,
+    w: Data,
+    bias: Data | None = None,
 ) -> TensorType:
     """Convolution of an image (n, c, h, w) by (f, c / groups, kh, kw)."""
     image, kernel = expect_tensor(x, 4), expect_tensor(w, 4)
@@ -135,7 +152,8 @@ def convolution(
     if channels % inner or filters % (channels // inner) or image.dtype != kernel.dtype:
         reject_node(f"expected channels in groups that fit, found {image} and {kernel}")
     sizes = _windows(stride_h, stride_w, padding, (height, width), (kernel_h, kernel_w))
-    return TensorType((count, filters, *sizes), image.dtype, image.constant and kernel.constant)
+    made = TensorType((count, filters, *sizes), image.dtype, image.constant and kernel.constant)
+    return _with_bias(made, filters, bias)
 
 
 def pooling(

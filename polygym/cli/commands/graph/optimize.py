@@ -86,8 +86,8 @@ _K_STATIC, _K_MEASURED = 2, 1
 )
 @duration_option(
     "--extract-time-limit",
-    default="10s",
-    help="Limit of the integer program: the best result so far is taken, with its bound.",
+    default="6s",
+    help="Limit of the integer programs: the best result so far is taken, with its bound.",
 )
 @click.option(
     "--out",
