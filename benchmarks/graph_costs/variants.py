@@ -15,7 +15,12 @@ from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.text import graph_text
 from polygym.graphs.rules import standard_rules
 from polygym.rewrite.egraph import EGraph, SaturationLimits, saturate
-from polygym.rewrite.extraction.costs import cheapest_trees, extracted_term, node_costs
+from polygym.rewrite.extraction.costs import (
+    cheapest_trees,
+    chosen_nodes,
+    node_costs,
+    term_of_nodes,
+)
 
 __all__ = ["graph_variants"]
 
@@ -39,6 +44,6 @@ def graph_variants(graph: Graph, count: int, seed: int) -> list[Graph]:
         deviation = _DEVIATIONS[draw % len(_DEVIATIONS)]
         factors = np.exp(deviation * generator.standard_normal(len(prices)))
         chosen, _ = cheapest_trees(egraph, (prices * factors).tolist())
-        variant = graph.with_root(extracted_term(egraph, egraph.find(root), chosen)[0])
+        variant = graph.with_root(term_of_nodes(egraph, chosen_nodes(egraph, root, chosen)))
         variants.setdefault(graph_text(variant), variant)
     return list(variants.values())

@@ -26,7 +26,7 @@ import numpy as np
 from polygym.graphs.operators.types import Data, TensorType, parse_numbers
 from polygym.rewrite.term import Head, Term
 
-_COMPREHENSION_TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
+_COMPREHENSION_TYPES = {"float32": "float", "float64": "double"}
 
 # tanh(x) = x + x³ P(x²) for |x| < 5/8, erf(x) = x Q(x²) for |x| < 1, 1 - erf(x) = exp(R(x)) for
 # 1 ≤ x ≤ 4; beyond 4 erf is 1 in single precision. Polynomials whose largest relative error (of
@@ -43,7 +43,7 @@ _ERFC = (
 
 def tc_type(dtype: str) -> str:
     """Return a type of elements in the language of comprehensions."""
-    return _COMPREHENSION_TYPES[dtype]
+    return _COMPREHENSION_TYPES.get(dtype, dtype)
 
 
 def literal_text(value: float, dtype: str) -> str:

@@ -49,11 +49,21 @@ def _reduction(name: str, doc: str, torch_name: str, is_rounded: bool = False) -
     """Define a reduction along axes, by its name in NumPy."""
 
     def reference(axes: Head, keep: int, x: Array) -> Array:
-        return np.asarray(getattr(x, name)(axis=literal_numbers(axes), keepdims=bool(keep)))
+        facts = {"dtype": x.dtype} if name == "prod" else {}
+        along = literal_numbers(axes)
+        return np.asarray(getattr(x, name)(axis=along, keepdims=bool(keep), **facts))
 
     def in_torch(torch: Any, axes: Head, keep: int, _: TensorType) -> Callable[..., Any]:
         reduce, along = getattr(torch, torch_name), literal_numbers(axes)
-        return lambda x: reduce(x, along, bool(keep))
+        if torch_name != "prod":
+            return lambda x: reduce(x, along, bool(keep))
+
+        def product(x: Any) -> Any:  # PyTorch takes one axis at a time
+            for axis in sorted(along, reverse=True):
+                x = reduce(x, axis, bool(keep)).to(x.dtype)
+            return x
+
+        return product
 
     def write(writer: OnnxWriter, axes: Term, keep: Term, x: Term) -> str:
         along = writer.constant(literal_numbers(axes.head), "int64")
@@ -117,4 +127,5 @@ OPERATORS = (
     _reduction("sum", "sum along axes", "sum"),
     _reduction("mean", "mean along axes", "mean", is_rounded=True),
     _reduction("max", "largest along axes", "amax"),
+    _reduction("prod", "product along axes", "prod"),
 )

@@ -13,6 +13,7 @@ from polygym.graphs.operators.types import (
     TensorType,
     all_constant,
     check_activation,
+    expect_any_tensor,
     expect_axis,
     expect_dtype,
     expect_integer,
@@ -52,14 +53,14 @@ def graph_input(identifier: Data) -> TensorType:
 
 def weight(identifier: Data) -> TensorType:
     """``(weight w@64-1024)``: a constant of the model."""
-    return named_tensor(expect_text(identifier), True)
+    return expect_tensor(named_tensor(expect_text(identifier), True))
 
 
 def noop(left: Data, right: Data) -> TensorBundle:
     """``(noop a b)``: the results of a graph as one node."""
     parts: list[TensorType] = []
     for part in (left, right):
-        parts.extend(part.parts if isinstance(part, TensorBundle) else (expect_tensor(part),))
+        parts.extend(part.parts if isinstance(part, TensorBundle) else (expect_any_tensor(part),))
     return TensorBundle(tuple(parts))
 
 
@@ -104,6 +105,12 @@ def broadcast(x: Data, y: Data) -> TensorType:
             reject_node(f"expected shapes that broadcast, found {tensor_type} and {other}")
     shape = tuple(max(a, b) for a, b in zip(left, right, strict=True))
     return TensorType(shape, tensor_type.dtype, tensor_type.constant and other.constant)
+
+
+def integer_pair(x: Data, y: Data) -> TensorType:
+    """The same for integers."""
+    tensor = broadcast(x, y)
+    return tensor if tensor.is_integer else reject_node(f"expected integers, found {tensor}")
 
 
 def select(c: Data, x: Data, y: Data) -> TensorType:
@@ -349,9 +356,8 @@ def pad(value: Data, pads: Data, x: Data) -> TensorType:
 
 def cast(dtype: Data, x: Data) -> TensorType:
     """Elements of another type."""
-    return TensorType(
-        expect_tensor(x).shape, expect_dtype(expect_text(dtype)), expect_tensor(x).constant
-    )
+    tensor = expect_any_tensor(x)
+    return TensorType(tensor.shape, expect_dtype(expect_text(dtype)), tensor.constant)
 
 
 def rounding(dtype: Data, x: Data) -> TensorType:

@@ -19,7 +19,7 @@ import numpy as np
 
 from polygym.graphs.execution.ir.nests import AffineIndex, constant_index
 from polygym.graphs.operators.registry import OPERATORS
-from polygym.graphs.operators.types import shape_text
+from polygym.graphs.operators.types import numpy_type, shape_text
 from polygym.rewrite.term import Head
 
 
@@ -181,7 +181,7 @@ class ArrayOperation:
 @lru_cache(maxsize=1024)
 def zero_array(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
     """Return zeros, which take no memory until they are read."""
-    return np.zeros(shape, dtype)
+    return np.zeros(shape, numpy_type(dtype))
 
 
 @dataclass

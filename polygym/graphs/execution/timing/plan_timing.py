@@ -36,7 +36,14 @@ from polygym.graphs.execution.planning.kernel_variants import (
 from polygym.graphs.execution.timing.kernel_timing import kernel_seconds, process_worker
 from polygym.graphs.execution.timing.step_profile import describe_step
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.operators.types import NumberData, TensorPair, TensorType, TextData, shape_text
+from polygym.graphs.operators.types import (
+    NumberData,
+    TensorPair,
+    TensorType,
+    TextData,
+    numpy_type,
+    shape_text,
+)
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Head, Term, term
 
@@ -157,7 +164,8 @@ def step_seconds(step: PlannedStep) -> float | None:
 
 def _copy_seconds(step: ElementCopy) -> float:
     source, target = (
-        np.zeros(prod(view.source.shape), view.dtype) for view in (step.view, step.target)
+        np.zeros(prod(view.source.shape), numpy_type(view.dtype))
+        for view in (step.view, step.target)
     )
     best, begun, runs = float("inf"), time.monotonic(), 0
     while runs < _COPY_RUNS or time.monotonic() - begun < _COPY_SECONDS:
