@@ -164,12 +164,12 @@ def step_seconds(step: PlannedStep) -> float | None:
 
 def _copy_seconds(step: ElementCopy) -> float:
     source, target = (
-        np.zeros(prod(view.source.shape), numpy_type(view.dtype))
+        view.as_array(np.zeros(prod(view.source.shape), numpy_type(view.dtype)))
         for view in (step.view, step.target)
     )
     best, begun, runs = float("inf"), time.monotonic(), 0
     while runs < _COPY_RUNS or time.monotonic() - begun < _COPY_SECONDS:
         start = time.perf_counter()
-        step.target.as_array(target)[...] = step.view.as_array(source)
+        target[...] = source
         best, runs = min(best, time.perf_counter() - start), runs + 1
     return best
