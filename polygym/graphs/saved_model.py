@@ -48,6 +48,7 @@ from polygym.graphs import library
 from polygym.graphs.ir.graph import random_weights
 
 _GRAPH, _WEIGHTS, _REPORT, _CHECKSUMS = "graph.txt", "weights.npz", "report.json", "sums.json"
+_PICTURE = "graphs.svg"
 
 
 class SavedModel:
@@ -91,8 +92,12 @@ class SavedModel:
         return self.compiled()(*arrays)
 
 
-def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
+def save(
+    folder: Path | str, model: Model, report: Mapping[str, Any], before: Graph | None = None
+) -> None:
     """Write a model into a folder, which is made if there is none.
+
+    With the graph ``before`` it was optimised, a picture shows the difference.
 
     Every file is whole or not there. The sums are taken away first and come last: so a folder in
     which something was written half way is refused.
@@ -110,6 +115,10 @@ def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
     write_atomically(place / _REPORT, (json.dumps(dict(report), indent=1) + "\n").encode())
     sums = {name: _checksum(_bytes(place / name)) for name in (_GRAPH, _WEIGHTS, _REPORT)}
     write_atomically(place / _CHECKSUMS, (json.dumps(sums, indent=1) + "\n").encode())
+    if before is not None:
+        from polygym.graphs.drawing.svg import comparison_svg
+
+        write_atomically(place / _PICTURE, comparison_svg(before, model.graph).encode())
 
 
 def load(folder: Path | str, threads: int | None = None) -> SavedModel:

@@ -24,7 +24,12 @@ from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
 from polygym.search import SearchPlan, SearchProgress, SearchResult, read_choice, tune
-from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
+from polygym.tc.arguments import (
+    complete_arguments,
+    expected_arguments,
+    prepare_arguments,
+    sizes_of_arguments,
+)
 from polygym.tc.builder import BuildOptions, KernelBuilder
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.torch_tensors import (
@@ -166,15 +171,18 @@ class Comprehension:
         result._gradient = Gradient(tuple(GradientPart(p.definition, p._results) for p in parts))
         return result
 
-    def __call__(self, *arguments: Any, out: Any = None) -> Any:
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute; one output comes as an array, several as a tuple.
 
-        ``out`` is an array for each output. With PyTorch's tensors among the arguments results are
-        tensors.
+        Arguments may be named as the parameters are. ``out`` is an array for each output; the last
+        parameters that are updated may be left out, and are read from there. With PyTorch's tensors
+        among the arguments results are tensors.
 
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
+        if named or out is not None:
+            arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
             results = self._results(arguments, out)
         else:

@@ -38,7 +38,7 @@ from polygym.agents.experiments.splits import selected_kernels
 from polygym.agents.experiments.yaml_documents import load_yaml
 from polygym.agents.policies.env_policy import inner_env
 from polygym.errors import InputError
-from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE
+from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE, TRANSFORM
 from polygym.mdp.policies.registry import POLICIES
 from polygym.mdp.problems.loading import load_problem
 from polygym.search.corpus.program_choice import TEST_KERNELS
@@ -212,12 +212,15 @@ def _check_teacher(experiment: Experiment, at: DocumentEntry) -> None:
             f"{at.child('teacher')}: expected arguments without storage for a search, which "
             "begins with a schedule"
         )
-    if experiment.teacher not in POLICIES and (
-        experiment.environment != OPTIMIZE or experiment.arguments.get("start") is None
+    is_step_search = experiment.teacher == SEARCH_TEACHER and experiment.environment == TRANSFORM
+    if (
+        not is_step_search
+        and experiment.teacher not in POLICIES
+        and (experiment.environment != OPTIMIZE or experiment.arguments.get("start") is None)
     ):
         raise InputError(
             f"{at.child('teacher')}: expected {OPTIMIZE} with a start, such as start=isl, for a "
-            f"search or a corpus, found {experiment.environment}"
+            f"search or a corpus, or {TRANSFORM} for a search, found {experiment.environment}"
         )
 
 

@@ -129,7 +129,7 @@ def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> Non
     except OSError as error:
         place = printable(str(target))
         raise InputError(f"{place}: expected a file that can be written: {error}") from None
-    _remove_stale_weights(target, beside)
+    remove_stale_weights(target, beside)
 
 
 def _emit_model(model: Model) -> OnnxEmitter:
@@ -216,7 +216,7 @@ def _bytes(array: Array) -> memoryview | bytes:
     return little.reshape(-1).view(np.uint8).data
 
 
-def _remove_stale_weights(target: Path, beside: Path | None) -> None:
+def remove_stale_weights(target: Path, beside: Path | None) -> None:
     """Remove the weights of models that had the name before."""
     for other in target.parent.glob("*.data"):
         digits = other.name[len(target.name) + 1 : -len(".data")]

@@ -94,7 +94,7 @@ def standard_rules() -> list[Rule]:
 @cache
 def _cached_standard_rules() -> tuple[Rule, ...]:
     seldom = {canonical_key(rule) for rule in _package_table("seldom")}
-    rules = load_rules(["generated", "handwritten"])
+    rules = load_rules(["generated", "handwritten", "biases"])
     return tuple(rule for rule in rules if canonical_key(rule) not in seldom)
 
 

@@ -1,7 +1,7 @@
 """Command ``polygym graph``: whole models as tensor graphs; one file a subcommand.
 
-``optimize``, ``tune``, ``show``, ``run``, ``bench``, ``rules`` and ``extract`` are the subcommands,
-imported when they are called; they share ``options``.
+``optimize``, ``tune``, ``show``, ``run``, ``export``, ``bench``, ``rules`` and ``extract`` are the
+subcommands, imported when they are called; they share ``options``.
 """
 
 import click
@@ -15,6 +15,7 @@ _COMMANDS = {
     "tune": "Find the fastest form of every kernel of a model.",
     "show": "Say what a model consists of; draw it.",
     "run": "Run a model, and say where its time goes.",
+    "export": "Write a model as a C library or an ONNX file.",
     "bench": "Run models beside PyTorch and onnxruntime.",
     "rules": "List rules, check those of a file, or find them anew.",
     "extract": "Extract the cheapest terms of e-graphs in JSON.",
@@ -39,6 +40,8 @@ Examples:
                                      faster from then on, same results
   polygym graph show bert:small --figure bert.svg
   polygym graph run model.onnx       results, and times by operator
+  polygym graph export fast --out lib
+                                     a C library without Python
   polygym graph bench squeezenet --against torch,onnxruntime
   polygym graph rules --check mine.rules
 """

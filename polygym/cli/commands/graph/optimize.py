@@ -20,7 +20,7 @@ from polygym.cli.commands.graph.options import (
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import choice_option, count_option, duration_option, factor_option
 from polygym.cli.output import console
-from polygym.files import create_folder, write_atomically
+from polygym.files import create_folder
 
 if TYPE_CHECKING:
     from polygym.graphs.benchmark import BenchmarkResult
@@ -85,8 +85,8 @@ _K_STATIC, _K_MEASURED = 2, 1
 )
 @duration_option(
     "--extract-time-limit",
-    default="10s",
-    help="Limit of the integer program: the best result so far is taken, with its bound.",
+    default="6s",
+    help="Limit of the integer programs: the best result so far is taken, with its bound.",
 )
 @click.option(
     "--out",
@@ -128,7 +128,8 @@ def command(
     one end to end, MODEL's own is kept, and said so.
     """
     from polygym.graphs import optimization
-    from polygym.graphs.saved_model import open_source
+    from polygym.graphs.ir.graph import Model
+    from polygym.graphs.saved_model import open_source, save
     from polygym.rewrite.egraph import SaturationLimits
 
     source = open_source(model, shapes, seed)
@@ -164,7 +165,7 @@ def command(
         report["changed"] = result.is_changed
         code = int(bool(report["end_to_end"]["problem"]))
     if out is not None:
-        _write(out, source, result, report)
+        save(out, Model(result.after, source.model.weights), report, result.before)
     if as_json:
         return console.CommandResult(code, report)
     _print(result, report, out)
@@ -216,17 +217,6 @@ def _ratio(before: BenchmarkResult, after: BenchmarkResult) -> dict[str, Any]:
         "speedup_high": high,
         "rounds": len(ratios),
     }
-
-
-def _write(
-    out: Path, source: ModelSource, result: OptimizationResult, report: dict[str, Any]
-) -> None:
-    from polygym.graphs.drawing.svg import comparison_svg
-    from polygym.graphs.ir.graph import Model
-    from polygym.graphs.saved_model import save
-
-    save(out, Model(result.after, source.model.weights), report)
-    write_atomically(out / "graphs.svg", comparison_svg(result.before, result.after).encode())
 
 
 def _print(result: OptimizationResult, report: dict[str, Any], out: Path | None) -> None:

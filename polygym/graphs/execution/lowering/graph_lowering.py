@@ -44,7 +44,7 @@ def lower_convolution(
 ) -> ArrayView:
     """Return a convolution, activated; literals and operands are those of the operator."""
     stride = int(literals[0]), int(literals[1])
-    x, w = operands
+    x, w, *bias = operands
     image, _ = _pad_image(operations, x, 0.0, literals[2], w.shape[2:], stride)
     rows, columns = tensor.shape[2:]
     if w.shape[2:] == (1, 1) and stride != (1, 1):
@@ -64,7 +64,18 @@ def lower_convolution(
         stride = (1, 1)
     kernel = w if w.is_whole_array else operations.contiguous(w)
     array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
+    for added in bias:
+        array_view = _with_bias(operations, array_view, added, (1, tensor.shape[1], 1, 1))
     return operations.activated(str(literals[3]), array_view)
+
+
+def _with_bias(
+    operations: ArrayOperations, x: ArrayView, bias: ArrayView, shape: tuple[int, ...]
+) -> ArrayView:
+    """Return a product with a bias added, as the operator after it would."""
+    added = reshape_view(bias, shape) or reshape_view(operations.contiguous(bias), shape)
+    assert added is not None
+    return operations.append("add", (), (x, added), x.shape, x.dtype)
 
 
 def _is_product(x: ArrayView, w: ArrayView, stride: tuple[int, int], pixels: int) -> bool:
@@ -229,7 +240,7 @@ class _Lowering:
             case "poolmax" | "poolavg":
                 return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
-                x, y = (self.operations.with_rows(part) for part in operands)
+                x, y = (self.operations.with_rows(part) for part in operands[:2])
                 blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
                 made = (
                     self.operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
@@ -238,6 +249,8 @@ class _Lowering:
                         "matmul-row", (), (x, blocks), tensor.shape, tensor.dtype
                     )
                 )
+                for added in operands[2:]:
+                    made = _with_bias(self.operations, made, added, added.shape)
                 return self.operations.activated(str(literals[0]), made)
             case "pad":
                 pads = _numbers(literals[1])

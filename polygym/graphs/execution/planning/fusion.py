@@ -24,7 +24,7 @@ from polygym.graphs.execution.lowering.kernel_groups import (
     group_operations,
 )
 from polygym.graphs.execution.planning.kernel_variants import KernelVariants
-from polygym.graphs.operators.types import DTYPES
+from polygym.graphs.operators.types import ELEMENT_BYTES
 from polygym.pickling import pickle_by_name
 
 _SLOWDOWN, _OPERATIONS = 0.035, 1e11
@@ -85,7 +85,7 @@ def is_fusion_expected(operation: ArrayOperation) -> bool:
         return True
     elements = prod(operation.result.shape)
     inside = _SLOWDOWN * 2 * elements * prod(operation.operands[1].shape[1:]) / _OPERATIONS
-    moved = 2 * elements * DTYPES[operation.result.dtype]
+    moved = 2 * elements * ELEMENT_BYTES[operation.result.dtype]
     return inside < moved / (_CACHED if moved < _CACHE else _STREAMED)
 
 

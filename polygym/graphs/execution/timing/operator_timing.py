@@ -31,7 +31,14 @@ from polygym.graphs.execution.planning.kernel_variants import (
     kernel_builder,
 )
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.operators.types import NumberData, TensorPair, TensorType, TextData, shape_text
+from polygym.graphs.operators.types import (
+    NumberData,
+    TensorPair,
+    TensorType,
+    TextData,
+    numpy_type,
+    shape_text,
+)
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
@@ -75,7 +82,7 @@ def operator_kernels(head: Head, children: Sequence[Any], threads: int = 1) -> l
     node = term(head, *leaves)
     graph = Graph.of("operator", node)
     weights = {
-        signature.name: np.zeros(signature.tensor.shape, signature.tensor.dtype)
+        signature.name: np.zeros(signature.tensor.shape, numpy_type(signature.tensor.dtype))
         for signature in graph.weights
     }
     model = lower_graph(graph, weights)
