@@ -11,6 +11,8 @@ Model sources: the name of a library model, or a file, becomes a graph with weig
 =====================  =============================================================
 ``bert``               a model of the library at the paper's size
 ``bert:small``         the same at a small one
+``bert:bias``          the same with biases
+``random:7``           a random network from a seed
 ``model.onnx``         an ONNX file
 ``model.txt``          a graph as text; weights come from a seed
 ``fast/``              a folder that :func:`polygym.graphs.saved_model.save` has written
@@ -230,9 +232,8 @@ def open_source(
 
         model = read(path, shapes)
         return ModelSource(target, model.graph, lambda: model)
-    name, _, size = target.partition(":")
-    if name in library.NAMES:
-        graph = library.graph(name, size or "paper")
+    if library.is_network_text(target):
+        graph = library.graph_of_text(target)
         return ModelSource(target, graph, lambda: Model(graph, random_weights(graph, seed)))
     if path.is_dir():
         result = read_model(path)
@@ -241,8 +242,9 @@ def open_source(
         graph = parse_graph(_text(path), target)
         return ModelSource(target, graph, lambda: Model(graph, random_weights(graph, seed)))
     raise InputError(
-        f"expected a model of the library ({', '.join(library.NAMES)}; with :small a small one), "
-        f"an ONNX file, a graph as text or a folder of `polygym graph optimize`, found {target!r}"
+        f"expected a model of the library ({', '.join(library.NAMES)}; with :small a small one, "
+        f"with :bias one with biases; random:SEED), an ONNX file, a graph as text or a folder of "
+        f"`polygym graph optimize`, found {target!r}"
     )
 
 

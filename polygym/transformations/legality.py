@@ -68,6 +68,14 @@ class DependenceGenerators:
     vertices: int
     is_exact: bool
 
+    def along(self, loop: Loop) -> Array:
+        """Return the distances of the generators along a loop."""
+        return self.between(loop.row(self.dependence.source), loop.row(self.dependence.sink))
+
+    def between(self, source: ScheduleRow, sink: ScheduleRow) -> Array:
+        """Return the distances of the generators for a row of each statement."""
+        return np.asarray(self.at_sink @ _row_array(sink) - self.at_source @ _row_array(source))
+
 
 class _RowIndex:
     """Numbers for the rows of one statement, with the rows as arrays and their largest entry."""
@@ -194,16 +202,14 @@ class LegalityTables:
     ) -> None:
         """Note the position of a loop and of those in it; ``at_top`` was alive above its band."""
         alive = [entry for entry in alive if _is_between(entry[0], loop)]
-        if position and any(
-            (self._along(table, loop)[living] < 0).any() for table, living in at_top
-        ):
+        if position and any((table.along(loop)[living] < 0).any() for table, living in at_top):
             position = 0
         if not position:
             at_top = alive
         positions[loop.name] = position
         inside = []
         for table, living in alive:
-            left = living & (self._along(table, loop) == 0)
+            left = living & (table.along(loop) == 0)
             if left[: table.vertices].any():
                 inside.append((table, left))
         is_chain = len(loop.body) == 1
@@ -226,23 +232,15 @@ class LegalityTables:
                 continue
             alive = np.ones(len(table.at_sink), bool)
             for loop in around:
-                alive &= self._along(table, loop) == 0
+                alive &= table.along(loop) == 0
             if not alive[: table.vertices].any():
                 continue
-            before = table.at_source @ _row_array(first.row(source))
-            distances = table.at_sink @ _row_array(second.row(sink)) - before
+            distances = table.between(first.row(source), second.row(sink))
             if (distances[table.vertices :][alive[table.vertices :]] < 0).any():
                 return None
             needed = -int(distances[: table.vertices][alive[: table.vertices]].min())
             least = needed if least is None else max(least, needed)
         return 0 if least is None else least
-
-    def _along(self, table: DependenceGenerators, loop: Loop) -> Array:
-        """Return the distances of one dependence along a loop."""
-        source, sink = table.dependence.source, table.dependence.sink
-        before = table.at_source @ _row_array(loop.row(source))
-        after = table.at_sink @ _row_array(loop.row(sink))
-        return np.asarray(after - before)
 
 
 @lru_cache(maxsize=REMEMBERED_PROGRAMS)

@@ -1,22 +1,26 @@
 """Steps about the mapping: the orders that they permit, and the marks that they leave.
 
-A step about the mapping is legal if and only if every order is that it may need, for any count of
-iterations and any width of vectors::
+A step about the mapping is legal if and only if every order is that it may need::
 
-    tile L1 L2       each of the loops can be moved outermost among them
-    unroll_jam L1    L1 can be moved innermost
-    vectorize L2     L2 can be moved innermost and reversed there
-    parallel L1      L1 can be reversed
+    tile L1 L2         each of the loops can be moved outermost among them
+    unroll_jam L1 4    L1 can be moved innermost, for pairs in a block of 4 iterations
+    vectorize L2       L2 can be moved innermost and reversed there
+    vectorize L2 256   L2 can be moved innermost, and reversed for pairs in a vector
+    parallel L1        L1 can be reversed
 
 A loop that can be reversed carries no dependence: a distance of at least 1 would become negative.
+Blocks are those of :mod:`polygym.transformations.iteration_blocks`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.mapping.knob_domains import WorkSharing
+from polygym.poly.legality import Violation, find_violation
+from polygym.transformations.iteration_blocks import IterationBlock
 from polygym.transformations.loop_marks import Marks, with_marks, without_in_nest
 from polygym.transformations.loop_tree import Loop, LoopTree
 from polygym.transformations.program import ProgramVersion
@@ -39,6 +43,14 @@ from polygym.transformations.tree_steps import (
 
 
 @dataclass(frozen=True, slots=True)
+class PermittedOrder:
+    """An order of instances that must respect all pairs, or with a block those that are in it."""
+
+    tree: LoopTree
+    block: IterationBlock | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PermittedOrders:
     """The orders that steps about the mapping permit, of one tree with so many threads."""
 
@@ -46,26 +58,28 @@ class PermittedOrders:
     version: ProgramVersion
     threads: int
 
-    def trees(self, step: MappingStep) -> list[LoopTree]:
-        """Return trees that are all legal if and only if the step is."""
+    def of(self, step: MappingStep) -> list[PermittedOrder]:
+        """Return orders that are all legal if and only if the step is."""
         tree = self.tree
         match step:
             case Tile(loops, sizes):
-                return self._tile_trees(loops, sizes)
+                return [PermittedOrder(tree) for tree in self._tile_trees(loops, sizes)]
             case UnrollJam(name, count):
                 chain = self._innermost_chain(name, step)
                 if len(chain) < 2:
                     raise UnavailableStepError(f"{step}: expected a loop with a loop in it")
                 if count == 1:
                     return []
-                return [with_chain_order(tree, chain, (*range(1, len(chain)), 0))]
+                moved = with_chain_order(tree, chain, (*range(1, len(chain)), 0))
+                return [PermittedOrder(moved, IterationBlock(name, count))]
             case Vectorize(name, bits):
                 if bits == 0:
                     loop_named(tree, name)
                     return []
                 chain = self._innermost_chain(name, step)
                 moved = with_chain_order(tree, chain, (*range(1, len(chain)), 0))
-                return [moved, apply_tree_step(moved, Reverse(name), self.version.edge_rows)]
+                backwards = apply_tree_step(moved, Reverse(name), self.version.edge_rows)
+                return [PermittedOrder(moved), PermittedOrder(backwards, self._vector(name, bits))]
             case Parallelize(name, sharing):
                 loop_named(tree, name)
                 if self.threads == 1:
@@ -73,23 +87,54 @@ class PermittedOrders:
                 if sharing is WorkSharing.OFF:
                     return []
                 self._expect_outermost_parallel(name, step)
-                return [apply_tree_step(tree, Reverse(name), self.version.edge_rows)]
+                backwards = apply_tree_step(tree, Reverse(name), self.version.edge_rows)
+                return [PermittedOrder(backwards)]
             case _:
                 assert_never(step)
+
+    def are_legal(self, orders: Sequence[PermittedOrder]) -> list[bool]:
+        """Decide orders, all of them with one test for any number of iterations."""
+        verdicts = self.version.tables.are_legal([order.tree for order in orders], self.tree)
+        return [
+            is_legal
+            or (
+                order.block is not None
+                and self.version.blocks.is_legal(self.tree, order.block, order.tree)
+            )
+            for order, is_legal in zip(orders, verdicts, strict=True)
+        ]
+
+    def violation(self, order: PermittedOrder) -> Violation | None:
+        """Return a pair that an order breaks.
+
+        Raises:
+            LimitError: isl would take too long.
+        """
+        if order.block is None:
+            return find_violation(self.version.scop, order.tree.schedule)
+        return self.version.blocks.violation(self.tree, order.block, order.tree)
 
     def reason(self, step: Step) -> str:
         """Return why a step needs an order that is illegal, as the beginning of a sentence."""
         match step:
             case Tile():
                 return "blocks need loops in any order, but in one "
-            case UnrollJam(name):
-                return f"any count needs {name} to be movable innermost, but then "
-            case Vectorize(name):
-                return f"any width needs {name} innermost and without a dependence, but then "
+            case UnrollJam(name, count):
+                return f"{count} iterations of {name} run together in the loops in it, but then "
+            case Vectorize(name, bits):
+                width = f"a vector of {bits} bits" if bits else "a vector of any width"
+                return f"{width} needs {name} innermost and no dependence in it, but then "
             case Parallelize(name):
                 return f"threads run the iterations of {name} in any order, but in one "
             case _:
                 return ""
+
+    def _vector(self, name: str, bits: int | None) -> IterationBlock | None:
+        """Return the iterations in one vector of a loop; None for any width."""
+        if bits is None:
+            return None
+        widest = self.version.scop.widest_element(loop_named(self.tree, name).statements)
+        return IterationBlock(name, max(1, bits // (8 * widest)))
 
     def _expect_outermost_parallel(self, name: str, step: Step) -> None:
         outer = self.tree.paths[name]

@@ -27,6 +27,7 @@ from polygym.poly.transform.storage.plan import (
     plan_of,
 )
 from polygym.transformations.edge_rows import EdgeRows
+from polygym.transformations.iteration_blocks import BlockLegality
 from polygym.transformations.legality import LegalityTables, legality_tables
 from polygym.transformations.loop_tree import loop_tree_of
 from polygym.transformations.program_trees import with_copies
@@ -47,6 +48,11 @@ class ProgramVersion:
     def tables(self) -> LegalityTables:
         """The generators of its dependences."""
         return legality_tables(self.scop)
+
+    @cached_property
+    def blocks(self) -> BlockLegality:
+        """The pairs of its dependences in blocks of iterations."""
+        return BlockLegality(self.tables)
 
 
 @dataclass(frozen=True, eq=False)

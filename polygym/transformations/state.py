@@ -45,7 +45,12 @@ from polygym.transformations.loop_tree import (
     LoopTree,
     loop_tree_of,
 )
-from polygym.transformations.mapping_steps import PermittedOrders, marked, with_marks_of_copies
+from polygym.transformations.mapping_steps import (
+    PermittedOrder,
+    PermittedOrders,
+    marked,
+    with_marks_of_copies,
+)
 from polygym.transformations.program import ProgramFacts, ProgramVersion
 from polygym.transformations.program_trees import (
     divided_tree,
@@ -192,7 +197,7 @@ class TransformState:
         if self.is_over:
             return [StepVerdict(False, _OVER)] * len(steps)
         result: list[StepVerdict | None] = [None] * len(steps)
-        needed: list[tuple[int, LoopTree]] = []
+        needed: list[tuple[int, PermittedOrder]] = []
         trees: dict[int, LoopTree] = {}
         for place, step in enumerate(steps):
             if not isinstance(step, TreeStep | MappingStep):
@@ -205,15 +210,15 @@ class TransformState:
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     _expect_small(tree, step)
                     trees[place] = tree
-                    needed.append((place, tree))
+                    needed.append((place, PermittedOrder(tree)))
                 else:
-                    needed += [(place, tree) for tree in self._permitted.trees(step)]
+                    needed += [(place, order) for order in self._permitted.of(step)]
                     if marked(self.tree, self.marks, step) == self.marks:
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     trees[place] = self.tree
             except UnavailableStepError as error:
                 result[place] = StepVerdict(False, str(error))
-        legal = self.version.tables.are_legal([tree for _, tree in needed], self.tree)
+        legal = self._permitted.are_legal([order for _, order in needed])
         illegal = {
             place for (place, _), is_legal in zip(needed, legal, strict=True) if not is_legal
         }
@@ -380,22 +385,22 @@ class TransformState:
 
     def _illegal(self, step: Step) -> IllegalStepError:
         """Return the error of a step that breaks a dependence, with an example."""
-        for tree in self.trees_of(step):
+        for order in self.orders_of(step):
             try:
-                violation = find_violation(self.scop, tree.schedule)
+                violation = self._permitted.violation(order)
             except LimitError:
                 continue
             if violation is not None:
-                order = "" if isinstance(step, TreeStep) else self._permitted.reason(step)
-                return IllegalStepError(f"{step}: {order}{violation}", violation)
+                why = "" if isinstance(step, TreeStep) else self._permitted.reason(step)
+                return IllegalStepError(f"{step}: {why}{violation}", violation)
         return IllegalStepError(f"{step}: not proved to be legal within the limits of isl")
 
-    def trees_of(self, step: Step) -> list[LoopTree]:
-        """Return the trees that must be legal for a step about loops."""
+    def orders_of(self, step: Step) -> list[PermittedOrder]:
+        """Return the orders that must be legal for a step about loops."""
         if isinstance(step, TreeStep):
-            return [apply_tree_step(self.tree, step, self.version.edge_rows)]
+            return [PermittedOrder(apply_tree_step(self.tree, step, self.version.edge_rows))]
         if isinstance(step, MappingStep):
-            return self._permitted.trees(step)
+            return self._permitted.of(step)
         return []
 
 

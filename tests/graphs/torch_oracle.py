@@ -129,6 +129,12 @@ def _gather(axis: int, table: Tensor, indices: Tensor) -> Tensor:
     return flat.reshape(*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
 
 
+def _product(axes: Any, keep: int, x: Tensor) -> Tensor:
+    for axis in sorted(_numbers(axes), reverse=True):
+        x = torch.prod(x, axis, keepdim=bool(keep))
+    return x
+
+
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "noop": lambda x, y: (x, y),
     "ewadd": torch.add,
@@ -165,6 +171,18 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "reciprocal": torch.reciprocal,
     "sin": torch.sin,
     "cos": torch.cos,
+    "asin": torch.asin,
+    "acos": torch.acos,
+    "atan": torch.atan,
+    "asinh": torch.asinh,
+    "acosh": torch.acosh,
+    "atanh": torch.atanh,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "round": torch.round,
+    "quotient": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+    "remainder": torch.fmod,
+    "reduce-prod": _product,
     "clip": lambda low, high, x: torch.clamp(x, low, high),
     "leaky-relu": lambda slope, x: functional.leaky_relu(x, slope),
     "elu": lambda alpha, x: functional.elu(x, alpha),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from math import gcd
+
 import numpy as np
 import pytest
 
@@ -155,6 +158,11 @@ TINY = {
         "S:    A[i][j] = A[i - 1][j + 1] + A[i][j - 1];",
         "int n, double A[n][n]",
     ),
+    "far": c_function(
+        "for (int i = 2; i < n; i++)\n  for (int j = 2; j < n - 1; j++)\n"
+        "S:    A[i][j] = A[i - 2][j + 1] + A[i][j - 2];",
+        "int n, double A[n][n]",
+    ),
     "scalar": c_function(
         "for (int i = 0; i < n; i++) {\nS: w = A[i];\n  for (int j = 0; j < n; j++)\n"
         "T:    B[i][j] = w * j;\n}",
@@ -211,6 +219,15 @@ class Enumeration:
             and self.counters(around, source) == self.counters(around, sink)
         ]
 
+    def stride(self, loop: Loop) -> int:
+        """Return the distance of neighbouring iterations, in one iteration of the loops around."""
+        around = self.state.tree.paths[loop.name]
+        known: dict[tuple[int, ...], set[int]] = defaultdict(set)
+        for instance in self.every:
+            if instance[0] in loop.statements:
+                known[self.counters(around, instance)] |= {*self.counters((loop,), instance)}
+        return gcd(*(value - min(own) for own in known.values() for value in own)) or 1
+
     def carries(self, loop: Loop) -> bool:
         """Whether two iterations of a loop have to stay in order."""
         return any(source[0] != sink[0] for source, sink in self.pairs_of(loop))
@@ -244,20 +261,22 @@ def decide(found: Enumeration, step: Step) -> bool:
             )
         case UnrollJam(_, 1):
             return True
-        case UnrollJam(name):
+        case UnrollJam(name, count):
             loop = tree.nodes[name]
             assert isinstance(loop, Loop)
+            span = count * found.stride(loop)
             return not any(
-                (*sink[1:], sink[0]) < (*source[1:], source[0])
+                0 < sink[0] - source[0] < span and sink[1:] < source[1:]
                 for source, sink in found.pairs_of(loop)
             )
         case Vectorize(_, 0):
             return True
-        case Vectorize(name):
+        case Vectorize(name, bits):
             loop = tree.nodes[name]
             assert isinstance(loop, Loop)
+            span = found.stride(loop) * (1000 if bits is None else bits // 64)
             return not any(
-                sink[1:] < source[1:] or (sink[1:] == source[1:] and sink[0] != source[0])
+                sink[1:] < source[1:] or (sink[1:] == source[1:] and 0 < sink[0] - source[0] < span)
                 for source, sink in found.pairs_of(loop)
             )
         case Parallelize(_, WorkSharing.OFF):

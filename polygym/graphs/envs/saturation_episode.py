@@ -26,6 +26,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators
@@ -96,6 +97,7 @@ class SaturationOptions:
     """How far the e-graph may grow, how long an episode is, and what it costs."""
 
     max_nodes: int = 10_000
+    max_growth: float = 0.0
     max_steps: int = 30
     node_price: float = 1e-7
     second_price: float = 0.0
@@ -292,6 +294,9 @@ def start_saturation(task: GraphTask, options: SaturationOptions) -> SaturationE
     egraph = EGraph(task.types)
     root = egraph.add_term(task.graph.root)
     egraph.rebuild()
+    if options.max_growth:
+        most = ceil(options.max_growth * egraph.node_count)
+        options = replace(options, max_nodes=min(options.max_nodes, most))
     return SaturationEpisode(
         task=task,
         options=options,

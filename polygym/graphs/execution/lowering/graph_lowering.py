@@ -23,6 +23,7 @@ from polygym.graphs.execution.ir.views import (
     reshape_view,
     slice_axis,
     whole_array,
+    zero_array,
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
@@ -44,7 +45,7 @@ def lower_convolution(
 ) -> ArrayView:
     """Return a convolution, activated; literals and operands are those of the operator."""
     stride = int(literals[0]), int(literals[1])
-    x, w = operands
+    x, w, *bias = operands
     image, _ = _pad_image(operations, x, 0.0, literals[2], w.shape[2:], stride)
     rows, columns = tensor.shape[2:]
     if w.shape[2:] == (1, 1) and stride != (1, 1):
@@ -64,7 +65,18 @@ def lower_convolution(
         stride = (1, 1)
     kernel = w if w.is_whole_array else operations.contiguous(w)
     array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
+    for added in bias:
+        array_view = _with_bias(operations, array_view, added, (1, tensor.shape[1], 1, 1))
     return operations.activated(str(literals[3]), array_view)
+
+
+def _with_bias(
+    operations: ArrayOperations, x: ArrayView, bias: ArrayView, shape: tuple[int, ...]
+) -> ArrayView:
+    """Return a product with a bias added, as the operator after it would."""
+    added = reshape_view(bias, shape) or reshape_view(operations.contiguous(bias), shape)
+    assert added is not None
+    return operations.append("add", (), (x, added), x.shape, x.dtype)
 
 
 def _is_product(x: ArrayView, w: ArrayView, stride: tuple[int, int], pixels: int) -> bool:
@@ -151,9 +163,9 @@ class LoweredGraph:
     outputs: tuple[ArrayView, ...]
 
 
-def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> LoweredGraph:
-    """Return the operations of a graph with these weights."""
-    tracer = _Lowering(graph)
+def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> LoweredGraph:
+    """Return the operations of a graph with these weights; with zeros where none are given."""
+    tracer = _Lowering(graph, operations=ArrayOperations(is_zero=weights is None))
     tracer.compute_constants(weights)
     for term in graph.terms():
         if term.children and not _is_constant(graph, term) and term.head not in ("noop", "split"):
@@ -182,7 +194,7 @@ class _Lowering:
             tensor = self.graph.tensor(term)
             self.inputs[term] = ArraySource(tensor.shape, tensor.dtype)
 
-    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> None:
         """Compute what is known from weights alone and asked for by the rest."""
         asked: dict[Term, None] = {}
         for term in self.graph.terms():
@@ -192,12 +204,20 @@ class _Lowering:
         # The same again and again need not be there more than once.
         inner = {node: node.children[0] if node.head == "expand" else node for node in asked}
         roots = list(dict.fromkeys(inner.values()))
-        arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
+        arrays = (
+            dict(zip(roots, evaluate(roots, weights), strict=True))
+            if weights is not None
+            else {root: self._zeros(root) for root in roots}
+        )
         made = {
             node: whole_array(self.operations.constant(array)) for node, array in arrays.items()
         }
         for term, root in inner.items():
             self.views[term] = broadcast_view(made[root], self.graph.tensor(term).shape)
+
+    def _zeros(self, node: Term) -> np.ndarray[Any, Any]:
+        tensor = self.graph.tensor(node)
+        return zero_array(tensor.shape, tensor.dtype)
 
     def _is_known(self, node: Term) -> bool:
         return bool(node.children) and _is_constant(self.graph, node)
@@ -229,7 +249,7 @@ class _Lowering:
             case "poolmax" | "poolavg":
                 return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
-                x, y = (self.operations.with_rows(part) for part in operands)
+                x, y = (self.operations.with_rows(part) for part in operands[:2])
                 blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
                 made = (
                     self.operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
@@ -238,6 +258,8 @@ class _Lowering:
                         "matmul-row", (), (x, blocks), tensor.shape, tensor.dtype
                     )
                 )
+                for added in operands[2:]:
+                    made = _with_bias(self.operations, made, added, added.shape)
                 return self.operations.activated(str(literals[0]), made)
             case "pad":
                 pads = _numbers(literals[1])

@@ -22,6 +22,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.foreign.libc import advise_huge_pages
+from polygym.graphs.execution.ir.views import ArrayView, view_strides
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.planning.arena import ALIGNMENT, ArenaPlan, plan_arena
 from polygym.graphs.execution.planning.execution_plan import (
@@ -40,7 +41,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
 )
 from polygym.graphs.execution.timing.step_profile import describe_step, plan_temporaries
 from polygym.graphs.ir.graph import Graph, Model
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import TensorType, numpy_type
 from polygym.tc.arguments import address_of
 from polygym.tc.kernel import CompiledKernel
 
@@ -141,7 +142,7 @@ class CompiledModel:
             self._arrays = {}
         if out is not None:
             return out
-        result = [torch.from_numpy(array) for array in results] if torch is not None else results
+        result = [_torch_tensor(torch, array) for array in results] if torch else results
         return result[0] if len(result) == 1 else result
 
     def profile(self, *arrays: Any, repeats: int = 10) -> list[float]:
@@ -179,7 +180,7 @@ class CompiledModel:
             if type(array) is not np.ndarray:
                 if _is_torch_tensor(value):
                     torch = _import_torch()
-                    value = value.detach().cpu().numpy()
+                    value = _torch_array(value.cpu())
                 array = np.asarray(value)
             _check_array(f"{self.graph.name}: {signature.name}", array, signature.tensor)
             result.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
@@ -188,7 +189,7 @@ class CompiledModel:
     def _results(self, out: Any, values: Sequence[_Array]) -> list[_Array]:
         """Return memory for the results."""
         if out is None:
-            return [np.empty(tensor.shape, tensor.dtype) for _, tensor in self.outputs]
+            return [np.empty(tensor.shape, numpy_type(tensor.dtype)) for _, tensor in self.outputs]
         given = list(out) if isinstance(out, list | tuple) else [out]
         if len(given) != len(self.outputs):
             raise InputError(
@@ -197,7 +198,7 @@ class CompiledModel:
         arrays: list[_Array] = []
         for (name, tensor), target in zip(self.outputs, given, strict=True):
             place = f"{self.graph.name}: out: {name}"
-            array = target.detach().numpy() if _is_torch_tensor(target) else target
+            array = _torch_array(target) if _is_torch_tensor(target) else target
             if not isinstance(array, np.ndarray):
                 raise InputError(f"{place}: expected an array, found {type(target).__name__}")
             _check_array(place, array, tensor)
@@ -247,25 +248,34 @@ class CompiledModel:
 
     def _copy(self, step: ElementCopy) -> Callable[[], int]:
         """Return a function that moves elements."""
+        source = self._window(step.view, step.reads)
+        target = self._window(step.target, step.writes)
 
         def move() -> int:
-            source = step.view.as_array(self._flat(step.reads, step.view.dtype))
-            step.target.as_array(self._flat(step.writes, step.target.dtype))[...] = source
+            target()[...] = source()
             return 0
 
         return move
 
-    def _flat(self, place: StorageLocation, dtype: str) -> _Array:
-        """Return the elements of a storage in one row, from a place on."""
+    def _window(self, view: ArrayView, place: StorageLocation) -> Callable[[], _Array]:
+        """Return what gives a view of a storage: made once, but for arguments and results."""
+        first, strides = view_strides(view)
+        dtype = numpy_type(view.dtype)
+        offset = place.offset + first * dtype.itemsize
+        sizes = tuple(stride * dtype.itemsize for stride in strides)
+
+        def window(whole: _Array) -> _Array:
+            return np.ndarray(view.shape, dtype, whole, offset, sizes)
+
         match place.storage.kind:
             case StorageKind.ARENA:
                 start = self.memory.offsets[place.storage.number]
-                whole = self._aligned[start : start + place.storage.bytes]
+                fixed = window(self._aligned[start : start + place.storage.bytes])
             case StorageKind.CONSTANT:
-                whole = self._constants[place.storage.number].reshape(-1).view(np.uint8)
+                fixed = window(self._constants[place.storage.number].reshape(-1).view(np.uint8))
             case _:
-                whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
-        return whole[place.offset :].view(dtype)
+                return lambda: window(self._arrays[place.storage].reshape(-1).view(np.uint8))
+        return lambda: fixed
 
 
 def argument_places(
@@ -308,6 +318,22 @@ def _import_torch() -> Any:
     import torch
 
     return torch
+
+
+def _torch_array(tensor: Any) -> _Array:
+    """Return a tensor's memory as an array; one of bfloat16 changes hands as integers."""
+    plain = tensor.detach()
+    if str(plain.dtype) == "torch.bfloat16":
+        whole: _Array = plain.view(_import_torch().int16).numpy()
+        return whole.view(numpy_type("bfloat16"))
+    result: _Array = plain.numpy()
+    return result
+
+
+def _torch_tensor(torch: Any, array: _Array) -> Any:
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 def compile_model(
