@@ -377,3 +377,36 @@ def test_two_exports_of_a_model_are_equal(tmp_path: Path) -> None:
     made = [written(small_model(), tmp_path / name, "small") for name in ("a", "b")]
     for one, other in zip(*((m.code, m.header, m.weights) for m in made), strict=True):
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_types_of_arguments(tmp_path: Path) -> None:
+    """Truth is a byte, a number of 16 bits its bits, and both come back as they went in."""
+    x = graph_input("x", 3, dtype="float16")
+    mask = graph_input("mask", 3, dtype="bool")
+    graph = Graph.of(
+        "types",
+        make_node("cast", "float16", make_node("neg", make_node("cast", "float32", x))),
+        make_node("cast", "bool", make_node("cast", "float32", mask)),
+    )
+    made = written(Model(graph, {}), tmp_path, "types")
+    assert "const uint16_t *x, const uint8_t *mask, uint16_t *y, uint8_t *y1" in (
+        made.header.read_text()
+    )
+    text = """
+#include <stdio.h>
+#include "types.h"
+int main(void)
+{
+  types *model;
+  const uint16_t x[] = {0x3c00, 0xc000, 0};
+  const uint8_t mask[] = {1, 0, 1};
+  uint16_t y[3];
+  uint8_t z[4] = {7, 7, 7, 7};
+  int code = types_create("types.safetensors", &model) || types_run(model, x, mask, y, z);
+  types_destroy(model);
+  printf("%x %x %x %d%d%d%d", y[0], y[1], y[2], z[0], z[1], z[2], z[3]);
+  return code;
+}
+"""
+    done = run(build(tmp_path, text, str(made.code)))
+    assert (done.returncode, done.stdout) == (0, "bc00 4000 8000 1017")
