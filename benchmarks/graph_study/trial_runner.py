@@ -15,9 +15,10 @@ from typing import Any, assert_never
 from graph_study.clocks import study_clock
 from graph_study.plan import StudyMethod, Trial
 from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
-from polygym.graphs.costs import MeasuredCosts, NodeCosts
 from polygym.graphs.ir.text import graph_text
+from polygym.graphs.measured_costs import PlanCosts
 from polygym.graphs.optimization import (
+    AnyCosts,
     OptimizationOptions,
     OptimizationResult,
     optimize_by_backtracking,
@@ -44,7 +45,7 @@ _RUNS, _RUN_SECONDS = 5, 2.0
 class StudySettings:
     """What all trials have in common."""
 
-    costs: NodeCosts
+    costs: AnyCosts
     rules: Sequence[Rule]
     size: str
     threads: int
@@ -58,7 +59,7 @@ def run_trial(
     """Return what a trial finds; ``runs`` says of how many its times are the least."""
     row = _run_once(trial, setting, progress)
     row["clock"], row["runs"] = study_clock(setting.costs).value, 1
-    if trial.method != StudyMethod.SATURATION.value or isinstance(setting.costs, MeasuredCosts):
+    if trial.method != StudyMethod.SATURATION.value or isinstance(setting.costs, PlanCosts):
         return row
     # What met a limit may be another answer the next time.
     end = time.monotonic() + min(_SHORT_TRIAL, setting.seconds) - row["seconds"]

@@ -17,6 +17,9 @@ import numpy as np
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output, library
 from polygym.frontend.tc import parse_definitions as parse_text
+from polygym.frontend.tc.derivatives.batching import batched_definition
+from polygym.frontend.tc.derivatives.forward import forward_derivative
+from polygym.frontend.tc.derivatives.reverse import reverse_derivative
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.mdp.policies.registry import Policy
@@ -31,18 +34,21 @@ from polygym.tc.arguments import (
     sizes_of_arguments,
 )
 from polygym.tc.builder import BuildOptions, KernelBuilder
-from polygym.tc.kernel import CompiledKernel
-from polygym.tc.torch_tensors import (
+from polygym.tc.gradients import (
+    BatchedOperator,
     Gradient,
     GradientPart,
-    as_arrays,
-    call_with_tensors,
     check_gradient,
-    torch_if_used,
+    written_part,
 )
+from polygym.tc.kernel import CompiledKernel
+from polygym.tc.torch_tensors import as_arrays, call_with_tensors, torch_if_used
 from polygym.version import __version__
 
 _MOST_CACHED_KERNELS = 256
+
+AUTO = "auto"
+"""The gradient that is derived."""
 
 
 def define(
@@ -52,12 +58,13 @@ def define(
     threads: int | None = None,
     mapping: Mapping | str = DEFAULT_MAPPING,
     schedule: ScheduleStrategy | str = ISL,
-    gradient: str | Sequence[str] | None = None,
+    gradient: str | Sequence[str] | None = AUTO,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
 
-    ``gradient`` is the name of the definition in the text that computes its gradient, or the names
-    of those that do together, as :meth:`Comprehension.with_gradient` says.
+    Its gradient is derived if PyTorch asks for it. ``gradient`` may name the definition in the text
+    that computes it, or those that do together, as :meth:`Comprehension.with_gradient` says; with
+    None there is none.
 
     ``tc:NAME`` in the place of a text is one of the library's operators, ``tc:NAME:double`` the
     same with ``double`` in the place of ``float``. It comes with its gradient, where there is one.
@@ -78,6 +85,7 @@ def define(
     choose = library_definition if text.startswith(PREFIX) else text_definition
     chosen, parts = choose(text, name, gradient)
     comprehension = Comprehension(chosen, mapped, strategy)
+    comprehension._gradient = Gradient(is_automatic=gradient is not None)
     if not parts:
         return comprehension
     return comprehension.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
@@ -103,7 +111,8 @@ class Comprehension:
         self._needed = self._builder.required_constants
         self._expected = expected_arguments(definition)
         self._kernels: dict[Any, CompiledKernel] = {}
-        self._gradient: Gradient | None = None
+        self._gradient = Gradient()
+        self._derived: dict[Any, Any] = {}
         self._lock = threading.Lock()
         check_initialized(definition)
         if not self._needed:
@@ -130,6 +139,7 @@ class Comprehension:
         comprehension = Comprehension.__new__(Comprehension)
         comprehension.__dict__.update(self.__dict__)
         comprehension._kernels, comprehension._lock = dict(self._kernels), threading.Lock()
+        comprehension._derived = {}
         return comprehension
 
     def __deepcopy__(self, memo: Any) -> Comprehension:
@@ -168,8 +178,70 @@ class Comprehension:
         ]
         check_gradient(self.definition, [part.definition for part in parts])
         result = copy(self)
-        result._gradient = Gradient(tuple(GradientPart(p.definition, p._results) for p in parts))
+        made = tuple(written_part(self.definition, part) for part in parts)
+        result._gradient = Gradient(made, self._gradient.is_automatic)
         return result
+
+    def gradient_parts(
+        self, wanted: tuple[str, ...], arguments: Sequence[Any]
+    ) -> tuple[GradientPart, ...]:
+        """Return what computes the derivatives of parameters: written gradients, or derived ones.
+
+        Scalars on which subscripts depend have the values of the arguments.
+
+        Raises:
+            InputError: there is no derivative.
+        """
+        constants = dict(zip(self._needed, self._values(arguments), strict=True))
+        key = (wanted, *constants.values())
+        if key not in self._derived:
+
+            def derive(rest: tuple[str, ...]) -> GradientPart:
+                outputs = [output.name for output in self.definition.outputs]
+                found = reverse_derivative(self.definition, constants, rest, outputs)
+                return GradientPart(self._like(found.definition), found.inputs, found.tensors)
+
+            self._derived[key] = self._gradient.plan(wanted, derive)
+        parts: tuple[GradientPart, ...] = self._derived[key]
+        return parts
+
+    def tangent_part(self, varying: tuple[str, ...], arguments: Sequence[Any]) -> GradientPart:
+        """Return what computes the derivatives of the outputs along those of parameters.
+
+        Raises:
+            InputError: there is no derivative.
+        """
+        constants = dict(zip(self._needed, self._values(arguments), strict=True))
+        key = ("tangent", varying, *constants.values())
+        if key not in self._derived:
+            found = forward_derivative(self.definition, constants, varying)
+            self._derived[key] = GradientPart(
+                self._like(found.definition), found.inputs, found.tensors
+            )
+        part: GradientPart = self._derived[key]
+        return part
+
+    def batched(self, parameters: tuple[bool, ...]) -> BatchedOperator:
+        """Return the operator on batches of some of its arguments, along a first dimension.
+
+        Raises:
+            InputError: a scalar on which subscripts depend would have several values.
+        """
+        if parameters not in self._derived:
+            names = [parameter.name for parameter in self.definition.parameters]
+            chosen = [name for name, is_one in zip(names, parameters, strict=True) if is_one]
+            definition, tensors = batched_definition(self.definition, chosen)
+            self._derived[parameters] = BatchedOperator(
+                self._like(definition),
+                tuple(name in tensors for name in names),
+                tuple(output.name in tensors for output in self.definition.outputs),
+            )
+        found: BatchedOperator = self._derived[parameters]
+        return found
+
+    def _like(self, definition: TcDefinition) -> Comprehension:
+        """Return the operator of another definition, with the same options."""
+        return Comprehension(definition, self.mapping, self._strategy)
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute; one output comes as an array, several as a tuple.
@@ -184,16 +256,15 @@ class Comprehension:
         if named or out is not None:
             arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
-            results = self._results(arguments, out)
+            results = self.compute(arguments, out)
         else:
-            results = call_with_tensors(
-                torch, self.definition, self._results, self._gradient, arguments, out
-            )
+            results = call_with_tensors(torch, self, arguments, out)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _results(
+    def compute(
         self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
     ) -> list[np.ndarray]:
+        """Compute with arrays, as a call does."""
         arrays = prepare_arguments(self.definition.name, self._expected, arguments)
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
@@ -301,7 +372,7 @@ class Comprehension:
         shapes = tuple([array.shape for array in arrays])
         return (shapes, self._values(arrays)) if self._needed else shapes
 
-    def _values(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    def _values(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         names = [parameter.name for parameter in self.definition.parameters]
         return tuple(int(arrays[names.index(name)]) for name in self._needed)
 
@@ -389,13 +460,13 @@ def library_definition(
     """Return one of the library's definitions, and those of its gradient."""
     if name is not None:
         raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
-    if gradient is not None:
+    if gradient not in (AUTO, None):
         raise InputError(
             f"{text} has the library's gradient; with_gradient() gives it another one: expected "
             f"none here, found {gradient!r}"
         )
     name = text.removeprefix(PREFIX)
-    return library.definition(name), library.gradients(name)
+    return library.definition(name), library.gradients(name) if gradient == AUTO else ()
 
 
 def text_definition(
@@ -407,7 +478,7 @@ def text_definition(
     except RecursionError:
         raise InputError("the text nests too deeply, or a sum in it is too long") from None
     parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
-    parts = () if gradient is None else parts
+    parts = () if gradient in (AUTO, None) else parts
     forward = [definition for definition in definitions if definition not in parts]
     if name is None and len(forward) > 1:
         raise InputError(f"expected a name, one of {', '.join(forward)}")

@@ -17,7 +17,8 @@ from graph_study.study_folder import open_study, study_rows
 from graph_study.trial_runner import StudySettings, run_trial
 
 from polygym.errors import InputError
-from polygym.graphs.costs import MeasuredCosts, RooflineCosts
+from polygym.graphs.costs import RooflineCosts
+from polygym.graphs.measured_costs import PlanCosts
 from polygym.graphs.rules import standard_rules
 
 SETTING = {"size": "small", "rules": "abc"}
@@ -108,7 +109,7 @@ def test_short_trials_are_run_several_times_and_the_least_time_counts(
 
 
 def test_what_is_measured_is_timed_on_the_wall() -> None:
-    assert study_clock(MeasuredCosts()) is StudyClock.WALL
+    assert study_clock(PlanCosts()) is StudyClock.WALL
     row = {"clock": "wall", "seconds": 3.0, "cpu": {"seconds": 1.0}}
     assert elapsed(row) == 3.0
     assert clock_sentence([row]) == "Seconds are of the wall."

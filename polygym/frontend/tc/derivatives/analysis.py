@@ -23,6 +23,11 @@ from polygym.frontend.tc.syntax.tree import ElementType, Expression, TcDefinitio
 ELEMENT_TYPES = {scalar: element_type for element_type, scalar in SCALAR_TYPES.items()}
 
 
+FLOATS = frozenset(
+    {ElementType.FLOAT16, ElementType.BFLOAT16, ElementType.FLOAT, ElementType.DOUBLE}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class IndexRange:
     """The values of an index, from ``lower`` on, below ``upper``."""

@@ -23,6 +23,7 @@ from polygym.graphs.execution.ir.views import (
     reshape_view,
     slice_axis,
     whole_array,
+    zero_array,
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
@@ -162,9 +163,9 @@ class LoweredGraph:
     outputs: tuple[ArrayView, ...]
 
 
-def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> LoweredGraph:
-    """Return the operations of a graph with these weights."""
-    tracer = _Lowering(graph)
+def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> LoweredGraph:
+    """Return the operations of a graph with these weights; with zeros where none are given."""
+    tracer = _Lowering(graph, operations=ArrayOperations(is_zero=weights is None))
     tracer.compute_constants(weights)
     for term in graph.terms():
         if term.children and not _is_constant(graph, term) and term.head not in ("noop", "split"):
@@ -193,7 +194,7 @@ class _Lowering:
             tensor = self.graph.tensor(term)
             self.inputs[term] = ArraySource(tensor.shape, tensor.dtype)
 
-    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> None:
         """Compute what is known from weights alone and asked for by the rest."""
         asked: dict[Term, None] = {}
         for term in self.graph.terms():
@@ -203,12 +204,20 @@ class _Lowering:
         # The same again and again need not be there more than once.
         inner = {node: node.children[0] if node.head == "expand" else node for node in asked}
         roots = list(dict.fromkeys(inner.values()))
-        arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
+        arrays = (
+            dict(zip(roots, evaluate(roots, weights), strict=True))
+            if weights is not None
+            else {root: self._zeros(root) for root in roots}
+        )
         made = {
             node: whole_array(self.operations.constant(array)) for node, array in arrays.items()
         }
         for term, root in inner.items():
             self.views[term] = broadcast_view(made[root], self.graph.tensor(term).shape)
+
+    def _zeros(self, node: Term) -> np.ndarray[Any, Any]:
+        tensor = self.graph.tensor(node)
+        return zero_array(tensor.shape, tensor.dtype)
 
     def _is_known(self, node: Term) -> bool:
         return bool(node.children) and _is_constant(self.graph, node)
