@@ -40,7 +40,9 @@ def time_table(out: Path) -> str:
     lines = [(*head, "fastest other / polygym")]
     ratios: dict[str, list[float]] = {}
     for row in Journal(out / "time.csv").rows:
-        times = {name: float(row[name]) for name in (*_LIBRARIES, "before", "after") if row.get(name)}
+        times = {
+            name: float(row[name]) for name in (*_LIBRARIES, "before", "after") if row.get(name)
+        }
         own = [times[name] for name in ("before", "after") if name in times]
         others = [times[name] for name in _LIBRARIES if name in times]
         ratio = ""

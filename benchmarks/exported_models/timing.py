@@ -34,11 +34,7 @@ def onnxruntime_call(path: Path, inputs: list[np.ndarray], threads: int) -> Call
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     names = [entry.name for entry in session.get_inputs()]
-    given = {
-        name: array
-        for place, array in enumerate(inputs)
-        if (name := f"x{place}") in names
-    }
+    given = {name: array for place, array in enumerate(inputs) if (name := f"x{place}") in names}
     return lambda: session.run(None, given)
 
 

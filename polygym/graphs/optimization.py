@@ -110,6 +110,7 @@ def result_summary(result: OptimizationResult, costs: AnyCosts) -> dict[str, Any
             "iterations": explored.iterations,
             "stop": explored.stop.value,
             "blacklisted": explored.blacklisted,
+            "resting": list(explored.resting),
         },
         "rules_applied": {name: count for name, count in explored.applications.items() if count},
         "operators": {"before": _counts(result.before), "after": _counts(result.after)},

@@ -10,6 +10,7 @@ dearer than greedy's or the graph that came in.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from polygym.graphs.addends import regrouped_sums
 from polygym.graphs.extraction import (
@@ -26,6 +27,9 @@ from polygym.graphs.measured_costs import MeasuredCosts, PlanCosts
 from polygym.rewrite.egraph import EGraph, SaturationReport, StopReason, saturate
 from polygym.rewrite.extraction import ExtractionStatus
 from polygym.rewrite.rule import Rule
+
+_EXCHANGES = 50
+"""Matches beyond the number of nodes that a rule may have that exchanges operands."""
 
 _TELL_SECONDS = 2.0
 """How often a long stage says how far it is."""
@@ -95,13 +99,13 @@ class StagedSearch:
         self._begin, self._begun = time.monotonic(), time.process_time()
         self._measured_before = self._measured()
         self._egraph = EGraph(TENSOR_DOMAIN)
-        self._root = self._egraph.add_term(graph.root)
-        if rules:
-            for sum_, other in regrouped_sums(graph):
-                self._egraph.union(self._egraph.add_term(sum_), self._egraph.add_term(other))
+        sums = [pair for pair in regrouped_sums(graph) if rules]
+        self._root, *classes = self._egraph.add_terms([graph.root, *chain.from_iterable(sums)])
+        for sum_, other in zip(classes[::2], classes[1::2], strict=True):
+            self._egraph.union(sum_, other)
         self._egraph.rebuild()
         # Every node of the graph may exchange its operands once, however large the graph is.
-        exchanges = options.limits.exchanges + self._egraph.node_count
+        exchanges = min(options.limits.exchanges, _EXCHANGES + self._egraph.node_count)
         self._limits = replace(options.limits, exchanges=exchanges)
         place = (self._egraph, self._root, graph)
         self._extraction: GraphExtraction = (
@@ -122,8 +126,7 @@ class StagedSearch:
                 report = self._explore(stage)
                 is_last = stage == stages or report.stop not in _GOES_ON
                 if report.stop is StopReason.REQUESTED:
-                    self._is_interrupted = True
-                    self._extraction.choose_greedily()
+                    self._keep_so_far()
                     return
                 if stage and not self._changed_by_several(report):
                     return
@@ -133,7 +136,12 @@ class StagedSearch:
         except KeyboardInterrupt:
             if self._stop is None:
                 raise
-            self._is_interrupted = True
+            self._keep_so_far()
+
+    def _keep_so_far(self) -> None:
+        """Keep greedy's answer, which takes no time, if it is the best when a stop comes."""
+        self._is_interrupted = True
+        self._extraction.choose_greedily()
 
     def result(self) -> OptimizationResult:
         """Return the best answer so far."""
@@ -143,7 +151,7 @@ class StagedSearch:
         whole = time.process_time() - self._begun
         is_searched = bool(found.compared_plans)
         status, bound = ExtractionStatus.FEASIBLE if is_searched else ExtractionStatus.GREEDY, 0.0
-        if last is not None:
+        if last is not None and not self._is_interrupted:
             status, bound = last.status, min(last.lower_bound, cost)
             if status is ExtractionStatus.OPTIMAL and bound < cost:
                 status = ExtractionStatus.FEASIBLE

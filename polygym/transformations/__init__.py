@@ -23,6 +23,7 @@
 ``simple_tree``       Loop trees without loops that order nothing
 ``state``             States: a loop tree, its mapping, its storage, and how it came about
 ``steps``             Transformation steps as values with a text
+``tree_regions``      Regions in which two loop trees of a program differ
 ``tree_steps``        Effects of steps on a loop tree
 ====================  ==============================================================================
 """

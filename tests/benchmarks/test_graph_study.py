@@ -127,6 +127,35 @@ def test_ends_by_hand() -> None:
     assert "| vgg19 | 4.0 s | 4.0 s | 1.00 | - | 2.25 | - | 0.38 |" in text
 
 
+def test_speedups_have_standard_errors_and_a_figure() -> None:
+    rows = []
+    for model, gain in (("bert", 0.1), ("bert:bias", -0.05)):
+        runs = [1 + gain, 1 + gain + 0.02]
+        speedups = {"seconds": [0.5, 0.6], "saturation": runs, "backtracking": [1.0, None]}
+        trial = Trial("runtime", model, "runs").to_json()
+        costs = {"initial_cost": 3.0, "cost": 2.0, "backtracking_cost": 3.0}
+        row = {"trial": trial, "speedups": {**speedups, "problems": []}, "clock": "wall", **costs}
+        rows.append(row)
+    text = study_report(rows)
+    assert "| bert | 550.00 ms | 1.500 | 1.110 ± 0.010 | 1.000 | - |  |" in text
+    assert "| bert:bias | 550.00 ms | 1.500 | 0.960 ± 0.010 | 1.000 | - |  |" in text
+    assert set(study_figures(rows)) == {"speedups"}
+
+
+@pytest.mark.nightly
+def test_both_methods_are_timed_in_five_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ["runtime", "--models", "vgg19", "--size", "small", "--time-limit", "0.2", "--json"]
+    assert tensat.main([*arguments, "--out", str(tmp_path)]) == 0
+    plain, biased = json.loads(capsys.readouterr().out)
+    assert [row["trial"]["model"] for row in (plain, biased)] == ["vgg19", "vgg19:bias"]
+    for row in (plain, biased):
+        assert row["speedups"]["problems"] == []
+        assert len(row["speedups"]["saturation"]) == len(row["speedups"]["backtracking"]) == 5
+        assert all(value > 0 for value in row["speedups"]["saturation"])
+
+
 def test_a_trial_names_all_that_it_is() -> None:
     trial = Trial("k", "bert", "saturation", k_multi=2)
     assert trial.key != Trial("k", "bert", "saturation", k_multi=1).key

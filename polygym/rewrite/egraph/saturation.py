@@ -44,8 +44,6 @@ from polygym.rewrite.term import Term
 
 _CHUNK_SIZE = 2048
 
-_EXCHANGES = 50
-
 
 class StopReason(Enum):
     """Why saturation ended."""
@@ -67,7 +65,7 @@ class SaturationLimits:
     seconds: float = math.inf
     k_multi: int = 1
     """In how many iterations, from the first, rules with several sources are applied."""
-    exchanges: int = _EXCHANGES
+    exchanges: float = math.inf
     """Beyond how many matches in an iteration a rule rests that only exchanges operands."""
 
     def __post_init__(self) -> None:
@@ -167,7 +165,7 @@ def run_iteration(
     nodes: int = 50_000,
     cycles: CycleFilter = CycleFilter.EFFICIENT,
     deadline: float = math.inf,
-    exchanges: int = _EXCHANGES,
+    exchanges: float = math.inf,
     is_stopped: Callable[[], bool] | None = None,
 ) -> IterationReport:
     """Apply rules for one iteration, those with several sources first.
@@ -217,7 +215,7 @@ class _RuleGroupRun:
         self._now = graph.tick
         graph.tick += 1
 
-    def single(self, programs: list[RuleProgram], exchanges: int) -> StopReason | None:
+    def single(self, programs: list[RuleProgram], exchanges: float) -> StopReason | None:
         """Apply rules with one source, to the matches that changes since the last time can have."""
         graph = self._graph
         matches: dict[tuple[Term, int], list[EGraphMatch]] = {}

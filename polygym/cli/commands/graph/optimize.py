@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from polygym.cli.commands.graph.options import (
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.options.values import choice_option, count_option, duration_option, factor_option
 from polygym.cli.output import console
+from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.files import create_folder
 
 if TYPE_CHECKING:
@@ -126,7 +128,8 @@ def command(
     """Find the cheapest graph equal to MODEL's.
 
     The result is not slower than MODEL: where the cheaper graph is not the faster one end to end,
-    MODEL's own is kept, and said so.
+    MODEL's own is kept, and said so. Ctrl-C during saturation or extraction keeps the best graph so
+    far, not compared end to end; the exit code is 130.
     """
     from polygym.graphs import optimization
     from polygym.graphs.ir.graph import Model
@@ -138,7 +141,7 @@ def command(
         create_folder(out)  # what cannot be written is better known at once
     rules = load_rules(rule_files)
     costs = make_costs(kind, threads)
-    tell = teller(as_json)
+    tell, stop = teller(as_json), StopRequest()
     result: OptimizationResult
     deep: dict[str, int] = {}
     if strategy == "backtracking":
@@ -156,11 +159,14 @@ def command(
             extraction=optimization.ExtractionMethod(extraction),
             extraction_seconds=extract_time_limit,
         )
-        result = optimization.optimize_graph(source.graph, costs, options, rules, tell)
+        with suppress(KeyboardInterrupt), stoppable(stop):
+            result = optimization.optimize_graph(source.graph, costs, options, rules, tell, stop)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed}
     report |= {"strategy": strategy, **deep, **optimization.result_summary(result, costs)}
-    code = 0
-    if kind == "measured" if timed is None else timed:
+    code = stop.code if stop.is_requested else 0
+    if code:
+        tell("interrupted: this is the best graph so far, not compared end to end")
+    elif kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")
         result, report["end_to_end"] = _confirmed(source, shapes, seed, threads, result)
         report["changed"] = result.is_changed
@@ -228,9 +234,10 @@ def _print(result: OptimizationResult, report: dict[str, Any], out: Path | None)
     )
     egraph = report["egraph"]
     if egraph:
+        resting = "".join(f"; {name} rested" for name in egraph["resting"])
         console.write_text(
             f"  e-graph of {egraph['nodes']} nodes, {egraph['classes']} classes after "
-            f"{egraph['iterations']} iterations ({egraph['stop']}), in "
+            f"{egraph['iterations']} iterations ({egraph['stop']}{resting}), in "
             f"{console.format_seconds(report['exploration_seconds'])}"
         )
     console.write_text(

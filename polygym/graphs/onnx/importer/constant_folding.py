@@ -65,7 +65,28 @@ def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...
     if node.operator not in _FOLDABLE or any(isinstance(value, Term) for value in node.values):
         return None
     _check_size(node)
+    if node.operator == "GatherElements":
+        return (_gathered_elements(node),)
     return _evaluate(node, proto)
+
+
+def _gathered_elements(node: OnnxNode) -> Array:
+    """Return chosen elements; the reference chooses among 32 at most where a row has one index."""
+    data, indices = node.array(0, "the data"), node.array(1, "the indices")
+    axis = int(node.attribute("axis", 0))
+    if data.ndim != indices.ndim or not -data.ndim <= axis < data.ndim:
+        node.reject(
+            f"expected indices of rank {data.ndim} and an axis of the data, found rank "
+            f"{indices.ndim} and axis {axis}"
+        )
+    axis %= data.ndim
+    part = [slice(extent) for extent in indices.shape]
+    part[axis] = slice(None)
+    try:
+        result: Array = np.take_along_axis(data[tuple(part)], indices, axis)
+    except (IndexError, ValueError) as error:
+        node.reject(f"its constants cannot be computed: {type(error).__name__}: {error}")
+    return result
 
 
 def _constant_value(node: OnnxNode, folder: Path) -> Array:
