@@ -47,6 +47,8 @@ def lower_convolution(
     x, w = operands
     image, _ = _pad_image(operations, x, 0.0, literals[2], w.shape[2:], stride)
     rows, columns = tensor.shape[2:]
+    if _is_single_place(image, w) and w.source in operations.constants:
+        return _lower_single_place(operations, image, w, tensor, str(literals[3]))
     if w.shape[2:] == (1, 1) and stride != (1, 1):
         image = slice_axis(slice_axis(image, 2, 0, rows, stride[0]), 3, 0, columns, stride[1])
         image, stride = operations.contiguous(image), (1, 1)
@@ -65,6 +67,27 @@ def lower_convolution(
     kernel = w if w.is_whole_array else operations.contiguous(w)
     array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
     return operations.activated(str(literals[3]), array_view)
+
+
+def _is_single_place(image: ArrayView, w: ArrayView) -> bool:
+    """Whether the kernel's only place is all of a single image, in one group."""
+    return image.shape == (1, *w.shape[1:])
+
+
+def _lower_single_place(
+    operations: ArrayOperations, image: ArrayView, w: ArrayView, tensor: TensorType, activation: str
+) -> ArrayView:
+    """Return conv(x, w) of one place as the product of x as a row and the known w, transposed."""
+    filters, terms = w.shape[0], prod(w.shape[1:])
+    key = ("columns", w)
+    if key not in operations.memo:
+        known = w.as_array(operations.constants[w.source].reshape(-1))
+        columns = operations.constant(known.reshape(filters, terms).T)
+        operations.memo[key] = whole_array(columns)
+    whole = image if image.is_whole_array else operations.contiguous(image)
+    row = reshape_view(whole, (1, terms))
+    assert row is not None
+    return _row_product(operations, activation, row, operations.memo[key], tensor)
 
 
 def _is_product(x: ArrayView, w: ArrayView, stride: tuple[int, int], pixels: int) -> bool:
@@ -135,10 +158,74 @@ def _window_shares(
     return operations.memo[key]
 
 
-_ROW_OPERATORS = frozenset({"softmax", "layer-norm"})
-
 _BLOCK_WIDTHS = (64, 32, 16)
 """Columns of a known matrix that lie together, for a product with a single row."""
+
+_MAX_PADDING = 0.125
+"""Largest share of columns of zeros that are added to fill the last block."""
+
+
+def lower_product(
+    operations: ArrayOperations, activation: str, x: ArrayView, y: ArrayView, tensor: TensorType
+) -> ArrayView:
+    """Return a product, activated."""
+    x, y = operations.with_rows(x), operations.with_rows(y)
+    is_known = y.source in operations.constants and y.is_whole_array
+    if prod(x.shape[:-1]) == 1 and is_known and len(y.shape) == 2:
+        return _row_product(operations, activation, x, y, tensor)
+    made = operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
+    return operations.activated(activation, made)
+
+
+def _row_product(
+    operations: ArrayOperations, activation: str, row: ArrayView, y: ArrayView, tensor: TensorType
+) -> ArrayView:
+    """Return the product of a single row and a known matrix in blocks of columns, activated.
+
+    Columns are the one axis of the result whose extent may differ from 1.
+    """
+    blocks = _column_blocks(operations, y)
+    columns, whole = y.shape[1], blocks.shape[0] * blocks.shape[2]
+    axis = len(row.shape) - 1
+    shape = (*tensor.shape[:axis], whole, *tensor.shape[axis + 1 :])
+    made = operations.append("matmul-row", (), (row, blocks), shape, tensor.dtype)
+    return slice_axis(operations.activated(activation, made), axis, 0, columns)
+
+
+def _column_blocks(operations: ArrayOperations, y: ArrayView) -> ArrayView:
+    """Return a known matrix as (columns / b, rows, b): what one vector needs lies together.
+
+    The last block ends with zeros where columns do not come out even.
+    """
+    rows, columns = y.shape
+    key = ("blocks", y)
+    if key not in operations.memo:
+        known = operations.constants[y.source]
+        width = _block_width(columns)
+        count = -(-columns // width)
+        padded = np.zeros((rows, count * width), known.dtype)
+        padded[:, :columns] = y.as_array(known.reshape(-1))
+        blocks = padded.reshape(rows, count, width).transpose(1, 0, 2)
+        operations.memo[key] = whole_array(operations.constant(blocks))
+    return operations.memo[key]
+
+
+def _block_width(columns: int) -> int:
+    """Return the width of blocks: the widest that divides, or else that adds few zeros.
+
+    >>> _block_width(96), _block_width(1000), _block_width(10)
+    (32, 64, 1)
+    """
+    for width in _BLOCK_WIDTHS:
+        if columns % width == 0:
+            return width
+    for width in _BLOCK_WIDTHS:
+        if -columns % width <= _MAX_PADDING * columns:
+            return width
+    return 1
+
+
+_ROW_OPERATORS = frozenset({"softmax", "layer-norm"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +316,8 @@ class _Lowering:
             case "poolmax" | "poolavg":
                 return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
-                x, y = (self.operations.with_rows(part) for part in operands)
-                blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
-                made = (
-                    self.operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
-                    if blocks is None
-                    else self.operations.append(
-                        "matmul-row", (), (x, blocks), tensor.shape, tensor.dtype
-                    )
-                )
-                return self.operations.activated(str(literals[0]), made)
+                x, y = operands
+                return lower_product(self.operations, str(literals[0]), x, y, tensor)
             case "pad":
                 pads = _numbers(literals[1])
                 return self.operations.padded(operands[0], float(literals[0]), pads)
@@ -271,21 +350,6 @@ class _Lowering:
         along, first = int(axis.head), int(at.head)
         start = first if node.head == "split1" else 0
         return slice_axis(self.views[x], along, start, tensor.shape[along])
-
-    def _in_blocks(self, y: ArrayView) -> ArrayView | None:
-        """Return a known matrix as (columns / b, rows, b): what one vector needs lies together."""
-        known = self.operations.constants.get(y.source)
-        if known is None or not y.is_whole_array or len(y.shape) != 2:
-            return None
-        rows, columns = y.shape
-        key = ("blocks", y)
-        if key not in self.operations.memo:
-            width = next((literal for literal in _BLOCK_WIDTHS if columns % literal == 0), 1)
-            blocks = y.as_array(known.reshape(-1)).reshape(rows, columns // width, width)
-            self.operations.memo[key] = whole_array(
-                self.operations.constant(blocks.transpose(1, 0, 2))
-            )
-        return self.operations.memo[key]
 
 
 def _numbers(word: Head) -> tuple[int, ...]:

@@ -16,12 +16,13 @@ From a model to machine code: operations, groups, memory, kernels, calls.
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, assert_never
 
 import numpy as np
 
 from polygym.errors import InputError
 from polygym.foreign.libc import advise_huge_pages
+from polygym.graphs.execution.ir.views import ArrayView, view_strides
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.planning.arena import ALIGNMENT, ArenaPlan, plan_arena
 from polygym.graphs.execution.planning.execution_plan import (
@@ -40,7 +41,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
 )
 from polygym.graphs.execution.timing.step_profile import describe_step, plan_temporaries
 from polygym.graphs.ir.graph import Graph, Model
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import DTYPES, TensorType
 from polygym.tc.arguments import address_of
 from polygym.tc.kernel import CompiledKernel
 
@@ -261,26 +262,35 @@ class CompiledModel:
         return lambda: entry(block, _NO_ADDRESS)
 
     def _copy(self, step: ElementCopy) -> Callable[[], int]:
-        """Return a function that moves elements."""
+        """Return a function that moves elements; memory that stays is looked at once."""
+        read = self._reader(step.view, step.reads)
+        written = self._reader(step.target, step.writes)
 
         def move() -> int:
-            source = step.view.as_array(self._flat(step.reads, step.view.dtype))
-            step.target.as_array(self._flat(step.writes, step.target.dtype))[...] = source
+            np.copyto(written(), read())
             return 0
 
         return move
 
-    def _flat(self, place: StorageLocation, dtype: str) -> _Array:
-        """Return the elements of a storage in one row, from a place on."""
+    def _reader(self, view: ArrayView, place: StorageLocation) -> Callable[[], _Array]:
+        """Return what gives the array of a view during a call."""
+        offset, strides = view_strides(view)
+        size = DTYPES[view.dtype]
+        begin, in_bytes = place.offset + size * offset, tuple(size * stride for stride in strides)
+
+        def seen(memory: _Array) -> _Array:
+            return np.ndarray(view.shape, view.dtype, memory, begin, in_bytes)
+
         match place.storage.kind:
             case StorageKind.ARENA:
-                start = self.memory.offsets[place.storage.number]
-                whole = self._aligned[start : start + place.storage.bytes]
+                array = seen(self._aligned[self.memory.offsets[place.storage.number] :])
             case StorageKind.CONSTANT:
-                whole = self._constants[place.storage.number].reshape(-1).view(np.uint8)
+                array = seen(self._constants[place.storage.number])
+            case StorageKind.INPUT | StorageKind.OUTPUT:
+                return lambda: seen(self._arrays[place.storage])
             case _:
-                whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
-        return whole[place.offset :].view(dtype)
+                assert_never(place.storage.kind)
+        return lambda: array
 
 
 def _check_array(place: str, array: _Array, expected: TensorType) -> None:
