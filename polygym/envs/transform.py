@@ -51,8 +51,8 @@ class TransformEnv(PolygymEnv):
     An episode has `max_steps` steps; then *stop* alone is allowed. The list has a fixed order: loops
     from the outermost inwards in the order in which they run. Tile sizes are 8 … 256 for one loop and 16, 32,
     64 for several; shifts are 1 and -1; of a fusion 0, 1, 2 and the least that the dependences permit; factors of
-    skewing are 1 and -1. Storage is offered as long as no
-    statement is split; `TransformState.after` takes it after splits too.
+    skewing are 1 and -1. Storage is offered as long as at most one
+    statement is split; `TransformState.after` takes it after more splits too.
 
     ## More Observations
 

@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, assert_never
 
 import numpy as np
@@ -99,22 +100,30 @@ TOLERANCE = 1e-4
 
 
 class Backend(StrEnum):
-    """Runner of a graph; unfused is polygym with a kernel for every operator."""
+    """Runner of a graph; unfused is polygym with a kernel for every operator.
+
+    A library is one that was exported.
+    """
 
     POLYGYM = "polygym"
     UNFUSED = "unfused"
     TORCH = "torch"
     TORCH_COMPILE = "torch.compile"
     ONNXRUNTIME = "onnxruntime"
+    LIBRARY = "library"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkEntry:
-    """A name, the runner, and the text of its graph ("" for that of the source)."""
+    """A name, the runner, and the text of its graph ("" for that of the source).
+
+    ``file`` is a file of the model, exported before, that a library or onnxruntime runs.
+    """
 
     name: str
     backend: Backend = Backend.POLYGYM
     graph: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,9 @@ def _run_request(request: dict[str, Any]) -> dict[str, Any]:
         try:
             graph = parse_graph(entry["graph"]) if entry["graph"] else source.graph
             model = Model(graph, source.model.weights)
-            call = _prepared(Backend(entry["backend"]), model, arrays, request["threads"])
+            call = _prepared(
+                Backend(entry["backend"]), model, arrays, request["threads"], entry["file"]
+            )
             results = [np.asarray(result) for result in call()]
         except (PolygymError, MemoryError, RuntimeError, ValueError, TypeError) as error:
             reply["problem"] = f"{type(error).__name__}: {error}"
@@ -218,7 +229,7 @@ def _run_request(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _prepared(
-    backend: Backend, model: Any, arrays: list[Any], threads: int
+    backend: Backend, model: Any, arrays: list[Any], threads: int, file: str
 ) -> Callable[[], list[Any]]:
     """Return a call without arguments that gives a list of results."""
     match backend:
@@ -253,8 +264,13 @@ def _prepared(
         case Backend.ONNXRUNTIME:
             from polygym.graphs.backends import as_onnxruntime
 
-            session = as_onnxruntime(model, threads)
+            session = as_onnxruntime(model, threads, Path(file) if file else None)
             return lambda: session(arrays)
+        case Backend.LIBRARY:
+            from polygym.graphs.backends import as_library
+
+            library = as_library(model.graph, Path(file))
+            return lambda: library(arrays)
         case _:
             assert_never(backend)
 

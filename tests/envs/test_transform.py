@@ -190,7 +190,7 @@ def test_one_iteration_together_is_always_possible() -> None:
     env = made(kernel="seidel-2d")
     env.reset(seed=0)
     assert env.explain("unroll_jam L1 1").startswith("legal")
-    assert "any count needs L1 to be movable innermost" in env.explain("unroll_jam L1 2")
+    assert "2 iterations of L1 run together" in env.explain("unroll_jam L1 2")
 
 
 def test_the_text_of_an_end_has_the_code_under_its_mapping() -> None:

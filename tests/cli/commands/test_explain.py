@@ -93,3 +93,26 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     for fragment in ("polygym explain gemm", "interchanged, fused", "Exit code 0", "--tree N|all"):
         assert fragment in out
+
+
+def test_the_search_for_steps_has_a_limit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    count = 24
+    lines = [
+        f"for (int i = 1; i < n - 1; i++) A{(k + 1) % 3}[i] = A{k % 3}[i - 1] + A{k % 3}[i + 1];"
+        for k in range(count)
+    ]
+    arrays = ", ".join(f"double A{k}[n]" for k in range(3))
+    body = "\n".join(lines)
+    text = f"void f(int n, {arrays}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (tmp_path / "chain.c").write_text(text)
+    fused = "; ".join(f"S{k}[i] -> [i + {k}, {k}]" for k in range(count))
+    question = ("explain", str(tmp_path / "chain.c"), f"{{ {fused} }}")
+    code, out, _ = call(capsys, *question)
+    assert code == 0
+    assert "the schedule took 23 steps: 23 fusions." in out
+    code, out, error = call(capsys, *question, "--time-limit", "0.01s")
+    assert code == 2
+    assert "looking for steps: gave up after" in error
+    assert "a longer --time-limit may find them" in error

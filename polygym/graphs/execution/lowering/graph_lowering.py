@@ -23,6 +23,13 @@ from polygym.graphs.execution.ir.views import (
     reshape_view,
     slice_axis,
     whole_array,
+    zero_array,
+)
+from polygym.graphs.execution.lowering.product_lowering import (
+    add_bias,
+    is_single_place,
+    lower_product,
+    lower_single_place,
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
@@ -44,11 +51,11 @@ def lower_convolution(
 ) -> ArrayView:
     """Return a convolution, activated; literals and operands are those of the operator."""
     stride = int(literals[0]), int(literals[1])
-    x, w = operands
+    x, w, *bias = operands
     image, _ = _pad_image(operations, x, 0.0, literals[2], w.shape[2:], stride)
     rows, columns = tensor.shape[2:]
-    if _is_single_place(image, w) and w.source in operations.constants:
-        return _lower_single_place(operations, image, w, tensor, str(literals[3]))
+    if is_single_place(operations, image, w):
+        return lower_single_place(operations, str(literals[3]), (image, w, *bias), tensor)
     if w.shape[2:] == (1, 1) and stride != (1, 1):
         image = slice_axis(slice_axis(image, 2, 0, rows, stride[0]), 3, 0, columns, stride[1])
         image, stride = operations.contiguous(image), (1, 1)
@@ -66,28 +73,9 @@ def lower_convolution(
         stride = (1, 1)
     kernel = w if w.is_whole_array else operations.contiguous(w)
     array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
+    for added in bias:
+        array_view = add_bias(operations, array_view, added, (1, tensor.shape[1], 1, 1))
     return operations.activated(str(literals[3]), array_view)
-
-
-def _is_single_place(image: ArrayView, w: ArrayView) -> bool:
-    """Whether the kernel's only place is all of a single image, in one group."""
-    return image.shape == (1, *w.shape[1:])
-
-
-def _lower_single_place(
-    operations: ArrayOperations, image: ArrayView, w: ArrayView, tensor: TensorType, activation: str
-) -> ArrayView:
-    """Return conv(x, w) of one place as the product of x as a row and the known w, transposed."""
-    filters, terms = w.shape[0], prod(w.shape[1:])
-    key = ("columns", w)
-    if key not in operations.memo:
-        known = w.as_array(operations.constants[w.source].reshape(-1))
-        columns = operations.constant(known.reshape(filters, terms).T)
-        operations.memo[key] = whole_array(columns)
-    whole = image if image.is_whole_array else operations.contiguous(image)
-    row = reshape_view(whole, (1, terms))
-    assert row is not None
-    return _row_product(operations, activation, row, operations.memo[key], tensor)
 
 
 def _is_product(x: ArrayView, w: ArrayView, stride: tuple[int, int], pixels: int) -> bool:
@@ -158,73 +146,6 @@ def _window_shares(
     return operations.memo[key]
 
 
-_BLOCK_WIDTHS = (64, 32, 16)
-"""Columns of a known matrix that lie together, for a product with a single row."""
-
-_MAX_PADDING = 0.125
-"""Largest share of columns of zeros that are added to fill the last block."""
-
-
-def lower_product(
-    operations: ArrayOperations, activation: str, x: ArrayView, y: ArrayView, tensor: TensorType
-) -> ArrayView:
-    """Return a product, activated."""
-    x, y = operations.with_rows(x), operations.with_rows(y)
-    is_known = y.source in operations.constants and y.is_whole_array
-    if prod(x.shape[:-1]) == 1 and is_known and len(y.shape) == 2:
-        return _row_product(operations, activation, x, y, tensor)
-    made = operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
-    return operations.activated(activation, made)
-
-
-def _row_product(
-    operations: ArrayOperations, activation: str, row: ArrayView, y: ArrayView, tensor: TensorType
-) -> ArrayView:
-    """Return the product of a single row and a known matrix in blocks of columns, activated.
-
-    Columns are the one axis of the result whose extent may differ from 1.
-    """
-    blocks = _column_blocks(operations, y)
-    columns, whole = y.shape[1], blocks.shape[0] * blocks.shape[2]
-    axis = len(row.shape) - 1
-    shape = (*tensor.shape[:axis], whole, *tensor.shape[axis + 1 :])
-    made = operations.append("matmul-row", (), (row, blocks), shape, tensor.dtype)
-    return slice_axis(operations.activated(activation, made), axis, 0, columns)
-
-
-def _column_blocks(operations: ArrayOperations, y: ArrayView) -> ArrayView:
-    """Return a known matrix as (columns / b, rows, b): what one vector needs lies together.
-
-    The last block ends with zeros where columns do not come out even.
-    """
-    rows, columns = y.shape
-    key = ("blocks", y)
-    if key not in operations.memo:
-        known = operations.constants[y.source]
-        width = _block_width(columns)
-        count = -(-columns // width)
-        padded = np.zeros((rows, count * width), known.dtype)
-        padded[:, :columns] = y.as_array(known.reshape(-1))
-        blocks = padded.reshape(rows, count, width).transpose(1, 0, 2)
-        operations.memo[key] = whole_array(operations.constant(blocks))
-    return operations.memo[key]
-
-
-def _block_width(columns: int) -> int:
-    """Return the width of blocks: the widest that divides, or else that adds few zeros.
-
-    >>> _block_width(96), _block_width(1000), _block_width(10)
-    (32, 64, 1)
-    """
-    for width in _BLOCK_WIDTHS:
-        if columns % width == 0:
-            return width
-    for width in _BLOCK_WIDTHS:
-        if -columns % width <= _MAX_PADDING * columns:
-            return width
-    return 1
-
-
 _ROW_OPERATORS = frozenset({"softmax", "layer-norm"})
 
 
@@ -238,9 +159,9 @@ class LoweredGraph:
     outputs: tuple[ArrayView, ...]
 
 
-def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> LoweredGraph:
-    """Return the operations of a graph with these weights."""
-    tracer = _Lowering(graph)
+def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> LoweredGraph:
+    """Return the operations of a graph with these weights; with zeros where none are given."""
+    tracer = _Lowering(graph, operations=ArrayOperations(is_zero=weights is None))
     tracer.compute_constants(weights)
     for term in graph.terms():
         if term.children and not _is_constant(graph, term) and term.head not in ("noop", "split"):
@@ -269,7 +190,7 @@ class _Lowering:
             tensor = self.graph.tensor(term)
             self.inputs[term] = ArraySource(tensor.shape, tensor.dtype)
 
-    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> None:
         """Compute what is known from weights alone and asked for by the rest."""
         asked: dict[Term, None] = {}
         for term in self.graph.terms():
@@ -279,12 +200,20 @@ class _Lowering:
         # The same again and again need not be there more than once.
         inner = {node: node.children[0] if node.head == "expand" else node for node in asked}
         roots = list(dict.fromkeys(inner.values()))
-        arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
+        arrays = (
+            dict(zip(roots, evaluate(roots, weights), strict=True))
+            if weights is not None
+            else {root: self._zeros(root) for root in roots}
+        )
         made = {
             node: whole_array(self.operations.constant(array)) for node, array in arrays.items()
         }
         for term, root in inner.items():
             self.views[term] = broadcast_view(made[root], self.graph.tensor(term).shape)
+
+    def _zeros(self, node: Term) -> np.ndarray[Any, Any]:
+        tensor = self.graph.tensor(node)
+        return zero_array(tensor.shape, tensor.dtype)
 
     def _is_known(self, node: Term) -> bool:
         return bool(node.children) and _is_constant(self.graph, node)
@@ -316,8 +245,7 @@ class _Lowering:
             case "poolmax" | "poolavg":
                 return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
-                x, y = operands
-                return lower_product(self.operations, str(literals[0]), x, y, tensor)
+                return lower_product(self.operations, str(literals[0]), operands, tensor)
             case "pad":
                 pads = _numbers(literals[1])
                 return self.operations.padded(operands[0], float(literals[0]), pads)

@@ -254,6 +254,7 @@ BODIES: dict[str, Callable[[ArrayOperation, NestBuilder], OperatorBody]] = {
     "reduce-sum": reduce_body,
     "reduce-mean": reduce_body,
     "reduce-max": reduce_body,
+    "reduce-prod": reduce_body,
     "softmax": softmax_body,
     "layer-norm": layer_norm_body,
     "gather": _gather,

@@ -12,7 +12,7 @@ import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
 from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode, shortest_float
-from polygym.graphs.onnx.operators.elementwise import expand_to
+from polygym.graphs.onnx.operators.elementwise import converted, expand_to
 from polygym.rewrite.term import Term
 
 
@@ -213,12 +213,11 @@ def _mask(node: OnnxNode, like: Term, rows: int, columns: int) -> list[Term]:
         above = np.triu(np.full((rows, columns), -np.inf), 1)
         result.append(node.weight(above.astype(node.builder.tensor(like).dtype), "causal"))
     if node.has(3):
-        known = node.known_array(3)
-        if known is not None and known.dtype == np.bool_:
-            floor = np.where(known, 0.0, -np.inf).astype(node.builder.tensor(like).dtype)
-            result.append(node.weight(floor, node.names[3]))
-        else:
-            result.append(node.term(3))
+        mask = node.term(3)
+        if node.types[3] == "bool":
+            truth = converted(node, mask, node.builder.tensor(like).dtype)
+            mask = node.make("where", truth, *(node.scalar(by, like) for by in (0.0, -np.inf)))
+        result.append(mask)
     return result
 
 

@@ -64,3 +64,17 @@ def test_copies_of_arguments_and_results() -> None:
         both, other, _ = compiled(*arrays)
         assert np.array_equal(both, np.concatenate(arrays, axis=1))
         assert np.array_equal(other, arrays[0].transpose(1, 0, 2))
+
+
+@pytest.mark.parametrize("columns", [32, 50, 5])
+def test_biases_of_rows_stay_in_their_kernel(columns: int) -> None:
+    bias = weight("b", columns)
+    row = make_node("matmul", "relu", graph_input("x", 1, 24), weight("w", 24, columns), bias)
+    (label,) = [step.label for step in check(row).steps if step.label != "copy"]
+    assert label == "matmul-row+add+relu"
+    result = make_node(
+        "conv", 1, 1, "valid", "relu", graph_input("x", 1, 6, 1, 1), weight("w", columns, 6, 1, 1),
+        bias,
+    )  # fmt: skip
+    (label,) = [step.label for step in check(result).steps if step.label != "copy"]
+    assert label == "matmul-row+add+relu"
