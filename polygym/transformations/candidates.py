@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from polygym.poly.transform.storage.variants import (
     storage_variants,
 )
 from polygym.transformations.loop_tree import Body, Loop, LoopTree, StatementNode, walk
-from polygym.transformations.state import TransformProgram, TransformState
+from polygym.transformations.state import StepVerdict, TransformProgram, TransformState
 from polygym.transformations.steps import (
     Contract,
     Distribute,
@@ -83,6 +84,13 @@ def candidate_steps(state: TransformState) -> tuple[Step, ...]:
         *_program_steps(state),
         *_mapping_steps(state),
     )
+
+
+def legal_steps(state: TransformState, kinds: Any = Step) -> list[tuple[Step, StepVerdict]]:
+    """Return the steps that are allowed, those of some kinds alone, with their verdicts."""
+    steps = [step for step in candidate_steps(state) if isinstance(step, kinds)]
+    pairs = zip(steps, state.verdicts(steps), strict=True)
+    return [(step, verdict) for step, verdict in pairs if verdict.is_allowed]
 
 
 def sample_by_kind(steps: Sequence[Step], rng: np.random.Generator) -> int:
