@@ -10,9 +10,11 @@
 Values: ``ir`` has the graphs, ``operators`` the definitions of operators, ``drawing`` pictures.
 Sources: the ``library`` of networks, ``onnx`` files, modules of ``pytorch``, and folders of
 ``saved_model``, which tells them apart. Rewriting: ``rules`` are the tables, ``costs`` the costs of
-nodes, ``optimization`` saturates and extracts, or backtracks; ``envs`` has both as environments.
-Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``, and
-``export`` writes them for other programs.
+nodes, ``measured_costs`` those of operators and of what a whole graph runs; ``optimization``
+saturates and extracts, or backtracks; the first are ``saturation_stages``, which bring together
+``addends``, ``extraction`` under either costs, and ``plan_search``; ``envs`` has both as
+environments. Running: ``execution`` compiles and runs, ``benchmark`` times models beside other
+``backends``, and ``export`` writes them for other programs.
 """
 
 from typing import TYPE_CHECKING

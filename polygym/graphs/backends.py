@@ -17,7 +17,7 @@ from polygym.files import temporary_folder
 from polygym.foreign.model_library import ModelContext
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.registry import operator_named
-from polygym.graphs.operators.types import NumberData, TextData
+from polygym.graphs.operators.types import NumberData, TextData, numpy_type
 from polygym.rewrite.term import Term
 
 
@@ -129,7 +129,7 @@ def as_library(graph: Graph, file: Path) -> Callable[[Sequence[Any]], list[Any]]
     tensors = [graph.tensor(node) for _, node in graph.outputs]
 
     def run(arguments: Sequence[Any]) -> list[Any]:
-        results = [np.empty(tensor.shape, tensor.dtype) for tensor in tensors]
+        results = [np.empty(tensor.shape, numpy_type(tensor.dtype)) for tensor in tensors]
         context.run(*([array.ctypes.data for array in part] for part in (arguments, results)))
         return results
 

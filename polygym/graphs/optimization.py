@@ -1,9 +1,8 @@
 """From a graph to the cheapest equal one: saturate, extract, and measure what is chosen.
 
 The graph becomes an e-graph, rules are applied until nothing is new or a limit is reached, and the
-cheapest of all graphs in it is extracted, under costs of single operators that are added up. Where
-costs are measured, only what is chosen is: see :mod:`polygym.graphs.costs`,
-which says why the answer is the same.
+cheapest of all graphs in it is extracted, under costs of single operators that are added up or
+those of plans (:mod:`polygym.graphs.extraction`).
 
 The answer is never dearer than the graph that came in: that one is in the e-graph too, and it is
 returned as it was where nothing is cheaper.
@@ -23,20 +22,19 @@ a search that follows costs step by step has no use for an estimate.
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from polygym.graphs.costs import MeasuredCosts, NodeCosts
-from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.rules import standard_rules
-from polygym.graphs.saturation_stages import (
-    CpuSeconds,
+from polygym.graphs.extraction import (
+    AnyCosts,
     ExtractionMethod,
     OptimizationOptions,
-    OptimizationResult,
-    StagedSearch,
     StopSignal,
     graph_cost,
     typed_nodes,
 )
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.measured_costs import MeasuredCosts, PlanCosts
+from polygym.graphs.rules import standard_rules
+from polygym.graphs.saturation_stages import CpuSeconds, OptimizationResult, StagedSearch
 from polygym.rewrite.backtracking import Valuation, backtrack
 from polygym.rewrite.domain import Data, type_table
 from polygym.rewrite.egraph import SaturationReport, StopReason
@@ -45,6 +43,7 @@ from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Head, Term
 
 __all__ = [
+    "AnyCosts",
     "ExtractionMethod",
     "GraphRewriteSystem",
     "OptimizationOptions",
@@ -59,7 +58,7 @@ __all__ = [
 
 def optimize_graph(
     graph: Graph,
-    costs: NodeCosts,
+    costs: AnyCosts,
     options: OptimizationOptions | None = None,
     rules: Sequence[Rule] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -78,7 +77,7 @@ def optimize_graph(
     return search.result()
 
 
-def result_summary(result: OptimizationResult, costs: NodeCosts) -> dict[str, Any]:
+def result_summary(result: OptimizationResult, costs: AnyCosts) -> dict[str, Any]:
     """Return what there is to say, as values of JSON."""
     explored = result.saturation
     return {
@@ -104,6 +103,7 @@ def result_summary(result: OptimizationResult, costs: NodeCosts) -> dict[str, An
             "seconds_to_best": result.cpu_seconds.to_best,
         },
         "measured_operators": result.measured_operators,
+        "compared_plans": result.compared_plans,
         "egraph": {
             "nodes": explored.nodes,
             "classes": explored.classes,
@@ -128,7 +128,7 @@ def _counts(graph: Graph) -> dict[str, int]:
 
 def optimize_by_backtracking(
     graph: Graph,
-    costs: NodeCosts,
+    costs: AnyCosts,
     rules: Sequence[Rule],
     alpha: float = 1.0,
     iterations: int = 100,
@@ -139,6 +139,8 @@ def optimize_by_backtracking(
 
     ``seconds_to_best`` is the time until the answer; only the end showed that it was the last.
     """
+    if isinstance(costs, PlanCosts):
+        costs = MeasuredCosts(costs.times)  # steps of a search change single nodes
     measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
     result = backtrack(
         graph.root,

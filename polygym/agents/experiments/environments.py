@@ -50,9 +50,10 @@ def make_env(experiment: Experiment, kernels: str | None = None, seed: int | Non
     """
     environment = experiment.environment
     chosen = selected_subjects(environment, experiment.kernels if kernels is None else kernels)
-    given = {**experiment.arguments, subject_of(environment): ",".join(chosen), "seed": seed}
+    given: dict[str, Any] = {**experiment.arguments, "seed": seed}
+    given[subject_of(environment)] = ",".join(chosen)
     env = gymnasium.make(f"polygym:{environment}", disable_env_checker=True, **given)
-    for name, given in experiment.wrappers:
+    for name, settings in experiment.wrappers:
         if kernels is None or not issubclass(WRAPPERS[name], TRAINING_WRAPPERS):
-            env = WRAPPERS[name](env, **given)
+            env = WRAPPERS[name](env, **settings)
     return env

@@ -35,7 +35,7 @@ from polygym.graphs.export.weights_file import (
     header_sum,
     weights_header,
 )
-from polygym.graphs.operators.types import DTYPES
+from polygym.graphs.operators.types import ELEMENT_BYTES
 from polygym.version import __version__
 
 CODES = {
@@ -166,7 +166,7 @@ def _tables(plan: LibraryPlan, levels: tuple[CpuLevel, ...]) -> Iterator[str]:
     yield "  {0u, 0u}};"
     yield "static const struct argument arguments[] = {"
     for part in plan.arguments:
-        size = DTYPES[part.tensor.dtype]
+        size = ELEMENT_BYTES[part.tensor.dtype]
         yield f"  {{{part.tensor.elements * size}u, {size}u}},"
     yield "};"
     for number, code in enumerate(plan.codes):

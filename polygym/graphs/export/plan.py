@@ -27,7 +27,7 @@ from polygym.graphs.execution.planning.kernel_variants import KernelSource
 from polygym.graphs.execution.runtime.compiled_model import argument_places
 from polygym.graphs.execution.timing.step_profile import plan_temporaries
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.operators.types import DTYPES, TensorType
+from polygym.graphs.operators.types import ELEMENT_BYTES, TensorType
 from polygym.tc.kernel import CompiledKernel
 
 C_TYPES = {
@@ -253,7 +253,7 @@ def _strided_copy(step: ElementCopy) -> StridedCopy:
         else:
             merged.append((extent, stride, other))
     extents, own, others = zip(*merged, strict=True) if merged else ((), (), ())
-    return StridedCopy(DTYPES[step.view.dtype], extents, (start, own), (to, others))
+    return StridedCopy(ELEMENT_BYTES[step.view.dtype], extents, (start, own), (to, others))
 
 
 def _strides(view: ArrayView) -> tuple[int, tuple[int, ...]]:

@@ -10,7 +10,7 @@ import importlib.util
 import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,9 +83,19 @@ def export_module(
     with temporary_folder() as folder:
         path = folder / f"{title}.onnx"
         is_branching = _write(torch, flat, tuple(tensors), names, titles, path)
-        read_model = read(path)
+        try:
+            read_model = read(path)
+        except InputError as error:
+            raise InputError(str(error).replace(str(path), title)) from None
     graph = Graph(c_name(title), read_model.graph.inputs, read_model.graph.outputs)
     model = Model(graph, read_model.weights)
+    for part in graph.signatures:
+        leaf = taken.tensors[names.index(part.name)]
+        if str(leaf.dtype).removeprefix("torch.") != part.tensor.dtype:
+            raise InputError(
+                f"{title}: {leaf.name}: expected {part.tensor.dtype}, found {leaf.dtype}: convert "
+                "the module and its inputs"
+            )
     return ExportedModule(
         model,
         taken,
@@ -150,24 +160,12 @@ def _write(
 
 @contextmanager
 def _traceable(torch: Any, is_traced: bool) -> Iterator[list[warnings.WarningMessage]]:
-    """Have attention be written as ONNX has it, and PyTorch silent; yield its warnings.
+    """Have functions be written as ONNX has them, and PyTorch silent; yield its warnings.
 
-    Tracing makes tensors of flags, which the function itself refuses; fused attention of whole
-    layers has no operator.
+    Fused attention of whole layers has no operator.
     """
-    functional, layers = torch.nn.functional, torch.backends.mha
-    attention, is_fused = functional.scaled_dot_product_attention, layers.get_fastpath_enabled()
-
-    def plain(*arguments: Any, **keywords: Any) -> Any:
-        values = list(arguments)
-        if len(values) > _CAUSAL:
-            values[_CAUSAL] = bool(values[_CAUSAL])
-        if "is_causal" in keywords:
-            keywords["is_causal"] = bool(keywords["is_causal"])
-        return attention(*values, **keywords)
-
-    if is_traced:
-        functional.scaled_dot_product_attention = plain
+    layers = torch.backends.mha
+    is_fused = layers.get_fastpath_enabled()
     layers.set_fastpath_enabled(False)
     silence = io.StringIO()
     try:
@@ -175,12 +173,55 @@ def _traceable(torch: Any, is_traced: bool) -> Iterator[list[warnings.WarningMes
             warnings.catch_warnings(record=True) as noted,
             torch.no_grad(),
             redirect_stdout(silence),
+            _written_out(torch) if is_traced else nullcontext(),
         ):
             warnings.simplefilter("always")
             yield noted
     finally:
-        functional.scaled_dot_product_attention = attention
         layers.set_fastpath_enabled(is_fused)
+
+
+def _written_out(torch: Any) -> Any:
+    """Return a mode in which functions that tracing does not write are called as others.
+
+    Tracing makes tensors of flags, which attention itself refuses; differences of neighbours have
+    no operator.
+    """
+    attention = torch.nn.functional.scaled_dot_product_attention
+
+    def plain_attention(*arguments: Any, **keywords: Any) -> Any:
+        values = list(arguments)
+        if len(values) > _CAUSAL:
+            values[_CAUSAL] = bool(values[_CAUSAL])
+        if "is_causal" in keywords:
+            keywords["is_causal"] = bool(keywords["is_causal"])
+        return attention(*values, **keywords)
+
+    def differences(
+        x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
+    ) -> Any:
+        x = torch.cat([part for part in (prepend, x, append) if part is not None], dim)
+        for _ in range(n):
+            left = x.narrow(dim, 0, x.shape[dim] - 1)
+            right = x.narrow(dim, 1, x.shape[dim] - 1)
+            x = right ^ left if x.dtype == torch.bool else right - left
+        return x
+
+    others = {
+        attention: plain_attention,
+        torch.diff: differences,
+        torch.Tensor.diff: differences,
+    }
+
+    class WrittenOut(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+        """Calls of these functions are those of others."""
+
+        def __torch_function__(
+            self, function: Any, _: Any, arguments: Any = (), keywords: Any = None
+        ) -> Any:
+            return others.get(function, function)(*arguments, **(keywords or {}))
+
+    return WrittenOut()
 
 
 _CAUSAL = 5

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polygym.errors import InputError
 from polygym.graphs.execution import compile_model
+from polygym.graphs.export import writing
 from polygym.graphs.export.writing import WrittenLibrary
 from polygym.graphs.ir.build import graph_input, make_node, matmul, weight
 from polygym.graphs.ir.graph import Graph, Model, random_inputs, random_weights
@@ -344,3 +347,66 @@ def test_the_weights_are_a_file_of_safetensors(library: WrittenLibrary) -> None:
         data[8 + length + start : 8 + length + end] == table
         for start, end in (entry["data_offsets"] for entry in header.values())
     )
+
+
+@pytest.mark.parametrize("function", ["_build", "write_weights"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_end_on_the_way_leaves_what_was_there(
+    function: str, error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: Any) -> None:
+        raise error
+
+    made = written(small_model(), tmp_path, "small")
+    paths = (made.code, made.header, made.weights)
+    before = [path.read_bytes() for path in paths]
+    monkeypatch.setattr(writing, function, ends)
+    with pytest.raises((KeyboardInterrupt, InputError)):
+        written(small_model(seed=1), tmp_path, "small")
+    assert [path.read_bytes() for path in paths] == before
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_library_depends_on_libc_alone(library: WrittenLibrary) -> None:
+    done = subprocess.run(["ldd", str(library.code)], capture_output=True, text=True, check=True)
+    names = {line.split()[0].partition(".")[0] for line in done.stdout.splitlines()}
+    assert names <= {"linux-vdso", "libm", "libc", "/lib64/ld-linux-x86-64"}
+
+
+def test_two_exports_of_a_model_are_equal(tmp_path: Path) -> None:
+    made = [written(small_model(), tmp_path / name, "small") for name in ("a", "b")]
+    for one, other in zip(*((m.code, m.header, m.weights) for m in made), strict=True):
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_types_of_arguments(tmp_path: Path) -> None:
+    """Truth is a byte, a number of 16 bits its bits, and both come back as they went in."""
+    x = graph_input("x", 3, dtype="float16")
+    mask = graph_input("mask", 3, dtype="bool")
+    graph = Graph.of(
+        "types",
+        make_node("cast", "float16", make_node("neg", make_node("cast", "float32", x))),
+        make_node("cast", "bool", make_node("cast", "float32", mask)),
+    )
+    made = written(Model(graph, {}), tmp_path, "types")
+    assert "const uint16_t *x, const uint8_t *mask, uint16_t *y, uint8_t *y1" in (
+        made.header.read_text()
+    )
+    text = """
+#include <stdio.h>
+#include "types.h"
+int main(void)
+{
+  types *model;
+  const uint16_t x[] = {0x3c00, 0xc000, 0};
+  const uint8_t mask[] = {1, 0, 1};
+  uint16_t y[3];
+  uint8_t z[4] = {7, 7, 7, 7};
+  int code = types_create("types.safetensors", &model) || types_run(model, x, mask, y, z);
+  types_destroy(model);
+  printf("%x %x %x %d%d%d%d", y[0], y[1], y[2], z[0], z[1], z[2], z[3]);
+  return code;
+}
+"""
+    done = run(build(tmp_path, text, str(made.code)))
+    assert (done.returncode, done.stdout) == (0, "bc00 4000 8000 1017")

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.bias_study.sums import SUMS
 from polygym.graphs import library
 from polygym.graphs.costs import RooflineCosts
+from polygym.graphs.extraction import stored_bytes
 from polygym.graphs.ir import build
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.optimization import OptimizationOptions, graph_cost, optimize_graph
-from polygym.graphs.saturation_stages import stored_bytes
 from polygym.rewrite.egraph import SaturationLimits
 from tests.graphs.optimization.test_optimizer import equal_results
 

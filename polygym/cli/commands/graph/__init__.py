@@ -28,7 +28,7 @@ with :small after it a small one), an ONNX file, a graph as text, or a folder th
 optimize` has written.
 
 Equality saturation applies all rules at once, to an e-graph that holds all equal graphs; of these
-the cheapest is taken, by an integer program. Costs are times of operators on this machine, measured
+the cheapest is taken, by an integer program. Costs are times of kernels on this machine, measured
 once and kept; --costs static takes a roofline instead, the same everywhere.
 
 \b

@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polygym.frontend.tc.derivatives import arithmetic
-from polygym.frontend.tc.derivatives.analysis import DefinitionFacts, IndexRange, StatementFacts
+from polygym.frontend.tc.derivatives.analysis import (
+    FLOATS,
+    DefinitionFacts,
+    IndexRange,
+    StatementFacts,
+)
 from polygym.frontend.tc.semantics.environment import condition_of
 from polygym.frontend.tc.semantics.functions import function_named
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.frontend.tc.syntax import tree
-from polygym.frontend.tc.syntax.tree import AssignKind, Expression
+from polygym.frontend.tc.syntax.tree import AssignKind, ElementType, Expression
 
 
 @dataclass
@@ -129,6 +134,15 @@ class StatementEmitter:
         assign = AssignKind.SET if is_first and is_each_once else AssignKind.ADD
         begins = is_first and assign is AssignKind.ADD
         self.add(name, subscripts, assign, value, facts.ranges, where, initializes=begins)
+
+    def converted(self, value: Expression, tensor: str) -> Expression:
+        """Return a value in the type in which the derivative of a tensor is added up."""
+        kinds = {facts.type for facts in self.facts.tensors.values() if facts.type in FLOATS}
+        if len(kinds) == 1 and kinds <= {ElementType.FLOAT, ElementType.DOUBLE}:
+            return value
+        kind = self.facts.tensors[tensor].type
+        wide = ElementType.DOUBLE if kind is ElementType.DOUBLE else ElementType.FLOAT
+        return tree.ConvertExpression(wide, value, arithmetic.NOWHERE)
 
     def _split(
         self, conditions: Iterable[Expression], ranges: Mapping[str, IndexRange]

@@ -12,14 +12,11 @@ from typing import assert_never
 
 from polygym.errors import SourceError
 from polygym.frontend.tc.derivatives import arithmetic
+from polygym.frontend.tc.derivatives.analysis import FLOATS
 from polygym.frontend.tc.derivatives.functions import partial_derivative
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.tree import ElementType, Expression, InfixOperator
-
-FLOATS = frozenset(
-    {ElementType.FLOAT16, ElementType.BFLOAT16, ElementType.FLOAT, ElementType.DOUBLE}
-)
+from polygym.frontend.tc.syntax.tree import Expression, InfixOperator
 
 
 @dataclass(frozen=True, slots=True)

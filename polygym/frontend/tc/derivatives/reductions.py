@@ -19,7 +19,7 @@ from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementType, Expression
 from polygym.frontend.tc.syntax.where_values import substitute_values
 
-_EXTREMES = (AssignKind.MINIMUM, AssignKind.MAXIMUM)
+EXTREMES = (AssignKind.MINIMUM, AssignKind.MAXIMUM)
 _EXACT_CALLS = frozenset({"max", "min", "fmax", "fmin", "abs", "fabs"})
 
 
@@ -80,7 +80,7 @@ class ReductionTerms:
                     arithmetic.element(adjoint, e), arithmetic.element(product, e)
                 )
 
-        elif facts.assign in _EXTREMES:
+        elif facts.assign in EXTREMES:
             self._tie()
             count, extreme = self._count, self._extreme
 

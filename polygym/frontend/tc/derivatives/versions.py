@@ -6,13 +6,14 @@ tensor O has the versions 1, 2 and 3; a parameter has version 0. The version v o
 ``O@v`` until it is known which versions are needed: a name that no text can have.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polygym.errors import SourceError
 from polygym.frontend.tc.derivatives import arithmetic
-from polygym.frontend.tc.derivatives.analysis import DefinitionFacts, StatementFacts
+from polygym.frontend.tc.derivatives.analysis import FLOATS, DefinitionFacts, StatementFacts
 from polygym.frontend.tc.derivatives.emission import StatementEmitter
+from polygym.frontend.tc.derivatives.partials import PartialDerivatives
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tree import AssignKind, Expression
 
@@ -78,6 +79,21 @@ def versioned(facts: DefinitionFacts) -> tuple[list[VersionedStatement], dict[st
     return result, current
 
 
+def varying_versions(
+    facts: DefinitionFacts, statements: Iterable[VersionedStatement], parameters: Iterable[str]
+) -> set[str]:
+    """Return the versions that depend on parameters, by something that has a derivative."""
+    varying = {version_name(name, 0) for name in parameters}
+    partials = PartialDerivatives(varying.__contains__, is_version)
+    for statement in statements:
+        kept = statement.before in varying and statement.keeps
+        if facts.tensors[statement.facts.tensor].type in FLOATS and (
+            kept or partials.depends(statement.value)
+        ):
+            varying.add(statement.after)
+    return varying
+
+
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     """Return an expression with other names for tensors."""
     if isinstance(expression, tree.NameUse | tree.ElementOrCall):
@@ -96,8 +112,8 @@ def versions_in(statements: Iterable[tree.TcStatement]) -> frozenset[str]:
 class Recomputation:
     """Statements that compute versions again, from those that are ``available`` by names."""
 
-    statements: list[VersionedStatement]
-    available: dict[str, str]
+    statements: Sequence[VersionedStatement]
+    available: Mapping[str, str]
     emitter: StatementEmitter
     names: dict[str, str] = field(default_factory=dict)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.foreign.libc import advise_huge_pages
+from polygym.graphs.execution.ir.views import ArrayView, view_strides
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.planning.arena import ALIGNMENT, ArenaPlan, plan_arena
 from polygym.graphs.execution.planning.execution_plan import (
@@ -247,25 +248,34 @@ class CompiledModel:
 
     def _copy(self, step: ElementCopy) -> Callable[[], int]:
         """Return a function that moves elements."""
+        source = self._window(step.view, step.reads)
+        target = self._window(step.target, step.writes)
 
         def move() -> int:
-            source = step.view.as_array(self._flat(step.reads, step.view.dtype))
-            step.target.as_array(self._flat(step.writes, step.target.dtype))[...] = source
+            target()[...] = source()
             return 0
 
         return move
 
-    def _flat(self, place: StorageLocation, dtype: str) -> _Array:
-        """Return the elements of a storage in one row, from a place on."""
+    def _window(self, view: ArrayView, place: StorageLocation) -> Callable[[], _Array]:
+        """Return what gives a view of a storage: made once, but for arguments and results."""
+        first, strides = view_strides(view)
+        dtype = numpy_type(view.dtype)
+        offset = place.offset + first * dtype.itemsize
+        sizes = tuple(stride * dtype.itemsize for stride in strides)
+
+        def window(whole: _Array) -> _Array:
+            return np.ndarray(view.shape, dtype, whole, offset, sizes)
+
         match place.storage.kind:
             case StorageKind.ARENA:
                 start = self.memory.offsets[place.storage.number]
-                whole = self._aligned[start : start + place.storage.bytes]
+                fixed = window(self._aligned[start : start + place.storage.bytes])
             case StorageKind.CONSTANT:
-                whole = self._constants[place.storage.number].reshape(-1).view(np.uint8)
+                fixed = window(self._constants[place.storage.number].reshape(-1).view(np.uint8))
             case _:
-                whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
-        return whole[place.offset :].view(numpy_type(dtype))
+                return lambda: window(self._arrays[place.storage].reshape(-1).view(np.uint8))
+        return lambda: fixed
 
 
 def argument_places(

@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
+from polygym.graphs.ir.graph import signature_of
 from polygym.graphs.onnx.format import Array
 from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
 from polygym.rewrite.term import Term
@@ -20,9 +21,26 @@ def nonnegative_indices(node: OnnxNode, indices: Term, extents: Sequence[int]) -
     """Return computed places, those below 0 by an extent more: one, or one for each column."""
     dtype = node.builder.tensor(indices).dtype
     wide = np.asarray(extents[0] if len(extents) == 1 else extents, dtype)
+    if _are_shifted(node, indices, wide):
+        return indices
     below = node.make("less", indices, node.weight(np.zeros((), dtype), "constant_0"))
     shift = node.pairwise("mul", below, node.weight(wide, f"extents_{'_'.join(map(str, extents))}"))
     return node.pairwise("add", indices, shift)
+
+
+def _are_shifted(node: OnnxNode, indices: Term, wide: Array) -> bool:
+    """Whether those below 0 were shifted already: the file was read and written before."""
+    if indices.head not in ("add", "ewadd"):
+        return False
+    plain, shift = indices.children
+    if shift.head not in ("mul", "ewmul") or shift.children[0].head != "less":
+        return False
+    (first, zero), extent = shift.children[0].children, shift.children[1]
+    return first is plain and all(
+        part.head == "weight"
+        and np.array_equal(node.builder.values[signature_of(part).name], expected)
+        for part, expected in ((zero, np.zeros((), wide.dtype)), (extent, wide))
+    )
 
 
 def nonnegative_constants(node: OnnxNode, indices: Array, extents: Array) -> Array:
