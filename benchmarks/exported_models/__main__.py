@@ -3,15 +3,15 @@
     pip install torch==2.13.0 torchvision==0.28.0 transformers==4.57.6 onnxscript onnxruntime
     python benchmarks/exported_models export --out models
     python benchmarks/exported_models check --out models
+    python benchmarks/exported_models optimize --out models --costs static
     python benchmarks/exported_models time --out models --threads 2
     python benchmarks/exported_models modules --out models
     python benchmarks/exported_models table --out models
 
-``export`` writes ONNX files of both exporters, with random weights. ``check`` reads each, compares
-polygym's results with PyTorch's, optimizes it under static costs, and compares again. ``optimize``
-does so under measured costs, for ``time``, which runs PyTorch, torch.compile, onnxruntime and
-polygym in turn. ``modules`` exports and compares the modules of ``block_modules``. Names of models
-choose some.
+``export`` writes ONNX files of both exporters, with random weights. ``check`` reads each, and
+compares polygym's results with PyTorch's; so does ``optimize`` after ``polygym graph optimize``.
+``time`` runs PyTorch, torch.compile, onnxruntime, and polygym before and after that in turn.
+``modules`` exports and compares the modules of ``block_modules``. Names of models choose some.
 
 Every model has a process of its own and a row of a CSV file in the folder; the same command leaves
 out what is there. Nothing else should run while times are taken. The exit code is 1 if a result is
@@ -35,7 +35,7 @@ from block_modules import MODULE_NAMES
 from exporting import EXPORTERS
 from public_models import NAMES
 from rows import Journal
-from tables import acceptance_table, module_table, time_table
+from tables import acceptance_table, module_table, optimization_table, time_table
 
 _COMMANDS = ("export", "check", "optimize", "time", "modules", "table")
 
@@ -97,8 +97,8 @@ def main() -> int:
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
     if chosen.command == "table":
-        for table in (acceptance_table, time_table, module_table):
-            print(table(chosen.out))
+        for table in (acceptance_table, optimization_table, time_table, module_table):
+            print(table(chosen.out), end="\n\n")
         return 0
     journal = Journal(chosen.out / f"{chosen.command}.csv")
     is_wrong = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -148,23 +149,21 @@ def _language_model(recurrent: type[nn.RNNBase], states: int) -> Callable[[], Ex
 
 
 class _UNet(nn.Module):
-    """Four times down, four times up, with the images of the way down beside those of the way up."""
+    """Four times smaller, four times larger, each with the image of its size before."""
 
     def __init__(self, width: int = 32, classes: int = 2) -> None:
         super().__init__()
         widths = [width * 2**level for level in range(5)]
         self.first = _two_convolutions(3, width)
         self.down = nn.ModuleList(
-            _two_convolutions(before, after)
-            for before, after in zip(widths, widths[1:], strict=False)
+            _two_convolutions(before, after) for before, after in pairwise(widths)
         )
         back = widths[::-1]
         self.up = nn.ModuleList(
-            nn.ConvTranspose2d(before, after, 2, stride=2)
-            for before, after in zip(back, back[1:], strict=False)
+            nn.ConvTranspose2d(before, after, 2, stride=2) for before, after in pairwise(back)
         )
         self.join = nn.ModuleList(
-            _two_convolutions(before, after) for before, after in zip(back, back[1:], strict=False)
+            _two_convolutions(before, after) for before, after in pairwise(back)
         )
         self.last = nn.Conv2d(width, classes, 1)
 

@@ -12,23 +12,30 @@ _LIBRARIES = ("eager", "torch.compile", "onnxruntime")
 
 
 def acceptance_table(out: Path) -> str:
-    """Return what happened to every file: accepted, errors, static costs."""
-    head = ("model", "exporter", "status", "nodes", "kernels", "largest error", "after rewriting")
-    lines = [(*head, "optimized in", "cost after / before")]
+    """Return what happened to every file."""
+    head = ("model", "exporter", "status", "nodes", "kernels", "largest error", "compiled in")
+    lines = [head]
     for row in Journal(out / "check.csv").rows:
-        before, after = row.get("cost_before"), row.get("cost_after")
-        errors = [_scientific(row.get(key, "")) for key in ("error", "error_after")]
-        seconds = row.get("optimize_seconds")
+        shown = [row.get(key, "") for key in ("nodes", "kernels")]
+        errors = _scientific(row.get("error", "")), _seconds(row.get("compile_seconds", ""))
+        lines.append((row["model"], row["exporter"], row["status"], *shown, *errors))
+    return _markdown(lines)
+
+
+def optimization_table(out: Path) -> str:
+    """Return what rewriting makes of every model."""
+    head = ("model", "costs", "status", "optimized in", "cost after / before", "largest error")
+    lines = [head]
+    for row in Journal(out / "optimize.csv").rows:
+        before, after = row.get("initial_cost"), row.get("cost")
         lines.append(
             (
                 row["model"],
-                row["exporter"],
+                row["costs"],
                 row["status"],
-                row.get("nodes", ""),
-                row.get("steps", ""),
-                *errors,
-                f"{float(seconds):.1f} s" if seconds else "",
+                _seconds(row.get("optimize_seconds", "")),
                 f"{float(after) / float(before):.3f}" if before and after else "",
+                _scientific(row.get("error", "")),
             )
         )
     return _markdown(lines)
@@ -40,7 +47,9 @@ def time_table(out: Path) -> str:
     lines = [(*head, "fastest other / polygym")]
     ratios: dict[str, list[float]] = {}
     for row in Journal(out / "time.csv").rows:
-        times = {name: float(row[name]) for name in (*_LIBRARIES, "before", "after") if row.get(name)}
+        times = {
+            name: float(row[name]) for name in (*_LIBRARIES, "before", "after") if row.get(name)
+        }
         own = [times[name] for name in ("before", "after") if name in times]
         others = [times[name] for name in _LIBRARIES if name in times]
         ratio = ""
@@ -74,6 +83,10 @@ def module_table(out: Path) -> str:
         if row["status"] != "ok"
     ]
     return "\n".join([_markdown(lines), *refused])
+
+
+def _seconds(text: str) -> str:
+    return f"{float(text):.1f} s" if text else ""
 
 
 def _scientific(text: str) -> str:

@@ -34,17 +34,20 @@ def _check(out: Path, task: dict[str, Any]) -> dict[str, Any]:
     if not path.exists():
         return {"status": "not exported", "message": ""}
     inputs, expected = read_example(out / f"{task['model']}.npz")
-    folder = out / f"{task['model']}-{task['exporter']}-static"
-    return check_file(path, inputs, expected, task["threads"], folder)
+    return check_file(path, inputs, expected, task["threads"])
 
 
 def _optimize(out: Path, task: dict[str, Any]) -> dict[str, Any]:
-    from acceptance import optimize_file
+    from acceptance import check_file, optimize_file
+    from exporting import read_example
 
+    folder = _folder(out, task)
     path = _timed_file(out, task["model"])
-    report = optimize_file(path, _folder(out, task), task["costs"], task["threads"], 1700.0)
-    result = {key: report[key] for key in ("seconds", "initial_cost", "cost", "changed")}
-    return {"status": "ok", "message": "", **result}
+    report = optimize_file(path, folder, task["costs"], task["threads"], 1700.0)
+    inputs, expected = read_example(out / f"{task['model']}.npz")
+    row = check_file(folder, inputs, expected, task["threads"])
+    row["optimize_seconds"] = report["seconds"]
+    return row | {key: report[key] for key in ("initial_cost", "cost", "changed")}
 
 
 def _time(out: Path, task: dict[str, Any]) -> dict[str, Any]:
@@ -74,9 +77,9 @@ def _timed_file(out: Path, model: str) -> Path:
 
 
 def _folder(out: Path, task: dict[str, Any]) -> Path:
-    if task["costs"] == "static":
-        return out / f"{_timed_file(out, task['model']).stem}-static"
-    return out / f"{task['model']}-measured-{task['threads']}"
+    """Return where the optimized model is; measured costs are those of a number of threads."""
+    threads = "" if task["costs"] == "static" else f"-{task['threads']}"
+    return out / f"{task['model']}-{task['costs']}{threads}"
 
 
 _TASKS = {

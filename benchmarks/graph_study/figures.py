@@ -102,17 +102,17 @@ def _times(pairs: Sequence[tuple[str, Row, Row]]) -> Picture:
 
 def _runtime_bars(rows: Sequence[Row]) -> Picture | None:
     """Return the figure of speed-ups end to end, with and without biases; None without rows."""
-    found = {
+    speedups = {
         row["trial"]["model"]: row["speedups"]
         for row in rows
         if row["trial"]["method"] == StudyMethod.RUNS.value
     }
-    models = [model for model in found if not model.endswith(_BIAS)]
+    models = [model for model in speedups if not model.endswith(_BIAS)]
     if not models:
         return None
 
     def gains(name: str, suffix: str) -> list[float]:
-        return [_mean_gain(found.get(model + suffix, {}).get(name, [])) for model in models]
+        return [_mean_gain(speedups.get(model + suffix, {}).get(name, [])) for model in models]
 
     bars = [
         ("backtracking", REFERENCE_COLORS[0], gains("backtracking", "")),

@@ -215,17 +215,17 @@ def _speedup_table(rows: Sequence[Row]) -> str:
         row = _find(rows, model, StudyMethod.RUNS)
         if row is None:
             continue
-        found = row["speedups"]
-        seconds = [value for value in found["seconds"] if value]
+        speedups = row["speedups"]
+        seconds = [value for value in speedups["seconds"] if value]
         lines.append(
             (
                 model,
                 _seconds(statistics.median(seconds)) if seconds else _MISSING,
                 f"{row['initial_cost'] / row['cost']:.3f}",
-                _mean_and_error(found["saturation"]),
+                _mean_and_error(speedups["saturation"]),
                 f"{row['initial_cost'] / row['backtracking_cost']:.3f}",
-                _mean_and_error(found["backtracking"]),
-                "; ".join(dict.fromkeys(found["problems"])),
+                _mean_and_error(speedups["backtracking"]),
+                "; ".join(dict.fromkeys(speedups["problems"])),
             )
         )
     if not lines:

@@ -143,8 +143,8 @@ def _speedups(
         done = run_benchmark(asked)
         for entry in entries:
             if not done[entry.name].is_correct:
-                found = done[entry.name].problem or f"{done[entry.name].error:.2g} off"
-                result["problems"].append(f"{entry.name}: {found}")
+                problem = done[entry.name].problem or f"{done[entry.name].error:.2g} off"
+                result["problems"].append(f"{entry.name}: {problem}")
         result["seconds"].append(done["before"].seconds)
         for name, text in texts.items():
             first, last = done["before"].seconds, done[names[text]].seconds

@@ -167,11 +167,12 @@ def _report(rows: Sequence[dict[str, str]]) -> str:
         lines.append("| contender | " + " | ".join([*sets, "all"]) + " | s |")
         lines.append("|---" * (len(sets) + 3) + "|")
         for name in dict.fromkeys(row["contender"] for row in some):
-            own = [row for row in some if row["contender"] == name]
+            matching = [row for row in some if row["contender"] == name]
             cells = [
-                _mean_text([row for row in own if kind in ("", row["set"])]) for kind in (*sets, "")
+                _mean_text([row for row in matching if kind in ("", row["set"])])
+                for kind in (*sets, "")
             ]
-            seconds = np.mean([float(row["seconds"]) for row in own])
+            seconds = np.mean([float(row["seconds"]) for row in matching])
             lines.append(f"| {name} | " + " | ".join(cells) + f" | {seconds:.2f} |")
         lines.append("")
     lines += _graph_table(rows)
@@ -198,8 +199,10 @@ def _graph_table(rows: Sequence[dict[str, str]]) -> list[str]:
     lines = ["| graph | growth | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for graph in dict.fromkeys(row["graph"] for row in some):
         for growth in dict.fromkeys(row["growth"] for row in some):
-            own = [row for row in some if (row["graph"], row["growth"]) == (graph, growth)]
-            cells = [_mean_text([row for row in own if row["contender"] == name]) for name in names]
+            matching = [row for row in some if (row["graph"], row["growth"]) == (graph, growth)]
+            cells = [
+                _mean_text([row for row in matching if row["contender"] == name]) for name in names
+            ]
             lines.append(f"| {graph} | {float(growth):g} | " + " | ".join(cells) + " |")
     return lines
 

@@ -21,7 +21,7 @@ from polygym.mdp.records.record_checks import (
 )
 from polygym.mdp.task_options import MOST_ACTIONS, MOST_STEPS, Phase
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
-from polygym.transformations.explanation import explain_step
+from polygym.text_interface.replies import explain_step
 from polygym.transformations.steps import parse_step
 
 
@@ -51,8 +51,8 @@ class TransformEnv(PolygymEnv):
     An episode has `max_steps` steps; then *stop* alone is allowed. The list has a fixed order: loops
     from the outermost inwards in the order in which they run. Tile sizes are 8 … 256 for one loop and 16, 32,
     64 for several; shifts are 1 and -1; of a fusion 0, 1, 2 and the least that the dependences permit; factors of
-    skewing are 1 and -1. Storage is offered as long as no
-    statement is split; `TransformState.after` takes it after splits too.
+    skewing are 1 and -1. Storage is offered as long as at most one
+    statement is split; `TransformState.after` takes it after more splits too.
 
     ## More Observations
 

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output, library
-from polygym.frontend.tc import parse_definitions as parse_text
-from polygym.frontend.tc.derivatives.batching import batched_definition
-from polygym.frontend.tc.derivatives.forward import forward_derivative
-from polygym.frontend.tc.derivatives.reverse import reverse_derivative
+from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.mdp.policies.registry import Policy
@@ -34,21 +30,15 @@ from polygym.tc.arguments import (
     sizes_of_arguments,
 )
 from polygym.tc.builder import BuildOptions, KernelBuilder
-from polygym.tc.gradients import (
-    BatchedOperator,
-    Gradient,
-    GradientPart,
-    check_gradient,
-    written_part,
-)
+from polygym.tc.definition_choice import AUTO, library_definition, text_definition
+from polygym.tc.derived_operators import DerivedOperators, WrittenGradients
+from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
-from polygym.tc.torch_tensors import as_arrays, call_with_tensors, torch_if_used
+from polygym.tc.torch_calls import call_with_tensors
+from polygym.tc.torch_tensors import as_arrays, torch_if_used
 from polygym.version import __version__
 
 _MOST_CACHED_KERNELS = 256
-
-AUTO = "auto"
-"""The gradient that is derived."""
 
 
 def define(
@@ -85,7 +75,7 @@ def define(
     choose = library_definition if text.startswith(PREFIX) else text_definition
     chosen, parts = choose(text, name, gradient)
     comprehension = Comprehension(chosen, mapped, strategy)
-    comprehension._gradient = Gradient(is_automatic=gradient is not None)
+    comprehension._derived.written = WrittenGradients(is_automatic=gradient is not None)
     if not parts:
         return comprehension
     return comprehension.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
@@ -108,14 +98,14 @@ class Comprehension:
         self.definition = definition
         self._strategy = schedule
         self._builder = KernelBuilder(definition, BuildOptions(schedule, mapping))
-        self._needed = self._builder.required_constants
+        self.required_constants = self._builder.required_constants
+        self.options_text = f"{mapping} {schedule}"
         self._expected = expected_arguments(definition)
         self._kernels: dict[Any, CompiledKernel] = {}
-        self._gradient = Gradient()
-        self._derived: dict[Any, Any] = {}
+        self._derived = DerivedOperators(definition, self._like, self.required_constants)
         self._lock = threading.Lock()
         check_initialized(definition)
-        if not self._needed:
+        if not self.required_constants:
             self.scop()
 
     @property
@@ -139,7 +129,7 @@ class Comprehension:
         comprehension = Comprehension.__new__(Comprehension)
         comprehension.__dict__.update(self.__dict__)
         comprehension._kernels, comprehension._lock = dict(self._kernels), threading.Lock()
-        comprehension._derived = {}
+        comprehension._derived = self._derived.copy(comprehension._like)
         return comprehension
 
     def __deepcopy__(self, memo: Any) -> Comprehension:
@@ -152,7 +142,7 @@ class Comprehension:
         The fields of a definition belong to a version of polygym, so the version comes first, and
         the rest as bytes that no other version looks into.
         """
-        state = (self.definition, str(self.mapping), str(self._strategy), self._gradient)
+        state = (self.definition, str(self.mapping), str(self._strategy), self._derived.written)
         return _unpickled, (__version__, pickle.dumps(state))
 
     def scop(self, **constants: int) -> Scop:
@@ -179,7 +169,7 @@ class Comprehension:
         check_gradient(self.definition, [part.definition for part in parts])
         result = copy(self)
         made = tuple(written_part(self.definition, part) for part in parts)
-        result._gradient = Gradient(made, self._gradient.is_automatic)
+        result._derived.written = WrittenGradients(made, self._derived.written.is_automatic)
         return result
 
     def gradient_parts(
@@ -192,18 +182,7 @@ class Comprehension:
         Raises:
             InputError: there is no derivative.
         """
-        constants = dict(zip(self._needed, self._values(arguments), strict=True))
-        key = (wanted, *constants.values())
-        if key not in self._derived:
-
-            def derive(rest: tuple[str, ...]) -> GradientPart:
-                outputs = [output.name for output in self.definition.outputs]
-                found = reverse_derivative(self.definition, constants, rest, outputs)
-                return GradientPart(self._like(found.definition), found.inputs, found.tensors)
-
-            self._derived[key] = self._gradient.plan(wanted, derive)
-        parts: tuple[GradientPart, ...] = self._derived[key]
-        return parts
+        return self._derived.gradient_parts(wanted, arguments)
 
     def tangent_part(self, varying: tuple[str, ...], arguments: Sequence[Any]) -> GradientPart:
         """Return what computes the derivatives of the outputs along those of parameters.
@@ -211,15 +190,7 @@ class Comprehension:
         Raises:
             InputError: there is no derivative.
         """
-        constants = dict(zip(self._needed, self._values(arguments), strict=True))
-        key = ("tangent", varying, *constants.values())
-        if key not in self._derived:
-            found = forward_derivative(self.definition, constants, varying)
-            self._derived[key] = GradientPart(
-                self._like(found.definition), found.inputs, found.tensors
-            )
-        part: GradientPart = self._derived[key]
-        return part
+        return self._derived.tangent_part(varying, arguments)
 
     def batched(self, parameters: tuple[bool, ...]) -> BatchedOperator:
         """Return the operator on batches of some of its arguments, along a first dimension.
@@ -227,17 +198,7 @@ class Comprehension:
         Raises:
             InputError: a scalar on which subscripts depend would have several values.
         """
-        if parameters not in self._derived:
-            names = [parameter.name for parameter in self.definition.parameters]
-            chosen = [name for name, is_one in zip(names, parameters, strict=True) if is_one]
-            definition, tensors = batched_definition(self.definition, chosen)
-            self._derived[parameters] = BatchedOperator(
-                self._like(definition),
-                tuple(name in tensors for name in names),
-                tuple(output.name in tensors for output in self.definition.outputs),
-            )
-        found: BatchedOperator = self._derived[parameters]
-        return found
+        return self._derived.batched(parameters)
 
     def _like(self, definition: TcDefinition) -> Comprehension:
         """Return the operator of another definition, with the same options."""
@@ -370,11 +331,11 @@ class Comprehension:
 
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
         shapes = tuple([array.shape for array in arrays])
-        return (shapes, self._values(arrays)) if self._needed else shapes
+        return (shapes, self._values(arrays)) if self.required_constants else shapes
 
     def _values(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         names = [parameter.name for parameter in self.definition.parameters]
-        return tuple(int(arrays[names.index(name)]) for name in self._needed)
+        return tuple(int(arrays[names.index(name)]) for name in self.required_constants)
 
     def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel:
         """Return the kernel for arguments for which there is none in this process."""
@@ -394,7 +355,7 @@ class Comprehension:
         names = [parameter.name for parameter in self.definition.parameters]
         shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
         sizes = sizes_of_arguments(self.definition, shapes)
-        return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
+        return sizes | dict(zip(self.required_constants, self._values(arrays), strict=True))
 
     def _outputs(self, kernel: CompiledKernel, out: Any) -> list[np.ndarray]:
         """Return the memory for the outputs, checked."""
@@ -432,7 +393,7 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
         )
     definition, mapping, strategy, gradient = pickle.loads(state)
     comprehension = Comprehension(definition, _mapping(mapping), _strategy(strategy))
-    comprehension._gradient = gradient
+    comprehension._derived.written = gradient
     return comprehension
 
 
@@ -452,38 +413,3 @@ def _mapping(given: Mapping | str) -> Mapping:
             f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
         )
     return given
-
-
-def library_definition(
-    text: str, name: str | None, gradient: str | Sequence[str] | None
-) -> tuple[TcDefinition, Sequence[TcDefinition]]:
-    """Return one of the library's definitions, and those of its gradient."""
-    if name is not None:
-        raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
-    if gradient not in (AUTO, None):
-        raise InputError(
-            f"{text} has the library's gradient; with_gradient() gives it another one: expected "
-            f"none here, found {gradient!r}"
-        )
-    name = text.removeprefix(PREFIX)
-    return library.definition(name), library.gradients(name) if gradient == AUTO else ()
-
-
-def text_definition(
-    text: str, name: str | None, gradient: str | Sequence[str] | None
-) -> tuple[TcDefinition, Sequence[TcDefinition]]:
-    """Return the definition that is chosen of a text, and those of its gradient."""
-    try:
-        definitions = {definition.name: definition for definition in parse_text(text)}
-    except RecursionError:
-        raise InputError("the text nests too deeply, or a sum in it is too long") from None
-    parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
-    parts = () if gradient in (AUTO, None) else parts
-    forward = [definition for definition in definitions if definition not in parts]
-    if name is None and len(forward) > 1:
-        raise InputError(f"expected a name, one of {', '.join(forward)}")
-    chosen = next(iter(forward), "") if name is None else name
-    for wanted in (chosen, *parts):
-        if wanted not in definitions:
-            raise InputError(f"expected one of {', '.join(definitions)}, found {wanted!r}")
-    return definitions[chosen], [definitions[part] for part in parts]

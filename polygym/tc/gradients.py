@@ -19,7 +19,7 @@ asked for. Either way a gradient is an operator, of which there are gradients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,6 +36,8 @@ class Operator(Protocol):
     """An operator as its gradients see it."""
 
     definition: TcDefinition
+    required_constants: tuple[str, ...]
+    options_text: str
 
     def __call__(self, *arguments: Any) -> Any:
         """Compute; differentiable where the arguments are."""
@@ -71,23 +73,6 @@ class GradientPart:
     operator: Operator
     inputs: tuple[DerivativeInput, ...]
     tensors: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Written gradients of one operator; ``is_automatic`` says that others are derived."""
-
-    parts: tuple[GradientPart, ...] = ()
-    is_automatic: bool = True
-
-    def plan(
-        self, wanted: tuple[str, ...], derive: Callable[[tuple[str, ...]], GradientPart]
-    ) -> tuple[GradientPart, ...]:
-        """Return the parts that compute the derivatives of parameters, as far as there are some."""
-        parts = [part for part in self.parts if not set(wanted).isdisjoint(part.tensors)]
-        known = {name for part in parts for name in part.tensors}
-        rest = tuple(name for name in wanted if name not in known)
-        return (*parts, derive(rest)) if rest and self.is_automatic else tuple(parts)
 
 
 def derivative_name(name: str) -> str:

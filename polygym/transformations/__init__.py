@@ -4,7 +4,6 @@
 ``candidates``        Steps that a state offers, legal or not, in a fixed order
 ``construction``      Constructions in progress: the state so far, and the steps taken
 ``edge_rows``         Rows of statements that move into a loop beside them
-``explanation``       Explanations of steps: their effect, or the broken dependence
 ``inverse``           Steps that lead from a state to a given schedule
 ``iteration_blocks``  Legality of steps that run some iterations together, for their number
 ``legality``          Legality of many schedules at once, from the generators of the dependences
@@ -23,6 +22,7 @@
 ``simple_tree``       Loop trees without loops that order nothing
 ``state``             States: a loop tree, its mapping, its storage, and how it came about
 ``steps``             Transformation steps as values with a text
+``tree_regions``      Regions in which two loop trees of a program differ
 ``tree_steps``        Effects of steps on a loop tree
 ====================  ==============================================================================
 """

@@ -30,7 +30,7 @@ import numpy as np
 
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
-from polygym.lru_cache import REMEMBERED_PROGRAMS
+from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import find_violation
@@ -38,10 +38,12 @@ from polygym.poly.schedule import Schedule, ScheduleRow, parameter_names
 from polygym.poly.spaces.farkas import contains_point, differences_of, integer_hull, pairs_of
 from polygym.poly.spaces.generators import GeneratorSet
 from polygym.transformations.loop_tree import Loop, LoopTree
+from polygym.transformations.tree_regions import changed_region, whole_tree
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Rows: TypeAlias = tuple[ScheduleRow, ...]
 _Alive: TypeAlias = tuple["DependenceGenerators", Array]
+_Question: TypeAlias = list[tuple[int, int]]
 
 _LARGEST = 2**20
 """Numbers of rows and generators up to this one fit products of 64 bits."""
@@ -108,58 +110,73 @@ class LegalityTables:
             for dependence in dependences(scop)
             if (table := _generators_of(dependence, scop, self.names)) is not None
         )
-        self._place = {statement.name: k for k, statement in enumerate(scop.statements)}
+        self._within: LruCache[frozenset[str], list[tuple[int, str, str]]] = LruCache(256)
         self._forget()
 
     def _forget(self) -> None:
-        self._rows = {name: _RowIndex() for name in self._place}
+        self._rows = {statement.name: _RowIndex() for statement in self.scop.statements}
         self._known: list[dict[int, bool]] = [{} for _ in self.tables]
         self._count = 0
 
     def are_legal(self, trees: Sequence[LoopTree], reference: LoopTree | None = None) -> list[bool]:
-        """Return which trees respect every dependence; that of ``reference`` is known to do."""
-        if not trees:
-            return []
+        """Return which trees respect every dependence; that of ``reference`` is known to do.
+
+        Only dependences between statements of the region in which a tree differs are asked about.
+        """
         if self._count > _MOST_VERDICTS:
             self._forget()
-        numbers = np.array([self._numbers(tree) for tree in trees])
-        usual = np.array(self._numbers(reference)) if reference is not None else None
-        left = np.ones(len(trees), bool)
-        small = np.array([self._largest(row) < _LARGEST for row in numbers.tolist()])
-        doubtful = ~small
-        for number, table in enumerate(self.tables):
-            source = self._place[table.dependence.source]
-            sink = self._place[table.dependence.sink]
-            asked = left & small
-            if usual is not None:
-                changed = numbers[:, source] != usual[source]
-                asked = asked & (changed | (numbers[:, sink] != usual[sink]))
-            places = asked.nonzero()[0]
-            if len(places):
-                pairs = (numbers[places, source] << _SHIFT) | numbers[places, sink]
-                failed = places[~self._verdicts(number, table, pairs)]
-                (left if table.is_exact else doubtful)[failed] = not table.is_exact
-        for place in (left & doubtful).nonzero()[0].tolist():
-            left[place] = self._ask_isl(trees[place].schedule)
-        return [bool(verdict) for verdict in left]
+        questions = [self._question(tree, reference) for tree in trees]
+        self._answer(questions)
+        return [
+            self._verdict(tree, question) for tree, question in zip(trees, questions, strict=True)
+        ]
 
-    def _numbers(self, tree: LoopTree) -> list[int]:
-        rows = tree.rows
-        return [index.number(rows[name]) for name, index in self._rows.items()]
+    def _question(self, tree: LoopTree, reference: LoopTree | None) -> _Question | None:
+        """Return pairs of rows that must be in order; None where numbers are large."""
+        region = whole_tree(tree) if reference is None else changed_region(tree, reference)
+        rows = tree.rows_of(region.around, region.nodes)
+        numbers = {name: self._rows[name].number(own) for name, own in rows.items()}
+        if any(self._rows[name].largest[number] >= _LARGEST for name, number in numbers.items()):
+            return None
+        return [
+            (table, (numbers[source] << _SHIFT) | numbers[sink])
+            for table, source, sink in self._tables_within(frozenset(rows))
+        ]
 
-    def _largest(self, numbers: list[int]) -> int:
-        indices = self._rows.values()
-        return max(index.largest[number] for index, number in zip(indices, numbers, strict=True))
+    def _tables_within(self, statements: frozenset[str]) -> list[tuple[int, str, str]]:
+        """Return the dependences between some statements by number, with their ends."""
 
-    def _verdicts(self, number: int, table: DependenceGenerators, pairs: Array) -> Array:
-        """Return for pairs of rows whether the generators prove them to be legal."""
-        known = self._known[number]
-        new = [pair for pair in np.unique(pairs).tolist() if pair not in known]
-        if new:
-            verdicts = _are_ordered(table, self._distances(table, new))
-            known.update(zip(new, verdicts.tolist(), strict=True))
-            self._count += len(new)
-        return np.array([known[pair] for pair in pairs.tolist()])
+        def find() -> list[tuple[int, str, str]]:
+            ends = ((table.dependence.source, table.dependence.sink) for table in self.tables)
+            return [
+                (number, source, sink)
+                for number, (source, sink) in enumerate(ends)
+                if source in statements and sink in statements
+            ]
+
+        return self._within.get(statements, find)
+
+    def _answer(self, questions: Sequence[_Question | None]) -> None:
+        """Test the pairs of rows that are new, those of one dependence together."""
+        new: dict[int, set[int]] = {}
+        for question in questions:
+            for number, pair in question or ():
+                if pair not in self._known[number]:
+                    new.setdefault(number, set()).add(pair)
+        for number, pairs in new.items():
+            table, some = self.tables[number], list(pairs)
+            verdicts = _are_ordered(table, self._distances(table, some))
+            self._known[number].update(zip(some, verdicts.tolist(), strict=True))
+            self._count += len(some)
+
+    def _verdict(self, tree: LoopTree, question: _Question | None) -> bool:
+        is_doubtful = question is None
+        for number, pair in question or ():
+            if not self._known[number][pair]:
+                if self.tables[number].is_exact:
+                    return False
+                is_doubtful = True
+        return not is_doubtful or self._ask_isl(tree.schedule)
 
     def _distances(self, table: DependenceGenerators, pairs: Sequence[int]) -> Array:
         """Return the distances under pairs of rows: (generator, pair, row)."""

@@ -14,8 +14,8 @@ Blocks are those of :mod:`polygym.transformations.iteration_blocks`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from polygym.mapping.knob_domains import WorkSharing
@@ -50,13 +50,17 @@ class PermittedOrder:
     block: IterationBlock | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PermittedOrders:
-    """The orders that steps about the mapping permit, of one tree with so many threads."""
+    """The orders that steps about the mapping permit, of one tree with so many threads.
+
+    Steps that differ only in numbers share their trees.
+    """
 
     tree: LoopTree
     version: ProgramVersion
     threads: int
+    _trees: dict[object, LoopTree] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, step: MappingStep) -> list[PermittedOrder]:
         """Return orders that are all legal if and only if the step is."""
@@ -70,15 +74,14 @@ class PermittedOrders:
                     raise UnavailableStepError(f"{step}: expected a loop with a loop in it")
                 if count == 1:
                     return []
-                moved = with_chain_order(tree, chain, (*range(1, len(chain)), 0))
-                return [PermittedOrder(moved, IterationBlock(name, count))]
+                return [PermittedOrder(self._innermost(chain), IterationBlock(name, count))]
             case Vectorize(name, bits):
                 if bits == 0:
                     loop_named(tree, name)
                     return []
                 chain = self._innermost_chain(name, step)
-                moved = with_chain_order(tree, chain, (*range(1, len(chain)), 0))
-                backwards = apply_tree_step(moved, Reverse(name), self.version.edge_rows)
+                moved = self._innermost(chain)
+                backwards = self._reversed(moved, name)
                 return [PermittedOrder(moved), PermittedOrder(backwards, self._vector(name, bits))]
             case Parallelize(name, sharing):
                 loop_named(tree, name)
@@ -87,22 +90,20 @@ class PermittedOrders:
                 if sharing is WorkSharing.OFF:
                     return []
                 self._expect_outermost_parallel(name, step)
-                backwards = apply_tree_step(tree, Reverse(name), self.version.edge_rows)
-                return [PermittedOrder(backwards)]
+                return [PermittedOrder(self._reversed(tree, name))]
             case _:
                 assert_never(step)
 
     def are_legal(self, orders: Sequence[PermittedOrder]) -> list[bool]:
         """Decide orders, all of them with one test for any number of iterations."""
-        verdicts = self.version.tables.are_legal([order.tree for order in orders], self.tree)
-        return [
-            is_legal
-            or (
-                order.block is not None
-                and self.version.blocks.is_legal(self.tree, order.block, order.tree)
-            )
-            for order, is_legal in zip(orders, verdicts, strict=True)
-        ]
+        trees = {id(order.tree): order.tree for order in orders}
+        verdicts = self.version.tables.are_legal(list(trees.values()), self.tree)
+        legal = dict(zip(trees, verdicts, strict=True))
+        return [legal[id(order.tree)] or self._is_legal_in_block(order) for order in orders]
+
+    def _is_legal_in_block(self, order: PermittedOrder) -> bool:
+        blocks = self.version.blocks
+        return order.block is not None and blocks.is_legal(self.tree, order.block, order.tree)
 
     def violation(self, order: PermittedOrder) -> Violation | None:
         """Return a pair that an order breaks.
@@ -138,9 +139,7 @@ class PermittedOrders:
 
     def _expect_outermost_parallel(self, name: str, step: Step) -> None:
         outer = self.tree.paths[name]
-        reversed_ = [
-            apply_tree_step(self.tree, Reverse(loop.name), self.version.edge_rows) for loop in outer
-        ]
+        reversed_ = [self._reversed(self.tree, loop.name) for loop in outer]
         for loop, is_parallel in zip(
             outer, self.version.tables.are_legal(reversed_, self.tree), strict=True
         ):
@@ -167,11 +166,25 @@ class PermittedOrders:
             )
         places = [place for place, name in enumerate(names) if name in loops]
         return [
-            with_chain_order(
-                self.tree, chain, (place, *(k for k in range(len(chain)) if k != place))
-            )
+            self._in_order(chain, (place, *(k for k in range(len(chain)) if k != place)))
             for place in places[1:]
         ]
+
+    def _innermost(self, chain: tuple[Loop, ...]) -> LoopTree:
+        """Return the tree with the first loop of a perfect nest inside of the others."""
+        return self._in_order(chain, (*range(1, len(chain)), 0))
+
+    def _in_order(self, chain: tuple[Loop, ...], order: tuple[int, ...]) -> LoopTree:
+        return self._tree((chain[0].name, order), lambda: with_chain_order(self.tree, chain, order))
+
+    def _reversed(self, tree: LoopTree, name: str) -> LoopTree:
+        edge_rows = self.version.edge_rows
+        return self._tree((id(tree), name), lambda: apply_tree_step(tree, Reverse(name), edge_rows))
+
+    def _tree(self, key: object, make: Callable[[], LoopTree]) -> LoopTree:
+        if key not in self._trees:
+            self._trees[key] = make()
+        return self._trees[key]
 
     def _innermost_chain(self, name: str, step: Step) -> tuple[Loop, ...]:
         loop_named(self.tree, name)

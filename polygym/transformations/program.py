@@ -106,6 +106,9 @@ class ProgramFacts:
             InputError: it is not.
             LimitError: it would take too long to find out.
         """
+        # What holds of an array holds as long as no statement that touches it is divided.
+        if entry.array not in self.touched_arrays(splitting):
+            splitting = NO_SPLITTING
 
         def find() -> int | InputError | LimitError:
             try:
@@ -120,6 +123,15 @@ class ProgramFacts:
         if isinstance(result, int):
             return result
         raise result
+
+    def touched_arrays(self, splitting: Splitting) -> frozenset[str]:
+        """Return the arrays that divided statements read or write."""
+        statements = (self.scop.statement(name) for name, _ in splitting.statements)
+        return frozenset(
+            access.array
+            for statement in statements
+            for access in (statement.write, *statement.reads)
+        )
 
     def _bytes(self, scop: Scop) -> int:
         known = {parameter.name for parameter in scop.parameters} <= set(self.sizes)

@@ -74,6 +74,7 @@ from polygym.transformations.steps import (
     UnrollJam,
     Vectorize,
 )
+from polygym.transformations.tree_regions import is_same_order
 from polygym.transformations.tree_steps import (
     UnavailableStepError,
     apply_tree_step,
@@ -138,7 +139,7 @@ class TransformState:
     previous: TransformState | None = field(default=None, compare=False, repr=False)
     is_over: bool = False
 
-    @property
+    @cached_property
     def version(self) -> ProgramVersion:
         """The program as it is stored here."""
         return self.program.version(self.splitting, self.storage)
@@ -163,7 +164,7 @@ class TransformState:
         """The position of each loop in its permutable band."""
         return self.version.tables.band_positions(self.tree)
 
-    @property
+    @cached_property
     def _permitted(self) -> PermittedOrders:
         return PermittedOrders(self.tree, self.version, self.base.threads)
 
@@ -206,7 +207,7 @@ class TransformState:
             try:
                 if isinstance(step, TreeStep):
                     tree = apply_tree_step(self.tree, step, self.version.edge_rows)
-                    if tree.shape == self.tree.shape:
+                    if is_same_order(tree, self.tree):
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     _expect_small(tree, step)
                     trees[place] = tree
@@ -281,7 +282,11 @@ class TransformState:
                 marks = with_marks_of_copies(self.tree, marks, tree)
             case _:
                 pass
-        return self._next(step, tree=tree, marks=marks)
+        # Not by replace, which takes longer: each legal step of a state comes here.
+        return TransformState(
+            self.program, tree, self.base, marks, self.splitting, self.storage,
+            (*self.steps, step), self,
+        )  # fmt: skip
 
     def _next(self, step: Step, **changes: Any) -> TransformState:
         return replace(self, **changes, steps=(*self.steps, step), previous=self)
@@ -405,15 +410,7 @@ class TransformState:
 
 
 def _expect_small(tree: LoopTree, step: Step) -> None:
-    largest = max(
-        (
-            abs(value)
-            for loop in tree.loops
-            for row in loop.rows
-            for value in (*row.iterators, *row.parameters, row.constant)
-        ),
-        default=0,
-    )
+    largest = max((nest.largest for nest in tree.nests), default=0)
     if largest > LARGEST_NUMBER:
         raise UnavailableStepError(
             f"{step}: expected numbers up to {LARGEST_NUMBER} in the schedule, found {largest}"

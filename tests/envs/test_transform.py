@@ -65,7 +65,7 @@ def test_an_illegal_step_is_explained_with_an_example(wavefront: str) -> None:
     assert "S0[2, 0] before S0[1, 1]" in text
     take(env, "skew L2 L1 1")
     assert env.action_masks()[env.steps().index("interchange L1 L2")]
-    assert "loops after:" in env.explain(env.steps().index("interchange L1 L2"))
+    assert "L2: for (" in env.explain(env.steps().index("interchange L1 L2"))
 
 
 @pytest.mark.parametrize("kernel", ["gemm", "lu", "jacobi-1d", "correlation", "symm"])

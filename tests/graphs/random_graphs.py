@@ -87,7 +87,9 @@ def _tried(random: Random, name: str, data: dict[Term, Data]) -> Term:
     tensors = [term for term, value in data.items() if isinstance(value, TensorType)]
     pairs = [node for node, value in data.items() if isinstance(value, TensorPair)]
     children: list[Term | Head] = []
-    for part, kind in operator_named(name).parameters:
+    operator = operator_named(name)
+    count = len(operator.parameters) + random.choice((0, 1))
+    for part, kind in operator.parameters_of(count):
         if kind in "NS":
             children.append(random.choice(_LITERALS[part]))
         else:

@@ -74,10 +74,24 @@ def _padded(x: Tensor, padding: Any, kernel: Any, stride: Any, value: float) -> 
     return functional.pad(x, pads, value=value)
 
 
-def _conv(sh: int, sw: int, padding: Any, activation: str, x: Tensor, w: Tensor) -> Tensor:
+def _conv(
+    sh: int,
+    sw: int,
+    padding: Any,
+    activation: str,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+) -> Tensor:
     image = _padded(x, padding, w.shape[2:], (sh, sw), 0.0)
     groups = x.shape[1] // w.shape[1]
-    return _ACTIVATIONS[activation](functional.conv2d(image, w, stride=(sh, sw), groups=groups))
+    y = functional.conv2d(image, w, bias, stride=(sh, sw), groups=groups)
+    return _ACTIVATIONS[activation](y)
+
+
+def _matmul(activation: str, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Tensor:
+    product = torch.matmul(x, y)
+    return _ACTIVATIONS[activation](product if bias is None else product + bias)
 
 
 def _poolmax(
@@ -139,7 +153,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "noop": lambda x, y: (x, y),
     "ewadd": torch.add,
     "ewmul": torch.mul,
-    "matmul": lambda activation, x, y: _ACTIVATIONS[activation](torch.matmul(x, y)),
+    "matmul": _matmul,
     "conv": _conv,
     "relu": torch.relu,
     "tanh": torch.tanh,

@@ -376,3 +376,20 @@ def test_shifts_are_kept_where_they_matter() -> None:
     target = start.after(Shift("T", "L1", 2))
     result = check_result(start, target.schedule, steps_to(start, target.schedule))
     assert result.steps == (Shift("T", "L1", 2),)
+
+
+def test_a_long_chain_of_loops_is_explained() -> None:
+    """Each fusion asks about the pairs of the loops that it joins, not about all."""
+    count = 40
+    body = "\n".join(
+        f"for (int i = 1; i < n - 1; i++)\nS{k}: A{(k + 1) % 3}[i] = A{k % 3}[i - 1] + "
+        f"A{k % 3}[i + 1];"
+        for k in range(count)
+    )
+    state = start_of(c_function(body, "int n, double A0[n], double A1[n], double A2[n]"))
+    text = "; ".join(f"S{k}[i] -> [i + {k}, {k}]" for k in range(count))
+    schedule = parse_schedule(f"{{ {text} }}", state.scop)
+    result = steps_to(state, schedule)
+    assert isinstance(result, StepsToResult)
+    assert result.is_exact
+    assert len(result.steps) == count - 1

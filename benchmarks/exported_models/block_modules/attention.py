@@ -268,7 +268,10 @@ class DenseExperts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.gate = nn.Linear(32, 4)
-        self.up, self.down = nn.Parameter(torch.randn(4, 32, 64)), nn.Parameter(torch.randn(4, 64, 32))
+        self.up, self.down = (
+            nn.Parameter(torch.randn(4, 32, 64)),
+            nn.Parameter(torch.randn(4, 64, 32)),
+        )
 
     def forward(self, x):
         scores = self.gate(x)

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 from block_modules.registry import block
 
 
-def conv_norm(before: int, after: int, size: int = 3, stride: int = 1, groups: int = 1) -> nn.Module:
+def conv_norm(
+    before: int, after: int, size: int = 3, stride: int = 1, groups: int = 1
+) -> nn.Module:
     """Return a convolution and its normalization."""
     conv = nn.Conv2d(before, after, size, stride, size // 2, groups=groups, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(after))
@@ -230,9 +232,7 @@ class CoordinateAttention(nn.Module):
         h, w = x.shape[2:]
         both = torch.cat([x.mean(3, keepdim=True), x.mean(2, keepdim=True).transpose(2, 3)], 2)
         rows, columns = F.hardswish(self.shared(both)).split([h, w], 2)
-        gate = torch.sigmoid(self.rows(rows)) * torch.sigmoid(
-            self.columns(columns.transpose(2, 3))
-        )
+        gate = torch.sigmoid(self.rows(rows)) * torch.sigmoid(self.columns(columns.transpose(2, 3)))
         return x * gate
 
 

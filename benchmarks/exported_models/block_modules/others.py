@@ -279,7 +279,9 @@ class RecommendationTower(nn.Module):
         first = F.relu(self.dense(numbers))
         rows = [table(places[:, column]) for column, table in enumerate(self.tables)]
         whole = torch.stack([first, *rows], 1)
-        return torch.sigmoid(self.top(torch.cat([first, (whole @ whole.transpose(1, 2)).flatten(1)], 1)))
+        return torch.sigmoid(
+            self.top(torch.cat([first, (whole @ whole.transpose(1, 2)).flatten(1)], 1))
+        )
 
 
 @block((1, 10, 6), lambda: (torch.rand(10, 10) > 0.6).float())

@@ -32,9 +32,7 @@ class Block:
                     assert part.running_var is not None
                     part.running_mean.normal_(0, 0.1)
                     part.running_var.uniform_(0.5, 1.5)
-        values = tuple(
-            given() if callable(given) else torch.randn(given) for given in self.inputs
-        )
+        values = tuple(given() if callable(given) else torch.randn(given) for given in self.inputs)
         return module.eval(), values
 
 

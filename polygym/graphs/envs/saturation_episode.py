@@ -29,7 +29,7 @@ from functools import cached_property
 from math import ceil
 from typing import Any
 
-from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators
+from polygym.graphs.envs.rule_groups import RuleGroup
 from polygym.graphs.envs.task import GraphEpisode, GraphTask, operator_name
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.egraph import EGraph, StopReason, run_iteration
@@ -173,6 +173,10 @@ class SaturationEpisode(GraphEpisode):
 
     def mask(self) -> tuple[bool, ...]:
         """Return which actions are possible; none after the end."""
+        return self._mask
+
+    @cached_property
+    def _mask(self) -> tuple[bool, ...]:
         return tuple(not self.refusal(action) for action in range(len(ACTIONS)))
 
     def meanings(self) -> tuple[str, ...]:
@@ -280,9 +284,7 @@ class SaturationEpisode(GraphEpisode):
         return frozenset(
             group
             for group in _groups_of_action(action)
-            if any(
-                rule_operators(rule, of_sources=True) <= there for rule in self.task.groups[group]
-            )
+            if any(needed <= there for needed in self.task.needed_operators[group])
         )
 
     def _at_start(self) -> dict[str, Any]:

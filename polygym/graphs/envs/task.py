@@ -20,7 +20,7 @@ from polygym.envs.episode_end import INVALID_STATUS
 from polygym.errors import InputError
 from polygym.graphs import library
 from polygym.graphs.costs import NodeCosts, RooflineCosts
-from polygym.graphs.envs.rule_groups import RuleGroup, rules_by_group
+from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators, rules_by_group
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.measured_costs import MeasuredCosts
@@ -56,6 +56,14 @@ class GraphTask:
     def groups(self) -> dict[RuleGroup, tuple[Rule, ...]]:
         """The rules of every group."""
         return rules_by_group(self.rules)
+
+    @cached_property
+    def needed_operators(self) -> dict[RuleGroup, tuple[frozenset[str], ...]]:
+        """For every group, the different sets of operators that the sources of a rule need."""
+        return {
+            group: tuple({rule_operators(rule, of_sources=True) for rule in rules})
+            for group, rules in self.groups.items()
+        }
 
     @cached_property
     def start_operators(self) -> Counter[str]:

@@ -39,10 +39,10 @@ def _biased(graph: Graph, node: Term, copy: Term, name: str) -> Term:
     shape = graph.tensor(node).shape
     is_image = node.head == "conv"
     bias = build.weight(name, 1, shape[1], 1, 1) if is_image else build.weight(name, shape[-1])
-    place = 3 if is_image else 0
-    activation = str(copy.children[place].head)
+    position = 3 if is_image else 0
+    activation = str(copy.children[position].head)
     children = [*copy.children]
-    children[place] = term("none")
+    children[position] = term("none")
     result = build.binary("add", term(copy.head, *children), bias)
     return result if activation == "none" else build.unary(activation, result)
 

@@ -1,10 +1,13 @@
 """ONNX's backend interface: ``prepare`` a model, ``run`` it with arrays.
 
-    >>> import numpy as np, onnx
+    >>> import numpy as np
+    >>> import onnx
     >>> node = onnx.helper.make_node("Relu", ["x"], ["y"])
     >>> value = lambda name: onnx.helper.make_tensor_value_info(name, 1, ["n"])
     >>> graph = onnx.helper.make_graph([node], "small", [value("x")], [value("y")])
-    >>> prepare(onnx.helper.make_model(graph)).run([np.array([-1, 2], np.float32)])
+    >>> opsets = [onnx.helper.make_opsetid("", 18)]
+    >>> prepared = prepare(onnx.helper.make_model(graph, opset_imports=opsets))
+    >>> prepared.run([np.array([-1, 2], np.float32)])
     [array([0., 2.], dtype=float32)]
 
 Shapes that the file leaves open, and inputs that must be known while it is read (shapes, axes),

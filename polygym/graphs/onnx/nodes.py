@@ -174,6 +174,15 @@ MAX_ELEMENTS = 1 << 28
 """More than any table of a model has; a few numbers in a file must not ask for more."""
 
 
+UNFITTING = (ValueError, TypeError, IndexError, KeyError, AttributeError, ZeroDivisionError)
+"""Errors of Python where numbers in a file are others than anything expects."""
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an error in one line."""
+    return printable(" ".join(str(error).split()))
+
+
 def shortest_float(value: Any) -> float:
     """Return a number of single precision by its shortest name.
 

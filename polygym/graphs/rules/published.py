@@ -22,9 +22,9 @@ from polygym.graphs.rules.instances import RuleInstance, instances
 from polygym.graphs.rules.verification import GraphRuleCounterexample, check_instance
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, saturate
-from polygym.rewrite.rule import Rule
+from polygym.rewrite.rule import Rule, is_computed_literal
 from polygym.rewrite.s_expressions import TermReader, term_text
-from polygym.rewrite.term import Term, is_variable, term, variable_names
+from polygym.rewrite.term import Term, is_variable, rebuild, term, variable_names
 
 _PADDING = {0: "same", 1: "valid"}
 _ACTIVATIONS = {0: "none", 1: "sigmoid", 2: "relu", 3: "tanh"}
@@ -217,12 +217,27 @@ def _translated(line: _Line) -> PublishedRule:
             tuple(_Translation(conditions).of(root) for root in side)
             for side in (line.sources, line.targets)
         )
+        sources = tuple(_without_computed(root, conditions) for root in sources)
         rule = Rule(line.name, sources, targets, tuple(conditions))
     except _InexpressibleError as error:
         return PublishedRule(line.text, reason=str(error))
     except PolygymError as error:
         return PublishedRule(line.text, reason=str(error).partition(": ")[2])
     return PublishedRule(line.text, rule)
+
+
+def _without_computed(source: Term, conditions: dict[Term, None]) -> Term:
+    """Return a source with variables for literals that are computed, and say what those are."""
+
+    def change(node: Term, children: tuple[Term, ...]) -> Term:
+        made = term(node.head, *children)
+        if not is_computed_literal(made):
+            return made
+        name = term(f"?at-{len(conditions)}")
+        conditions[term("equal", name, made)] = None
+        return name
+
+    return rebuild(source, change)
 
 
 class _Translation:

@@ -178,7 +178,11 @@ def _broadcast(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     shape = maker.tensor(first, want)
     narrow = tuple(maker.rng.choice((extent, 1)) for extent in shape)
     narrow = narrow[maker.rng.randrange(len(narrow) + 1) :] if narrow else narrow
-    maker.bind(second, maker.rng.choice((narrow, narrow, shape)))
+    # One value for every row, or for every column, which a square hides.
+    axis = maker.rng.randrange(len(shape)) if shape else 0
+    single = tuple(extent if place == axis else 1 for place, extent in enumerate(shape))
+    wide = (maker.extent(), *narrow)  # the result has more axes than the first
+    maker.bind(second, maker.rng.choice((narrow, narrow, single, single, shape, shape, wide)))
 
 
 def _matmul(maker: VariableBinder, node: Term, want: Shape | None) -> None:

@@ -121,7 +121,7 @@ def parse_egraph(document: object, roots: Sequence[str] = ()) -> SerializedEGrap
     is_listed = "classes" in document
     rows = _rows_of_lists(document) if is_listed else _rows_of_objects(document)
     classes: dict[str, int] = {}
-    owners = [classes.setdefault(row.class_name, place) for place, row in enumerate(rows)]
+    owners = [classes.setdefault(row.class_name, number) for number, row in enumerate(rows)]
     keys = [(0, *[classes[name] for name in row.children]) for row in rows]
     wanted = list(roots) or document.get("root_eclasses") or []
     if not isinstance(wanted, list):
@@ -140,7 +140,7 @@ def parse_egraph(document: object, roots: Sequence[str] = ()) -> SerializedEGrap
     return SerializedEGraph(
         tuple(row.id for row in rows),
         tuple(row.operator for row in rows),
-        {place: name for name, place in classes.items()},
+        {number: name for name, number in classes.items()},
         (*keys, (0, *dict.fromkeys(tops))),
         (*owners, len(rows)),
         (*(row.cost for row in rows), 0.0),
@@ -240,13 +240,13 @@ def _rows_of_lists(document: Mapping[str, Any]) -> list[_Row]:
     return rows
 
 
-def _by_name(document: Mapping[str, Any], entry: str) -> Mapping[str, Any]:
-    """Return an entry by names; places are the names of a list."""
-    value = document.get(entry, {})
+def _by_name(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an entry by names; numbers are the names of a list."""
+    value = document.get(name, {})
     if isinstance(value, list):
-        return {str(place): part for place, part in enumerate(value)}
+        return {str(number): entry for number, entry in enumerate(value)}
     if not isinstance(value, Mapping):
-        raise InputError(f'"{entry}": expected an object or a list, found {value!r:.60}')
+        raise InputError(f'"{name}": expected an object or a list, found {value!r:.60}')
     return value
 
 

@@ -143,20 +143,20 @@ class _LocalSearch:
     def _take(self, name: int) -> None:
         stack = [name]
         while stack:
-            place = stack.pop()
-            self._counts[place] += 1
-            if self._counts[place] == 1:
-                node = self.chosen[place]
+            current = stack.pop()
+            self._counts[current] += 1
+            if self._counts[current] == 1:
+                node = self.chosen[current]
                 self._cost += self._choices.costs[node]
                 stack += self._choices.children[node]
 
     def _give_back(self, name: int) -> None:
         stack = [name]
         while stack:
-            place = stack.pop()
-            self._counts[place] -= 1
-            if not self._counts[place]:
-                node = self.chosen[place]
+            current = stack.pop()
+            self._counts[current] -= 1
+            if not self._counts[current]:
+                node = self.chosen[current]
                 self._cost -= self._choices.costs[node]
                 stack += self._choices.children[node]
 

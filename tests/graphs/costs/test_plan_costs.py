@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,35 @@ def test_what_was_measured_before_an_interruption_is_kept(
     result, expected = optimize_graph(pairs(), costs), optimize_graph(pairs(), whole)
     assert result.after == expected.after
     assert costs.measured_count == whole.measured_count - 3
+
+
+class _Stop:
+    """A wish to stop that comes as an exception."""
+
+    is_requested = False
+
+    def allowed(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@pytest.mark.parametrize("left", range(0, 12, 2))
+def test_a_stopped_search_has_the_best_so_far(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = 0
+
+    def interrupted(step: PlannedStep) -> float:
+        nonlocal measured
+        measured += 1
+        if measured > left:
+            raise KeyboardInterrupt
+        return product_seconds(step)
+
+    monkeypatch.setattr(plan_timing, "step_seconds", interrupted)
+    costs = PlanCosts()
+    result = optimize_graph(pairs(), costs, stop=_Stop())
+    equal_results(result)
+    assert result.status == ("interrupted" if measured > left else "feasible")
+    assert result.cost <= result.initial_cost
+    assert not result.is_changed or not costs.times.missing(costs.steps(result.after))
 
 
 def test_the_user_hears_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

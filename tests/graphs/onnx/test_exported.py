@@ -144,7 +144,7 @@ def test_an_open_batch_is_said(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "LSTM": (nn.LSTM(8, 8), (600, 1, 8), "at most 512 steps"),
+    "LSTM": (nn.LSTM(8, 8), (5000, 1, 8), "at most 4096 steps"),
 }
 
 

@@ -17,7 +17,9 @@ from polygym.rewrite.term import term
 def test_columns_are_the_arguments_of_inference() -> None:
     for operator in OPERATORS.values():
         parameters = list(inspect.signature(operator.infer).parameters.values())
-        assert len(parameters) == len(operator.parameters), operator.name
+        optional = [operator.optional] if operator.optional else []
+        assert len(parameters) == len(operator.parameters) + len(optional), operator.name
+        assert len(operator.parameters_of(len(parameters))) == len(parameters), operator.name
         assert {kind for _, kind in operator.parameters} <= set("NSTP"), operator.name
         assert operator.doc
 

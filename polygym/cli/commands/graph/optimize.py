@@ -101,8 +101,14 @@ _K_STATIC, _K_MEASURED = 2, 1
     "--measure/--no-measure",
     "timed",
     default=None,
-    help="Run both graphs end to end, compare their results and times. (Default: with measured "
-    "costs.) What is not faster is not kept.",
+    help="Run both graphs end to end, and compare their times. (Default: with measured costs.) "
+    "What is not faster is not kept.",
+)
+@click.option(
+    "--compare/--no-compare",
+    "compared",
+    default=True,
+    help="Run both graphs once, and compare their results. What differs is not kept.",
 )
 @seed_option("Weights of the library's models, and the inputs of runs.")
 @json_option
@@ -122,6 +128,7 @@ def command(
     extract_time_limit: float,
     out: Path | None,
     timed: bool | None,
+    compared: bool,
     seed: int,
     as_json: bool,
 ) -> console.CommandResult:
@@ -164,11 +171,12 @@ def command(
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed}
     report |= {"strategy": strategy, **deep, **optimization.result_summary(result, costs)}
     code = stop.code if stop.is_requested else 0
+    timed = kind == "measured" if timed is None else timed
     if code:
         tell("interrupted: this is the best graph so far, not compared end to end")
-    elif kind == "measured" if timed is None else timed:
-        tell("running both graphs end to end")
-        result, report["end_to_end"] = _confirmed(source, shapes, seed, threads, result)
+    elif timed or compared:
+        tell("running both graphs end to end" if timed else "comparing the results of both graphs")
+        result, report["end_to_end"] = _confirmed(source, shapes, seed, threads, result, timed)
         report["changed"] = result.is_changed
         code = int(bool(report["end_to_end"]["problem"]))
     if out is not None:
@@ -185,6 +193,7 @@ def _confirmed(
     seed: int,
     threads: int,
     result: OptimizationResult,
+    timed: bool,
 ) -> tuple[OptimizationResult, dict[str, Any]]:
     """Run both graphs end to end; what is wrong, or not faster, is not kept."""
     from polygym.graphs.benchmark import BenchmarkEntry, ModelBenchmark, run_benchmark
@@ -193,7 +202,8 @@ def _confirmed(
     if not result.is_changed:
         return result, {"problem": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
     entries = (BenchmarkEntry("before"), BenchmarkEntry("after", graph=graph_text(result.after)))
-    done = run_benchmark(ModelBenchmark(source.target, entries, threads, seed, shapes))
+    rounds = {} if timed else {"rounds": 0}
+    done = run_benchmark(ModelBenchmark(source.target, entries, threads, seed, shapes, **rounds))
     before, after = done["before"], done["after"]
     problem = before.problem or after.problem
     if not problem and not after.is_correct:
@@ -202,6 +212,8 @@ def _confirmed(
     if problem:
         document["kept"] = False
         return replace(result, after=result.before), document
+    if not timed:
+        return result, document
     document |= _ratio(before, after)
     if document["speedup"] < 1.0:
         document["kept"] = False
@@ -260,6 +272,8 @@ def _print(result: OptimizationResult, report: dict[str, Any], out: Path | None)
             console.write_text(
                 f"  end to end: {run['problem']}; the graph that came in is kept", fg="red"
             )
+        elif "error" in run and "speedup" not in run:
+            console.write_text(f"  results of both graphs differ by {run['error']:.1g} at most")
         elif "speedup" in run:
             low, middle, high = (run[f"speedup{end}"] for end in ("_low", "", "_high"))
             console.write_text(

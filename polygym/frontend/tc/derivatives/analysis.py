@@ -87,18 +87,24 @@ class DefinitionFacts:
         return frozenset(names)
 
 
-def definition_facts(definition: TcDefinition, constants: Mapping[str, int]) -> DefinitionFacts:
-    """Return the facts; scalars on which subscripts depend must be given.
+def definition_facts(
+    definition: TcDefinition,
+    constants: Mapping[str, int],
+    sizes: Mapping[str, int] | None = None,
+) -> DefinitionFacts:
+    """Return the facts; scalars on which subscripts depend must be given, sizes may be.
 
     Raises:
         SourceError: the definition makes no sense.
     """
-    return after_lowering(definition, constants, None, _facts)
+    fixed = sizes or {}
+    return after_lowering(definition, constants, sizes, lambda draft: _facts(draft, fixed))
 
 
-def _facts(draft: LoweringState) -> DefinitionFacts:
+def _facts(draft: LoweringState, fixed: Mapping[str, int]) -> DefinitionFacts:
     values: dict[str, Expression] = {
-        isl_name: arithmetic.name(name) for name, isl_name in draft.size_names.items()
+        isl_name: arithmetic.number(fixed[name]) if name in fixed else arithmetic.name(name)
+        for name, isl_name in draft.size_names.items()
     }
     known = list(draft.constants.values())
     for isl_name, value in zip(draft.sizes.names[len(draft.size_names) :], known, strict=True):

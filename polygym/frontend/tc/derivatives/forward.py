@@ -33,16 +33,20 @@ from polygym.frontend.tc.syntax.tree import AssignKind, Expression, TcDefinition
 
 
 def forward_derivative(
-    definition: TcDefinition, constants: Mapping[str, int], varying: Sequence[str]
+    definition: TcDefinition,
+    constants: Mapping[str, int],
+    varying: Sequence[str],
+    sizes: Mapping[str, int] | None = None,
 ) -> Derivative:
     """Return the derivatives of the outputs, given those of the parameters ``varying``.
 
-    ``constants`` are the values of scalars on which subscripts depend.
+    ``constants`` are the values of scalars on which subscripts depend; with ``sizes`` the
+    derivative is for these alone.
 
     Raises:
         SourceError: the definition makes no sense, or has no derivative.
     """
-    return _ForwardMode(definition_facts(definition, constants), tuple(varying)).result()
+    return _ForwardMode(definition_facts(definition, constants, sizes), tuple(varying)).result()
 
 
 @dataclass

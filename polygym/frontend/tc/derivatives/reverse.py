@@ -53,16 +53,18 @@ def reverse_derivative(
     constants: Mapping[str, int],
     wanted: Sequence[str],
     given: Collection[str],
+    sizes: Mapping[str, int] | None = None,
 ) -> Derivative:
     """Return the derivatives with respect to the parameters ``wanted``.
 
     ``given`` are the outputs with respect to which the derivative is known; with respect to the
-    others it is 0. ``constants`` are the values of scalars on which subscripts depend.
+    others it is 0. ``constants`` are the values of scalars on which subscripts depend; with
+    ``sizes`` the derivative is for these alone.
 
     Raises:
         SourceError: the definition makes no sense, or has no derivative.
     """
-    facts = definition_facts(definition, constants)
+    facts = definition_facts(definition, constants, sizes)
     return _ReverseMode(facts, tuple(wanted), frozenset(given)).result()
 
 

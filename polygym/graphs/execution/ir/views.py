@@ -71,9 +71,9 @@ class ArrayView:
     def as_array(self, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the view as an array of NumPy, given the source's elements in one row."""
         offset, strides = view_strides(self)
-        whole = flat[offset:]
-        sizes = tuple(whole.itemsize * stride for stride in strides)
-        return np.lib.stride_tricks.as_strided(whole, self.shape, sizes)
+        size = flat.itemsize
+        in_bytes = tuple(size * stride for stride in strides)
+        return np.ndarray(self.shape, flat.dtype, flat, size * offset, in_bytes)
 
 
 def whole_array(source: ArraySource) -> ArrayView:

@@ -25,6 +25,12 @@ from polygym.graphs.execution.ir.views import (
     whole_array,
     zero_array,
 )
+from polygym.graphs.execution.lowering.product_lowering import (
+    add_bias,
+    is_single_place,
+    lower_product,
+    lower_single_place,
+)
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.operators.types import NumberData, TensorType, TextData, pads_of, parse_numbers
@@ -48,6 +54,8 @@ def lower_convolution(
     x, w, *bias = operands
     image, _ = _pad_image(operations, x, 0.0, literals[2], w.shape[2:], stride)
     rows, columns = tensor.shape[2:]
+    if is_single_place(operations, image, w):
+        return lower_single_place(operations, str(literals[3]), (image, w, *bias), tensor)
     if w.shape[2:] == (1, 1) and stride != (1, 1):
         image = slice_axis(slice_axis(image, 2, 0, rows, stride[0]), 3, 0, columns, stride[1])
         image, stride = operations.contiguous(image), (1, 1)
@@ -66,17 +74,8 @@ def lower_convolution(
     kernel = w if w.is_whole_array else operations.contiguous(w)
     array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
     for added in bias:
-        array_view = _with_bias(operations, array_view, added, (1, tensor.shape[1], 1, 1))
+        array_view = add_bias(operations, array_view, added, (1, tensor.shape[1], 1, 1))
     return operations.activated(str(literals[3]), array_view)
-
-
-def _with_bias(
-    operations: ArrayOperations, x: ArrayView, bias: ArrayView, shape: tuple[int, ...]
-) -> ArrayView:
-    """Return a product with a bias added, as the operator after it would."""
-    added = reshape_view(bias, shape) or reshape_view(operations.contiguous(bias), shape)
-    assert added is not None
-    return operations.append("add", (), (x, added), x.shape, x.dtype)
 
 
 def _is_product(x: ArrayView, w: ArrayView, stride: tuple[int, int], pixels: int) -> bool:
@@ -148,9 +147,6 @@ def _window_shares(
 
 
 _ROW_OPERATORS = frozenset({"softmax", "layer-norm"})
-
-_BLOCK_WIDTHS = (64, 32, 16)
-"""Columns of a known matrix that lie together, for a product with a single row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +245,7 @@ class _Lowering:
             case "poolmax" | "poolavg":
                 return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
-                x, y = (self.operations.with_rows(part) for part in operands[:2])
-                blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
-                made = (
-                    self.operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
-                    if blocks is None
-                    else self.operations.append(
-                        "matmul-row", (), (x, blocks), tensor.shape, tensor.dtype
-                    )
-                )
-                for added in operands[2:]:
-                    made = _with_bias(self.operations, made, added, added.shape)
-                return self.operations.activated(str(literals[0]), made)
+                return lower_product(self.operations, str(literals[0]), operands, tensor)
             case "pad":
                 pads = _numbers(literals[1])
                 return self.operations.padded(operands[0], float(literals[0]), pads)
@@ -293,21 +278,6 @@ class _Lowering:
         along, first = int(axis.head), int(at.head)
         start = first if node.head == "split1" else 0
         return slice_axis(self.views[x], along, start, tensor.shape[along])
-
-    def _in_blocks(self, y: ArrayView) -> ArrayView | None:
-        """Return a known matrix as (columns / b, rows, b): what one vector needs lies together."""
-        known = self.operations.constants.get(y.source)
-        if known is None or not y.is_whole_array or len(y.shape) != 2:
-            return None
-        rows, columns = y.shape
-        key = ("blocks", y)
-        if key not in self.operations.memo:
-            width = next((literal for literal in _BLOCK_WIDTHS if columns % literal == 0), 1)
-            blocks = y.as_array(known.reshape(-1)).reshape(rows, columns // width, width)
-            self.operations.memo[key] = whole_array(
-                self.operations.constant(blocks.transpose(1, 0, 2))
-            )
-        return self.operations.memo[key]
 
 
 def _numbers(word: Head) -> tuple[int, ...]:

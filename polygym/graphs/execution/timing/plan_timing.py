@@ -47,6 +47,9 @@ from polygym.graphs.operators.types import (
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Head, Term, term
 
+_LABEL_WORDS = 4
+"""So many operators and operands of a step are named."""
+
 _COPY_RUNS, _COPY_SECONDS = 7, 0.02
 """A copy is run so often, and for so long at least."""
 
@@ -114,7 +117,7 @@ def _leaf(place: int, operand: Any) -> Term:
 
 def _planned(step: KernelLaunch | ElementCopy) -> PlannedStep:
     seen = describe_step(step)
-    label = " ".join((seen.label, *seen.reads))
+    label = " ".join((_shortened(seen.label), *seen.reads[:_LABEL_WORDS]))
     if isinstance(step, ElementCopy):
         text = f"copy {_geometry(step.view)} {_geometry(step.target)}"
         return PlannedStep(label, text, text, "", 0, seen.bytes, step)
@@ -126,6 +129,17 @@ def _planned(step: KernelLaunch | ElementCopy) -> PlannedStep:
         alone = nest_text(group_nest(KernelGroup(head, [head], head))[0])
     kind = usual if len(group.members) == 1 else _kind(step, alone)
     return PlannedStep(label, kind, usual, alone, seen.operations, seen.bytes, step.recipe)
+
+
+def _shortened(label: str) -> str:
+    """Return the names of a step's operators, the first ones if there are many.
+
+    >>> _shortened("+".join("abcdefghi"))
+    'a+b+c+d+5 more'
+    """
+    names = label.split("+")
+    more = len(names) - _LABEL_WORDS
+    return label if more <= 0 else "+".join([*names[:_LABEL_WORDS], f"{more} more"])
 
 
 def _kind(step: KernelLaunch, alone: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.onnx.format import Array, array_of, onnx_module
-from polygym.graphs.onnx.nodes import MAX_ELEMENTS, OnnxNode, computing_type
+from polygym.graphs.onnx.nodes import MAX_ELEMENTS, UNFITTING, OnnxNode, computing_type, one_line
 from polygym.graphs.operators.types import numpy_type
 from polygym.rewrite.term import Term
 
@@ -55,16 +55,20 @@ def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...
             return (np.array(shape[part], np.int64),)
         case "Size":
             return (np.array(np.prod(node.shape(0), dtype=np.int64), np.int64),)
-        case "EyeLike" if len(shape := node.shape(0)) == 2:
+        case "EyeLike" if len(shape := node.shape(0)) == 2 and computing_type(node.result_types[0]):
             _reject_large(node, shape)
             ones = np.eye(shape[0], shape[1], node.attribute("k", 0))
             return (ones.astype(numpy_type(node.result_types[0])),)
         case "CastLike" if node.has(0) and isinstance(known := node.values[0], np.ndarray):
             if computing_type(node.result_types[0]):
-                return (known.astype(numpy_type(node.result_types[0])),)
+                with np.errstate(all="ignore"):
+                    return (known.astype(numpy_type(node.result_types[0])),)
     if node.operator not in _FOLDABLE or any(isinstance(value, Term) for value in node.values):
         return None
-    _check_size(node)
+    try:
+        _check_size(node)
+    except UNFITTING as error:
+        node.reject(f"expected attributes and inputs that fit together: {one_line(error)}")
     if node.operator == "GatherElements":
         return (_gathered_elements(node),)
     return _evaluate(node, proto)
@@ -171,6 +175,6 @@ def _evaluate(node: OnnxNode, proto: Any) -> tuple[Array, ...]:
     except InputError:
         raise
     except Exception as error:  # the reference raises whatever NumPy does
-        node.reject(f"its constants cannot be computed: {type(error).__name__}: {error}")
+        node.reject(f"its constants cannot be computed: {type(error).__name__}: {one_line(error)}")
     named = dict(zip(outputs, map(np.asarray, results), strict=True))
     return tuple(named.get(name, np.zeros(0)) for name in node.outputs)

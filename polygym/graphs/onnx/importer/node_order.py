@@ -14,8 +14,9 @@ import numpy as np
 from polygym.errors import InputError, printable
 from polygym.graphs.onnx.format import OnnxFile, onnx_module
 from polygym.graphs.onnx.importer.constant_folding import is_foldable
-from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode, UnknownValueError
+from polygym.graphs.onnx.nodes import UNFITTING, OnnxImport, OnnxNode, UnknownValueError, one_line
 from polygym.graphs.onnx.operators import (
+    attention,
     data_movement,
     elementwise,
     gather_scatter,
@@ -37,7 +38,7 @@ from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
 _MODULES = (
-    data_movement, elementwise, gather_scatter, integer_valued, losses,
+    attention, data_movement, elementwise, gather_scatter, integer_valued, losses,
     matrix_products, normalization, quantization, recurrent, resize, sampling, scatter, spectra,
     transposed_convolution, volumes,
 )  # fmt: skip
@@ -113,6 +114,8 @@ def import_node(node: OnnxNode) -> tuple[Term, ...]:
         node.reject(str(error))
     except (MemoryError, OverflowError) as error:
         node.reject(f"expected numbers that fit into memory, found larger ones: {error}")
+    except UNFITTING as error:
+        node.reject(f"expected attributes and inputs that fit together: {one_line(error)}")
     return made if isinstance(made, tuple) else (made,)
 
 

@@ -213,6 +213,8 @@ def _results(
     weights = {weight.name: weight for weight in graph.initializer}
     values = _ValueTable(outer_values, weights, source)
     wanted = [output.name for output in graph.output]
+    if "" in wanted:
+        raise InputError(f"{source.display_name}: expected names for all results, found none")
     steps = order_nodes(source, graph, values, wanted)
     uses = Counter([*wanted, *(name for step in steps for name in step.needs())])
     for step in steps:

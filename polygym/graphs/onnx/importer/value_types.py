@@ -80,7 +80,7 @@ def result_types(
         if dtype and inputs and (place < len(inputs) or repeats):
             bound.setdefault(inputs[min(place, len(inputs) - 1)], dtype)
     said = next((attributes[name] for name in _TYPE_ATTRIBUTES if attributes.get(name)), None)
-    first = next((dtype for dtype in given if dtype), "float32")
+    usual = _unbound_type(operator, given, attributes)
     results = []
     for place in range(count):
         text = outputs[min(place, len(outputs) - 1)] if outputs else ""
@@ -89,8 +89,20 @@ def result_types(
         elif said is not None and place == 0:
             results.append(dtype_of(said))
         else:
-            results.append(bound.get(text, first))
+            results.append(bound.get(text, usual))
     return tuple(results)
+
+
+def _unbound_type(operator: str, given: Sequence[str], attributes: Mapping[str, Any]) -> str:
+    """Return the type of a result that no operand and no attribute tells."""
+    match operator:
+        case "QuantizeLinear":
+            return "uint8"
+        case "DequantizeLinear":
+            return given[1]
+        case "LayerNormalization":  # its statistics
+            return dtype_of(attributes.get("stash_type", 1))
+    return next((dtype for dtype in given if dtype), "float32")
 
 
 def _plain(text: str) -> str:

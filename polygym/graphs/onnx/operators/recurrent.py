@@ -15,7 +15,7 @@ from polygym.graphs.onnx.operators.elementwise import converted
 from polygym.graphs.onnx.operators.matrix_products import broadcast_matmul
 from polygym.rewrite.term import Term
 
-_MAX_STEPS = 512
+_MAX_STEPS = 4096
 _FUNCTIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "relu"}
 
 

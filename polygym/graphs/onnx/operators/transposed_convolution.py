@@ -53,7 +53,8 @@ def _padding(
         total = max(whole - wanted[axis], 0)
         less, more = total // 2, total - total // 2
         before[axis], after[axis] = (less, more) if mode == b"SAME_UPPER" else (more, less)
-        added[axis] += max(wanted[axis] - whole, 0)
+        if whole - total != wanted[axis]:
+            node.reject(f"expected an output_shape that can be, found {wanted}")
     return before, after, added
 
 

@@ -17,6 +17,7 @@ from polygym.graphs.ir.build import shape_literal
 from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode, shortest_float
 from polygym.graphs.onnx.operators.convolution_pooling import (
     convolution,
+    pair_attribute,
     pool,
     strided_elements,
     window_geometry,
@@ -158,7 +159,7 @@ def _pool_with_places(node: OnnxNode) -> tuple[Term, ...]:
     if len(shape) != 4 or node.builder.tensor(x).is_integer:
         node.reject(f"expected an image of two dimensions for places, found {list(shape)}")
     count, channels, height, width = shape
-    kernel, gaps = (tuple(node.attribute(name, (1, 1))) for name in ("kernel_shape", "dilations"))
+    kernel, gaps = (pair_attribute(node, name, 2) for name in ("kernel_shape", "dilations"))
     wide = ((kernel[0] - 1) * gaps[0] + 1, (kernel[1] - 1) * gaps[1] + 1)
     at = window_geometry(node, (height, width), wide, 2)
     node.expect_small(*shape, *kernel)

@@ -88,6 +88,6 @@ def test_what_is_not_there(kind: str, attributes: Any, said: str, tmp_path: Path
 def test_long_sequences_are_refused(tmp_path: Path) -> None:
     weights = {"w": numbers(1, 3, 5), "r": numbers(1, 3, 3)}
     node = helper.make_node("RNN", ["x", "w", "r"], ["y"], "layer", hidden_size=3)
-    path = save(tmp_path / "one.onnx", [node], {"x": (1000, 1, 5)}, weights=weights)
-    with pytest.raises(InputError, match="at most 512 steps"):
+    path = save(tmp_path / "one.onnx", [node], {"x": (5000, 1, 5)}, weights=weights)
+    with pytest.raises(InputError, match="at most 4096 steps"):
         read(path)
