@@ -111,6 +111,18 @@ class Attention(nn.Module):
         return self.out((weights @ v).transpose(1, 2).reshape(batch, words, width))
 
 
+class Fused(nn.Module):
+    """Queries, keys and values of one input by one layer, taken apart, without heads."""
+
+    def __init__(self, bias: bool) -> None:
+        super().__init__()
+        self.all, self.out = nn.Linear(256, 768, bias), nn.Linear(256, 256, bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.all(x).split(256, -1)
+        return self.out(torch.softmax(q @ k.transpose(1, 2) / 16, -1) @ v)
+
+
 class Grouped(nn.Module):
     """A convolution in groups between two 1x1 ones, as in ResNeXt, and a sum."""
 
@@ -157,6 +169,7 @@ MODULES: dict[str, tuple[Callable[[bool], nn.Module], tuple[int, ...]]] = {
     "repvgg": (RepVgg, (1, 64, 28, 28)),
     "nasnet": (NasNet, (1, 32, 28, 28)),
     "attention": (Attention, (2, 32, 256)),
+    "fused": (Fused, (2, 32, 256)),
     "grouped": (Grouped, (1, 64, 28, 28)),
     "padded": (Padded, (1, 64, 28, 28)),
     "gated": (Gated, (64, 256)),

@@ -25,7 +25,7 @@ from polygym.graphs.costs import NodeCosts, RooflineCosts, TypedNode
 from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.measured_costs import MeasuredCosts, PlanCosts
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import TensorPair, TensorType
 from polygym.graphs.plan_search import Choice, PlanSearch, planned_graph
 from polygym.rewrite.domain import Data
 from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits
@@ -127,7 +127,8 @@ def _is_constant(data: Data) -> bool:
 
 
 def _constant_bytes(data: Data) -> int:
-    return data.bytes if isinstance(data, TensorType) and data.constant else 0
+    parts = (data.first, data.second) if isinstance(data, TensorPair) else (data,)
+    return sum(part.bytes for part in parts if isinstance(part, TensorType) and part.constant)
 
 
 def _with_growth_price(cost: CostFunction) -> CostFunction:

@@ -11,6 +11,7 @@ from typing import Any
 from polygym.graphs.operators.registry import clear_with_registry, infer_node
 from polygym.graphs.operators.types import (
     Data,
+    TensorPair,
     TensorType,
     expect_axis,
     expect_integer,
@@ -203,6 +204,8 @@ class TensorDomain:
 
     def is_free(self, data: Data) -> bool:
         """Whether a node is known from weights alone, so that it is computed ahead."""
+        if isinstance(data, TensorPair):
+            return data.first.constant and data.second.constant
         return isinstance(data, TensorType) and data.constant
 
     def functions(self) -> dict[str, str]:

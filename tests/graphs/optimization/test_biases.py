@@ -104,6 +104,20 @@ def test_queries_keys_and_values_of_one_word_are_one_product(words: int) -> None
     equal_results(result)
 
 
+def test_one_product_that_is_taken_apart_is_three() -> None:
+    """Where copying the parts costs more than reading the input three times."""
+    x = build.graph_input("x", 1, 64, 96)
+    weights = build.weight("w", 96, 288), build.weight("b", 288)
+    made = build.binary("add", build.matmul(x, weights[0]), weights[1])
+    q, rest = build.split(2, 96, made)
+    graph = Graph.of("parts", q, *build.split(2, 96, rest))
+    result = optimized(graph, 2)
+    computed = [node for node in result.after.nodes() if node.head == "matmul"]
+    assert len(computed) == 3
+    assert all(len(node.children) == 4 for node in computed)
+    equal_results(result)
+
+
 def test_one_bias_of_two_is_enough() -> None:
     """Keys have none in some models."""
     x = build.graph_input("x", 1, 64)
