@@ -72,6 +72,35 @@ def expected_arguments(definition: TcDefinition) -> tuple[ExpectedArgument, ...]
     )
 
 
+def complete_arguments(
+    definition: TcDefinition, given: Sequence[Any], named: Mapping[str, Any], out: Any
+) -> tuple[Any, ...]:
+    """Return the arguments in the order of the parameters.
+
+    Behind those that are ``given`` come those that are ``named``; the last parameters that are
+    updated may be missing if ``out`` has their memory.
+
+    Raises:
+        InputError: a name is no parameter's, or the argument is given twice, or one is missing.
+    """
+    names = [parameter.name for parameter in definition.parameters]
+    for name in named:
+        if name not in names[len(given) :]:
+            why = "it is given by its place already" if name in names else "there is no such one"
+            raise InputError(
+                f"{definition.name}: argument {name}: {why}; the parameters are {', '.join(names)}"
+            )
+    outputs = [output.name for output in definition.outputs]
+    memory = list(out) if isinstance(out, list | tuple) else [out]
+    updated = dict(zip(outputs, memory, strict=False)) if out is not None else {}
+    rest = names[len(given) :]
+    if updated and all(name in named or name in updated for name in rest):
+        named = {**{name: updated[name] for name in rest if name not in named}, **named}
+    if named and (missing := [name for name in rest if name not in named]):
+        raise InputError(f"{definition.name}: argument {missing[0]} is missing")
+    return (*given, *(named[name] for name in rest if name in named))
+
+
 def prepare_arguments(
     name: str, expected: Sequence[ExpectedArgument], given: Sequence[Any]
 ) -> list[np.ndarray]:

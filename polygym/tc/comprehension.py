@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output, library
-from polygym.frontend.tc import parse_definitions as parse_text
+from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.mdp.policies.registry import Policy
@@ -24,17 +23,19 @@ from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
 from polygym.search import SearchPlan, SearchProgress, SearchResult, read_choice, tune
-from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
-from polygym.tc.builder import BuildOptions, KernelBuilder
-from polygym.tc.kernel import CompiledKernel
-from polygym.tc.torch_tensors import (
-    Gradient,
-    GradientPart,
-    as_arrays,
-    call_with_tensors,
-    check_gradient,
-    torch_if_used,
+from polygym.tc.arguments import (
+    complete_arguments,
+    expected_arguments,
+    prepare_arguments,
+    sizes_of_arguments,
 )
+from polygym.tc.builder import BuildOptions, KernelBuilder
+from polygym.tc.definition_choice import AUTO, library_definition, text_definition
+from polygym.tc.derived_operators import DerivedOperators, WrittenGradients
+from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
+from polygym.tc.kernel import CompiledKernel
+from polygym.tc.torch_calls import call_with_tensors
+from polygym.tc.torch_tensors import as_arrays, torch_if_used
 from polygym.version import __version__
 
 _MOST_CACHED_KERNELS = 256
@@ -47,12 +48,13 @@ def define(
     threads: int | None = None,
     mapping: Mapping | str = DEFAULT_MAPPING,
     schedule: ScheduleStrategy | str = ISL,
-    gradient: str | Sequence[str] | None = None,
+    gradient: str | Sequence[str] | None = AUTO,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
 
-    ``gradient`` is the name of the definition in the text that computes its gradient, or the names
-    of those that do together, as :meth:`Comprehension.with_gradient` says.
+    Its gradient is derived if PyTorch asks for it. ``gradient`` may name the definition in the text
+    that computes it, or those that do together, as :meth:`Comprehension.with_gradient` says; with
+    None there is none.
 
     ``tc:NAME`` in the place of a text is one of the library's operators, ``tc:NAME:double`` the
     same with ``double`` in the place of ``float``. It comes with its gradient, where there is one.
@@ -73,6 +75,7 @@ def define(
     choose = library_definition if text.startswith(PREFIX) else text_definition
     chosen, parts = choose(text, name, gradient)
     comprehension = Comprehension(chosen, mapped, strategy)
+    comprehension._derived.written = WrittenGradients(is_automatic=gradient is not None)
     if not parts:
         return comprehension
     return comprehension.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
@@ -95,13 +98,14 @@ class Comprehension:
         self.definition = definition
         self._strategy = schedule
         self._builder = KernelBuilder(definition, BuildOptions(schedule, mapping))
-        self._needed = self._builder.required_constants
+        self.required_constants = self._builder.required_constants
+        self.options_text = f"{mapping} {schedule}"
         self._expected = expected_arguments(definition)
         self._kernels: dict[Any, CompiledKernel] = {}
-        self._gradient: Gradient | None = None
+        self._derived = DerivedOperators(definition, self._like, self.required_constants)
         self._lock = threading.Lock()
         check_initialized(definition)
-        if not self._needed:
+        if not self.required_constants:
             self.scop()
 
     @property
@@ -125,6 +129,7 @@ class Comprehension:
         comprehension = Comprehension.__new__(Comprehension)
         comprehension.__dict__.update(self.__dict__)
         comprehension._kernels, comprehension._lock = dict(self._kernels), threading.Lock()
+        comprehension._derived = self._derived.copy(comprehension._like)
         return comprehension
 
     def __deepcopy__(self, memo: Any) -> Comprehension:
@@ -137,7 +142,7 @@ class Comprehension:
         The fields of a definition belong to a version of polygym, so the version comes first, and
         the rest as bytes that no other version looks into.
         """
-        state = (self.definition, str(self.mapping), str(self._strategy), self._gradient)
+        state = (self.definition, str(self.mapping), str(self._strategy), self._derived.written)
         return _unpickled, (__version__, pickle.dumps(state))
 
     def scop(self, **constants: int) -> Scop:
@@ -163,29 +168,64 @@ class Comprehension:
         ]
         check_gradient(self.definition, [part.definition for part in parts])
         result = copy(self)
-        result._gradient = Gradient(tuple(GradientPart(p.definition, p._results) for p in parts))
+        made = tuple(written_part(self.definition, part) for part in parts)
+        result._derived.written = WrittenGradients(made, self._derived.written.is_automatic)
         return result
 
-    def __call__(self, *arguments: Any, out: Any = None) -> Any:
+    def gradient_parts(
+        self, wanted: tuple[str, ...], arguments: Sequence[Any]
+    ) -> tuple[GradientPart, ...]:
+        """Return what computes the derivatives of parameters: written gradients, or derived ones.
+
+        Scalars on which subscripts depend have the values of the arguments.
+
+        Raises:
+            InputError: there is no derivative.
+        """
+        return self._derived.gradient_parts(wanted, arguments)
+
+    def tangent_part(self, varying: tuple[str, ...], arguments: Sequence[Any]) -> GradientPart:
+        """Return what computes the derivatives of the outputs along those of parameters.
+
+        Raises:
+            InputError: there is no derivative.
+        """
+        return self._derived.tangent_part(varying, arguments)
+
+    def batched(self, parameters: tuple[bool, ...]) -> BatchedOperator:
+        """Return the operator on batches of some of its arguments, along a first dimension.
+
+        Raises:
+            InputError: a scalar on which subscripts depend would have several values.
+        """
+        return self._derived.batched(parameters)
+
+    def _like(self, definition: TcDefinition) -> Comprehension:
+        """Return the operator of another definition, with the same options."""
+        return Comprehension(definition, self.mapping, self._strategy)
+
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute; one output comes as an array, several as a tuple.
 
-        ``out`` is an array for each output. With PyTorch's tensors among the arguments results are
-        tensors.
+        Arguments may be named as the parameters are. ``out`` is an array for each output; the last
+        parameters that are updated may be left out, and are read from there. With PyTorch's tensors
+        among the arguments results are tensors.
 
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
+        if named or out is not None:
+            arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
-            results = self._results(arguments, out)
+            results = self.compute(arguments, out)
         else:
-            results = call_with_tensors(
-                torch, self.definition, self._results, self._gradient, arguments, out
-            )
+            results = call_with_tensors(torch, self, arguments, out)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _results(
+    def compute(
         self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
     ) -> list[np.ndarray]:
+        """Compute with arrays, as a call does."""
         arrays = prepare_arguments(self.definition.name, self._expected, arguments)
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
@@ -291,11 +331,11 @@ class Comprehension:
 
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
         shapes = tuple([array.shape for array in arrays])
-        return (shapes, self._values(arrays)) if self._needed else shapes
+        return (shapes, self._values(arrays)) if self.required_constants else shapes
 
-    def _values(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    def _values(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         names = [parameter.name for parameter in self.definition.parameters]
-        return tuple(int(arrays[names.index(name)]) for name in self._needed)
+        return tuple(int(arrays[names.index(name)]) for name in self.required_constants)
 
     def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel:
         """Return the kernel for arguments for which there is none in this process."""
@@ -315,7 +355,7 @@ class Comprehension:
         names = [parameter.name for parameter in self.definition.parameters]
         shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
         sizes = sizes_of_arguments(self.definition, shapes)
-        return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
+        return sizes | dict(zip(self.required_constants, self._values(arrays), strict=True))
 
     def _outputs(self, kernel: CompiledKernel, out: Any) -> list[np.ndarray]:
         """Return the memory for the outputs, checked."""
@@ -353,7 +393,7 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
         )
     definition, mapping, strategy, gradient = pickle.loads(state)
     comprehension = Comprehension(definition, _mapping(mapping), _strategy(strategy))
-    comprehension._gradient = gradient
+    comprehension._derived.written = gradient
     return comprehension
 
 
@@ -373,38 +413,3 @@ def _mapping(given: Mapping | str) -> Mapping:
             f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
         )
     return given
-
-
-def library_definition(
-    text: str, name: str | None, gradient: str | Sequence[str] | None
-) -> tuple[TcDefinition, Sequence[TcDefinition]]:
-    """Return one of the library's definitions, and those of its gradient."""
-    if name is not None:
-        raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
-    if gradient is not None:
-        raise InputError(
-            f"{text} has the library's gradient; with_gradient() gives it another one: expected "
-            f"none here, found {gradient!r}"
-        )
-    name = text.removeprefix(PREFIX)
-    return library.definition(name), library.gradients(name)
-
-
-def text_definition(
-    text: str, name: str | None, gradient: str | Sequence[str] | None
-) -> tuple[TcDefinition, Sequence[TcDefinition]]:
-    """Return the definition that is chosen of a text, and those of its gradient."""
-    try:
-        definitions = {definition.name: definition for definition in parse_text(text)}
-    except RecursionError:
-        raise InputError("the text nests too deeply, or a sum in it is too long") from None
-    parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
-    parts = () if gradient is None else parts
-    forward = [definition for definition in definitions if definition not in parts]
-    if name is None and len(forward) > 1:
-        raise InputError(f"expected a name, one of {', '.join(forward)}")
-    chosen = next(iter(forward), "") if name is None else name
-    for wanted in (chosen, *parts):
-        if wanted not in definitions:
-            raise InputError(f"expected one of {', '.join(definitions)}, found {wanted!r}")
-    return definitions[chosen], [definitions[part] for part in parts]

@@ -26,8 +26,10 @@ from polygym.agents.experiments.options import CloningOptions
 from polygym.agents.policies.env_policy import inner_env
 from polygym.errors import InputError
 from polygym.mdp.rewards import reward_of_failure
+from polygym.mdp.task_options import Phase
 from polygym.pickling import pickle_by_name
-from polygym.search.strategies.decision_search import DecisionSearch
+from polygym.search.strategies.decision_search import DecisionSearch, PlayedDraft
+from polygym.search.strategies.step_episodes import PlayedSteps, StepEpisodeSearch
 
 _SEED = 5_000_000
 
@@ -72,8 +74,12 @@ def search_program(experiment: Experiment, kernel: str) -> tuple[FoundEpisode, .
     options = CloningOptions(**experiment.hyperparameters)
     env = inner_env(make_env(experiment, kernel))
     env.reset(seed=_SEED)
-    rng = np.random.default_rng([_SEED, crc32(kernel.encode())])
-    found = DecisionSearch(env.episode, env.worth, rng).run(options.trials, options.kept)
+    found: Sequence[PlayedDraft | PlayedSteps]
+    if env.episode.phase is Phase.TRANSFORM:
+        found = StepEpisodeSearch(env.episode, env.worth).run(options.trials, options.kept)
+    else:
+        rng = np.random.default_rng([_SEED, crc32(kernel.encode())])
+        found = DecisionSearch(env.episode, env.worth, rng).run(options.trials, options.kept)
     failure = reward_of_failure(env.reward_kind, env.timeout_factor)
     return tuple(
         FoundEpisode(played.episode.actions, played.reward)

@@ -19,7 +19,7 @@ from polygym.graphs.operators.definition import (
     OnnxWriter,
     tc_type,
 )
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import TensorType, numpy_type
 from polygym.rewrite.term import Term
 
 _FUNCTION_COST = 10
@@ -49,7 +49,12 @@ def write_activation(writer: OnnxWriter, name: str, activation: Term) -> str:
 
 
 def _pair(
-    name: str, doc: str, kind: str, reference: Callable[..., Array], text: str, **facts: Any
+    name: str,
+    doc: str,
+    kind: str,
+    reference: Callable[..., Array],
+    text: str | Callable[[NumberText], str],
+    **facts: Any,
 ) -> GraphOperator:
     """Define a function of pairs of elements, broadcast."""
     defaults: dict[str, Any] = {
@@ -100,6 +105,39 @@ def _exact(
     return _unary(
         name, doc, kind, reference, text, operations=1, needs_floating=False, is_inexact=False
     )
+
+
+def _whole(
+    name: str, doc: str, kind: str, reference: Callable[[Array], Array], text: str
+) -> GraphOperator:
+    """Define a function to whole numbers."""
+    return _unary(name, doc, kind, reference, text, operations=1)
+
+
+def _is_floating(n: NumberText) -> bool:
+    return n.dtype.startswith("float")
+
+
+def _guarded_division(n: NumberText, sign: str) -> str:
+    """Return the text of an integer division that never traps: by 0, or of the least by -1."""
+    zero, one, minus = n(0), n(1), n(-1)
+    by_minus_one = f"({zero} - {{0}})" if sign == "/" else zero
+    safe = f"({{1}} == {zero} || {{1}} == {minus} ? {one} : {{1}})"
+    return f"({{1}} == {zero} ? {zero} : {{1}} == {minus} ? {by_minus_one} : {{0}} {sign} {safe})"
+
+
+def _quotient(x: Array, y: Array) -> Array:
+    safe = np.where(y == 0, 1, y).astype(y.dtype)
+    with np.errstate(over="ignore"):
+        whole = x // safe + ((x % safe != 0) & ((x < 0) != (safe < 0)))
+    return np.where(y == 0, 0, whole).astype(x.dtype)
+
+
+def _remainder(x: Array, y: Array) -> Array:
+    if x.dtype.kind not in "iu":
+        return np.fmod(x, y)
+    safe = np.where((y == 0) | (y == -1), 1, y).astype(y.dtype)
+    return np.where(y == 0, 0, np.fmod(x, safe)).astype(x.dtype)
 
 
 def _sigmoid(x: Array) -> Array:
@@ -174,7 +212,7 @@ def _comparison(
         reference=lambda x, y: compare(x, y).astype(x.dtype),
         torch=in_torch,
         onnx=write,
-        element=lambda n: f"({{0}} {sign} {{1}} ? {n(1)} : {n(0)})",
+        element=lambda n: f"{tc_type(n.dtype)}({{0}} {sign} {{1}} ? {n(1)} : {n(0)})",
         operations=1,
     )
 
@@ -335,7 +373,7 @@ OPERATORS = (
         "dtype:S x:T",
         "another element type",
         infer=shapes.cast,
-        reference=lambda dtype, x: x.astype(dtype),
+        reference=lambda dtype, x: x.astype(numpy_type(dtype)),
         torch=lambda torch, dtype, _: lambda x: x.to(getattr(torch, dtype)),
         onnx=lambda writer, dtype, x: writer.cast(writer.name(x), str(dtype.head)),
         element=lambda _, dtype: f"{tc_type(dtype)}({{0}})",
@@ -366,8 +404,45 @@ OPERATORS = (
         element=lambda n: f"({{0}} == {n(0)} ? {{2}} : {{1}})",
         operations=1,
     ),
-    _unary("sin", "sine", "Sin", np.sin, "sin({0})"),
-    _unary("cos", "cosine", "Cos", np.cos, "cos({0})"),
+    *(
+        _unary(name, doc, name.title(), getattr(np, numpy_name), f"{name}({{0}})")
+        for name, numpy_name, doc in (
+            ("sin", "sin", "sine"),
+            ("cos", "cos", "cosine"),
+            ("asin", "arcsin", "inverse sine"),
+            ("acos", "arccos", "inverse cosine"),
+            ("atan", "arctan", "inverse tangent"),
+            ("asinh", "arcsinh", "inverse hyperbolic sine"),
+            ("acosh", "arccosh", "inverse hyperbolic cosine"),
+            ("atanh", "arctanh", "inverse hyperbolic tangent"),
+        )
+    ),
+    _whole("floor", "the largest whole number up to x", "Floor", np.floor, "floor({0})"),
+    _whole("ceil", "the smallest whole number from x on", "Ceil", np.ceil, "ceil({0})"),
+    _whole("round", "the nearest whole number; of two the even one", "Round", np.rint, "rint({0})"),
+    _pair(
+        "quotient",
+        "x / y of integers, truncated, broadcast; 0 where y is 0",
+        "Div",
+        _quotient,
+        lambda n: _guarded_division(n, "/"),
+        torch=lambda torch, *_: lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+        onnx=OnnxMapping("Div"),
+        infer=shapes.integer_pair,
+        operations=_FUNCTION_COST,
+        is_inexact=True,
+    ),
+    _pair(
+        "remainder",
+        "remainder of x / y with the sign of x, broadcast; of integers 0 where y is 0",
+        "Mod",
+        _remainder,
+        lambda n: "fmod({0}, {1})" if _is_floating(n) else _guarded_division(n, "%"),
+        torch="fmod",
+        onnx=OnnxMapping("Mod", fixed={"fmod": 1}),
+        operations=_FUNCTION_COST,
+        is_inexact=True,
+    ),
 )
 
 _NAMED = {operator.name: operator for operator in OPERATORS}

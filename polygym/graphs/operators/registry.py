@@ -72,7 +72,7 @@ def infer_node(head: Head, children: tuple[Any, ...]) -> Data:
     if not children:
         return TextData(head) if isinstance(head, str) else NumberData(head)
     operator = operator_named(head)
-    if len(children) != len(operator.parameters):
+    if len(children) != len(operator.parameters_of(len(children))):
         names = " ".join(f"{name}:{kind}" for name, kind in operator.parameters)
         raise Inadmissible(f"{head}: expected {names}, found {len(children)} children")
     try:

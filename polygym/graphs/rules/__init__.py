@@ -3,6 +3,7 @@
 ====================  =========================================================================
 ``generate``          rules that are found
 ``instances``         instances of a rule
+``published``         rules as others publish them, in the form of rules of tensor graphs, and …
 ``shape_proposals``   shape proposals
 ``variable_binding``  shapes and literals for the variables of a rule, made from the outside in
 ``verification``      verification
@@ -31,7 +32,7 @@ from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.rewrite.rule import Rule, check_rule_terms, parse_rules
 from polygym.rewrite.term import Term, substitute, term, variable_names
 
-__all__ = ["RuleKey", "canonical_key", "load_rule_file", "load_rules", "standard_rules"]
+__all__ = ["TABLES", "RuleKey", "canonical_key", "load_rule_file", "load_rules", "standard_rules"]
 
 RuleKey: TypeAlias = tuple[tuple[Term, ...], tuple[Term, ...], frozenset[Term]]
 
@@ -45,6 +46,9 @@ def canonical_key(rule: Rule) -> RuleKey:
     )
     return sources, targets, frozenset(conditions)
 
+
+TABLES = ("generated", "handwritten", "biases")
+"""The tables of the package that are used, less what the table ``seldom`` names."""
 
 _FILE_CASES = 400
 """How many instances a rule of a user is tried on, literals apart."""
@@ -94,7 +98,7 @@ def standard_rules() -> list[Rule]:
 @cache
 def _cached_standard_rules() -> tuple[Rule, ...]:
     seldom = {canonical_key(rule) for rule in _package_table("seldom")}
-    rules = load_rules(["generated", "handwritten"])
+    rules = load_rules(TABLES)
     return tuple(rule for rule in rules if canonical_key(rule) not in seldom)
 
 

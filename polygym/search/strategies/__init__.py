@@ -13,6 +13,7 @@
 ``registry``         the strategies of a search by name
 ``samplers``         samplers of a search's episodes
 ``schedule_edits``   small changes of a legal schedule that lead to another legal one
+``step_episodes``    beam search over episodes of Transform-v0, which cloning imitates
 ``step_search``      searches over transformation steps, from the source order
 ===================  ==============================================================================
 """

@@ -41,6 +41,7 @@ from tests.agents.killed_training import killed
 
 EXPLORE, SCHEDULE = "polygym/Explore-v0", "polygym/Schedule-v0"
 OPTIMIZE = "polygym/Optimize-v0"
+TRANSFORM = "polygym/Transform-v0"
 CLONING = {"algorithm": "cloning", "teacher": "earliest"}
 ITERATION = {
     "algorithm": "expert-iteration",
@@ -456,9 +457,19 @@ SEARCHING = {
 }  # fmt: skip
 
 
-def test_a_search_teaches_the_best_that_it_finds(tmp_path: Path) -> None:
+TRANSFORMING = {
+    "reward": "log_model", "threads": 2, "dataset": "mini", "max_steps": 3, "max_actions": 96,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("environment", "arguments"), [(OPTIMIZE, FROM_NOTHING), (TRANSFORM, TRANSFORMING)]
+)
+def test_a_search_teaches_the_best_that_it_finds(
+    environment: str, arguments: dict[str, Any], tmp_path: Path
+) -> None:
     pytest.importorskip("lightgbm")
-    experiment = small(OPTIMIZE, **SEARCHING)
+    experiment = small(environment, **(SEARCHING | {"arguments": arguments}))
     dataset = load_demonstrations(experiment, tmp_path)
     rows = read_rows(tmp_path / "demonstrations.csv")
     assert len(dataset) == sum(int(row["length"]) for row in rows)

@@ -10,6 +10,7 @@ import pytest
 
 import polygym
 from polygym.graphs import library, onnx
+from polygym.graphs.benchmark import BenchmarkResult
 from tests.cli.invoke import call, call_json
 
 
@@ -23,7 +24,31 @@ def test_optimize_with_static_costs(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["changed"] is True
     assert data["k_multi"] == 2
     arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static", "--k-multi", "1"]
-    assert call_json(capsys, *arguments)[1]["k_multi"] == 1
+    assert call_json(capsys, *arguments, "--no-compare")[1]["k_multi"] == 1
+
+
+def test_results_are_compared(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default, also without a clock; what differs is not kept."""
+    arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static"]
+    code, data = call_json(capsys, *arguments)
+    assert code == 0
+    assert data["end_to_end"]["error"] < 1e-4
+    assert "speedup" not in data["end_to_end"]
+    assert "end_to_end" not in call_json(capsys, *arguments, "--no-compare")[1]
+    assert "results of both graphs differ by" in call(capsys, *arguments)[1]
+    monkeypatch.setattr(
+        "polygym.graphs.benchmark.run_benchmark",
+        lambda request: {
+            entry.name: BenchmarkResult(error=float(entry.name == "after"))
+            for entry in request.entries
+        },
+    )
+    code, data = call_json(capsys, *arguments)
+    assert code == 1
+    assert data["changed"] is False
+    assert "defect of polygym" in data["end_to_end"]["problem"]
 
 
 def test_optimized_from_a_file_to_a_folder(

@@ -55,7 +55,7 @@ from polygym.frontend.tc.semantics.environment import (
     TensorInfo,
     quasi_affine_of,
 )
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, reads_tensor
 from polygym.frontend.tc.semantics.types import default_type, type_of, type_text
 from polygym.frontend.tc.syntax.printer import expression_text, target_text
 from polygym.frontend.tc.syntax.tree import (
@@ -99,16 +99,7 @@ def check_rank(use: NameUse | ElementOrCall, tensor: TensorInfo) -> None:
 def _subscript(
     argument: Expression, element: ElementOrCall, scope: IndexScope, environment: NameEnvironment
 ) -> AffineExpression | None:
-    read = [name for name in names_of_expression(argument) if name.name in environment.tensors]
-    if read:
-        scalar_type = default_type(type_of(argument, environment))
-        if not scalar_type.is_integer:
-            raise SourceError(
-                read[0].location,
-                f"the subscript {expression_text(argument)} of {element.name} is "
-                f"{type_text(scalar_type)}: expected an integer",
-                f"convert it: int({expression_text(argument)})",
-            )
+    if is_computed(argument, element.name, environment):
         return None
     value = quasi_affine_of(argument, frozenset(scope.isl_names))
     if value is None:
@@ -120,6 +111,22 @@ def _subscript(
         )
     check_quotient_count(value, expression_text(argument), element.name, element.location)
     return value
+
+
+def is_computed(argument: Expression, tensor: str, environment: NameEnvironment) -> bool:
+    """Whether a subscript reads a tensor; it is refused then if it is no integer."""
+    read = [name for name in names_of_expression(argument) if name.name in environment.tensors]
+    if not read:
+        return False
+    scalar_type = default_type(type_of(argument, environment))
+    if not scalar_type.is_integer:
+        raise SourceError(
+            read[0].location,
+            f"the subscript {expression_text(argument)} of {tensor} is {type_text(scalar_type)}: "
+            "expected an integer",
+            f"convert it: int({expression_text(argument)})",
+        )
+    return True
 
 
 def check_quotient_count(
@@ -289,14 +296,17 @@ def _refusal(scope: IndexScope, constraint: SubscriptConstraint) -> SourceError:
 
 def assigned_subscripts(
     meaning: ResolvedStatement, scope: IndexScope
-) -> tuple[AffineExpression, ...]:
-    """Return the subscripts of what a statement assigns.
+) -> tuple[AffineExpression | None, ...]:
+    """Return the subscripts of what a statement assigns, None for those that read a tensor.
 
     Raises:
         SourceError: one is not affine, or has too many quotients.
     """
-    result = []
+    result: list[AffineExpression | None] = []
     for part in meaning.subscripts:
+        if reads_tensor(part):
+            result.append(None)
+            continue
         value = quasi_affine_of(part, frozenset(scope.isl_names))
         tensor, text = meaning.statement.tensor, expression_text(part)
         if value is None:
@@ -312,17 +322,21 @@ def assigned_subscripts(
 
 
 def assigned_constraints(
-    meaning: ResolvedStatement, scope: IndexScope, valid: Sequence[isl.Set]
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    valid: Sequence[isl.Set],
+    condition: IslCondition,
 ) -> tuple[SubscriptConstraint, ...]:
-    """Return the subscripts of what is assigned, which have to lie in some sets."""
+    """Return the affine subscripts of what is assigned, which have to lie in some sets."""
     text = assigned_text(meaning)
     return tuple(
         SubscriptConstraint(
-            value, values, TRUE_CONDITION, expression_text(part), text, location_of(part)
+            value, values, condition, expression_text(part), text, location_of(part)
         )
         for part, value, values in zip(
             meaning.subscripts, assigned_subscripts(meaning, scope), valid, strict=True
         )
+        if value is not None
     )
 
 
@@ -337,33 +351,57 @@ def location_of(part: Expression) -> SourceLocation:
 
 
 def is_index_only(meaning: ResolvedStatement) -> bool:
-    """Whether each subscript on the left is an index."""
-    return all(isinstance(part, NameUse) for part in meaning.subscripts)
+    """Whether each subscript on the left is an index of its own."""
+    names = [part.name for part in meaning.subscripts if isinstance(part, NameUse)]
+    return len(set(names)) == len(meaning.subscripts)
 
 
-def write_map(meaning: ResolvedStatement, scope: IndexScope, indices: Sequence[str]) -> isl.Map:
-    """Return which element is assigned, as a map from the values of indices."""
-    texts = ", ".join(value.text(scope.isl_names) for value in assigned_subscripts(meaning, scope))
-    return scope.sizes.map(f"{{ {scope.tuple_of(indices)} -> [{texts}] }}")
-
-
-def assigned_elements(
-    meaning: ResolvedStatement, scope: IndexScope, ranges: Mapping[str, isl.Set]
+def instances(
+    scope: IndexScope,
+    indices: Sequence[str],
+    ranges: Mapping[str, isl.Set],
+    condition: IslCondition,
 ) -> isl.Set:
-    """Return all elements that are assigned."""
-    indices = [name for name in scope.indices if name in meaning.indices]
-    instances = scope.box(indices, ranges)
-    return instances.apply(write_map(meaning, scope, indices)).compute_divs().coalesce()
+    """Return the values of the indices of a statement for which it runs."""
+    box = scope.box(indices, ranges)
+    if not condition.names:
+        return box
+    holds = scope.sizes.set(f"{{ {scope.tuple_of(indices)} : {condition.text} }}")
+    return box.intersect(holds)
+
+
+def write_map(
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    indices: Sequence[str],
+    valid: tuple[isl.Set, ...],
+) -> isl.Map:
+    """Return which element is assigned, or may be, as a map from the values of indices."""
+    left, members = assigned_subscripts(meaning, scope), scope.tuple_of(indices)
+    return access_map(scope, members, "", left, valid, TRUE_CONDITION)
 
 
 def check_new_tensor(
-    meaning: ResolvedStatement, scope: IndexScope, ranges: Mapping[str, isl.Set], context: isl.Set
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    ranges: Mapping[str, isl.Set],
+    context: isl.Set,
+    condition: IslCondition,
 ) -> None:
-    """Refuse elements below 0 of a tensor that is new."""
+    """Refuse elements below 0 of a tensor that is new, and one of which no size is known."""
     if is_index_only(meaning):
         return
+    for part in meaning.subscripts:
+        if reads_tensor(part):
+            tensor = meaning.statement.tensor
+            raise SourceError(
+                location_of(part),
+                f"the size of {tensor} is not known: {expression_text(part)} may be anything",
+                f"declare it: -> (float(...) {tensor})",
+            )
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
-    subscripts = assigned_constraints(meaning, scope, [from_zero] * len(meaning.subscripts))
+    unbounded = [from_zero] * len(meaning.subscripts)
+    subscripts = assigned_constraints(meaning, scope, unbounded, condition)
     check_dividends(scope, subscripts, ranges, context)
     for constraint in subscripts:
         indices = [name for name in scope.indices if name in constraint.subscript.names]
@@ -373,11 +411,11 @@ def check_new_tensor(
                 constraint.location,
                 f"{constraint.text} may be assigned below 0, which is no element",
                 f"add something to {constraint.required_text}, or say a range: where "
-                f"{indices[0]} in ...",
+                f"{(*indices, 'i')[0]} in ...",
             )
 
 
-def check_assigned_once(meaning: ResolvedStatement, scope: IndexScope, domain: isl.Set) -> None:
+def check_assigned_once(meaning: ResolvedStatement, domain: isl.Set, write: isl.Map) -> None:
     """Refuse a plain assignment of which two instances write one element.
 
     Raises:
@@ -386,7 +424,7 @@ def check_assigned_once(meaning: ResolvedStatement, scope: IndexScope, domain: i
     if meaning.statement.assign is not AssignKind.SET or is_index_only(meaning):
         return
     indices = tuple(meaning.indices)
-    write = write_map(meaning, scope, indices).intersect_domain(domain)
+    write = write.intersect_domain(domain)
     met = _two_at_one_element(write, write, len(indices))
     if met is not None:
         first, second = (_instance_text(indices, instance) for instance in met)

@@ -34,6 +34,7 @@ from polygym.frontend.tc.semantics.environment import (
     NameEnvironment,
     TensorInfo,
     TensorRole,
+    condition_of,
 )
 from polygym.frontend.tc.semantics.types import (
     SCALAR_TYPES,
@@ -60,6 +61,7 @@ class LoweringState:
     ``constants`` are the scalars whose value is known, ``size_names`` the names of sizes in the
     program. ``context`` holds the sizes that are possible; where they are ``is_fixed``, one for
     each.
+    ``index_ranges`` has the ranges of each statement's indices.
     ``resolved_statements`` are all statements, ``types`` those of all tensors; ``tensors`` have
     been met, ``statements`` made, and the elements in ``written_elements`` assigned.
     """
@@ -76,6 +78,7 @@ class LoweringState:
     tensors: dict[str, TensorInfo] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     written_elements: dict[str, list[isl.Set]] = field(default_factory=dict)
+    index_ranges: list[Mapping[str, isl.Set]] = field(default_factory=list)
 
     @property
     def assigned_values(self) -> list[tuple[str, tree.Expression]]:
@@ -116,6 +119,16 @@ class StatementContext:
     scope: IndexScope
     environment: NameEnvironment
 
+    @property
+    def computed_conditions(self) -> tuple[tree.Expression, ...]:
+        """The conditions that are not affine: they are computed when the program runs."""
+        names = self.environment.names
+        return tuple(
+            condition
+            for condition in self.meaning.conditions
+            if not condition_of(condition, frozenset(names), names).is_exact
+        )
+
     @staticmethod
     def of(draft: LoweringState, meaning: name_resolution.ResolvedStatement) -> StatementContext:
         """Return the context of the statement that comes next."""
@@ -124,6 +137,8 @@ class StatementContext:
         iterators = {name: names.take(name) for name in indices}
         scope = IndexScope(draft.sizes, indices, {**draft.size_names, **iterators})
         environment = NameEnvironment(dict(draft.tensors), iterators, draft.size_names)
+        for condition in meaning.conditions:
+            environment = environment.under_condition(condition, is_true=True)
         return StatementContext(draft, meaning, scope, environment)
 
 

@@ -10,11 +10,12 @@ from polygym.frontend.tc.inference.assigned_elements import (
     access_map,
     affine_subscripts,
     check_rank,
+    write_map,
 )
 from polygym.frontend.tc.inference.lowering_state import StatementContext
 from polygym.frontend.tc.semantics.environment import TensorRole, elements_read
 from polygym.frontend.tc.semantics.functions import name_suggestion
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, reads_tensor
 from polygym.frontend.tc.semantics.types import callee_of
 from polygym.frontend.tc.syntax.printer import expression_text
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall, names_of_expression
@@ -25,7 +26,7 @@ def check_reads(here: StatementContext) -> None:
     draft, meaning = here.draft, here.meaning
     later = {resolved.statement.tensor for resolved in draft.resolved_statements}
     later |= {output.name for output in draft.definition.outputs}
-    for part in (meaning.value, *meaning.witnesses, *meaning.unused_values):
+    for part in (*meaning.evaluated, *meaning.witnesses, *meaning.unused_values):
         for statement in names_of_expression(part):
             tensor = draft.tensors.get(statement.name)
             if tensor is None and statement.name in later:
@@ -55,6 +56,12 @@ def check_assignment(here: StatementContext) -> None:
             f"{name} is an input, which nothing may change",
             f"return it to update it: -> ({name})",
         )
+    if assign is AssignKind.SET and any(map(reads_tensor, statement.subscripts)):
+        raise SourceError(
+            statement.location,
+            f"an element of {name} may be assigned twice: expected a reduction such as += or max=, "
+            "found =",
+        )
     if assign is AssignKind.SET and meaning.reductions:
         index = meaning.reductions[0]
         if index not in _in_subscripts(meaning):
@@ -79,7 +86,7 @@ def check_assignment(here: StatementContext) -> None:
 def _in_subscripts(meaning: ResolvedStatement) -> set[str]:
     """Return the names that are given a range, or stand in arguments of anything."""
     result = {entry.name for entry in meaning.ranges}
-    for call in names_of_expression(meaning.value):
+    for call in (name for part in meaning.evaluated for name in names_of_expression(part)):
         if isinstance(call, ElementOrCall):
             result |= {
                 name.name for argument in call.arguments for name in names_of_expression(argument)
@@ -91,11 +98,14 @@ def check_writes(here: StatementContext, ranges: Mapping[str, isl.Set]) -> None:
     """Refuse in-place updates that depend on their order, and values that nobody reads."""
     draft, meaning, scope, environment = here.draft, here.meaning, here.scope, here.environment
     statement, loops = meaning.statement, tuple(meaning.indices)
-    domain = scope.box(loops, ranges).intersect_params(draft.context).coalesce()
-    assigned_elements.check_assigned_once(meaning, scope, domain)
-    members, write = scope.tuple_of(loops), assigned_elements.write_map(meaning, scope, loops)
+    domain = assigned_elements.instances(scope, loops, ranges, environment.condition)
+    domain = domain.intersect_params(draft.context).coalesce()
+    written = draft.tensors[statement.tensor].valid
+    members, write = scope.tuple_of(loops), write_map(meaning, scope, loops, written)
+    assigned_elements.check_assigned_once(meaning, domain, write)
     own = []
-    for element, condition in elements_read(meaning.value, environment):
+    reads = (read for part in meaning.evaluated for read in elements_read(part, environment))
+    for element, condition in reads:
         if element.name != statement.tensor:
             continue
         values = affine_subscripts(element, scope, environment)

@@ -15,12 +15,14 @@ a parameter too, which has only that value.
 The finished program: its arrays, its signature, its order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import islpy as isl
 
 from polygym.errors import InternalError, LimitError, SourceError
 from polygym.frontend.tc.inference import lowering_state
+from polygym.frontend.tc.inference.assigned_elements import is_computed
 from polygym.frontend.tc.inference.ranges import c_text_of, extent_of
 from polygym.frontend.tc.inference.statement_ranges import infer_ranges
 from polygym.frontend.tc.inference.usage import check_assignment, check_reads, check_writes
@@ -33,6 +35,8 @@ from polygym.ir.scop import Array, Parameter, Scop, StorageClass
 from polygym.ir.verifier import verify
 from polygym.poly.isl_budget import is_exhausted
 from polygym.poly.isl_values import isl_text
+
+_Result = TypeVar("_Result")
 
 
 def _assemble(draft: lowering_state.LoweringState) -> Scop:
@@ -122,11 +126,21 @@ def lower_definition(
         SourceError: the definition makes no sense; says where and why.
         LimitError: its ranges take too much work.
     """
+    return after_lowering(definition, constants, sizes, lambda draft: verify(_assemble(draft)))
+
+
+def after_lowering(
+    definition: TcDefinition,
+    constants: Mapping[str, int] | None,
+    sizes: Mapping[str, int] | None,
+    use: Callable[[lowering_state.LoweringState], _Result],
+) -> _Result:
+    """Return what is made of a definition when all of its statements have been lowered."""
     context = isl.Context()
     context.set_on_error(isl.on_error.CONTINUE)
     context.set_max_operations(_MOST_OPERATIONS)
     try:
-        return _lower(definition, dict(constants or {}), dict(sizes or {}), context)
+        return use(_lower(definition, dict(constants or {}), dict(sizes or {}), context))
     except isl.Error as error:
         if is_exhausted(context):
             raise LimitError.at(
@@ -142,7 +156,7 @@ def _lower(
     constants: dict[str, int],
     sizes: dict[str, int],
     context: isl.Context,
-) -> Scop:
+) -> lowering_state.LoweringState:
     name_resolution.check_names(definition)
     name_resolution.check_initialized(definition)
     draft = lowering_state.initial_state(definition, constants, sizes, context)
@@ -159,7 +173,7 @@ def _lower(
     for output in definition.outputs:
         if output.name not in draft.tensors:
             raise SourceError(output.location, f"the output {output.name} is never assigned")
-    return verify(_assemble(draft))
+    return draft
 
 
 def _lower_statement(here: lowering_state.StatementContext, place: int) -> None:
@@ -168,8 +182,10 @@ def _lower_statement(here: lowering_state.StatementContext, place: int) -> None:
     statement = meaning.statement
     check_reads(here)
     check_assignment(here)
-    for expression in (*meaning.witnesses, *meaning.unused_values):
+    for expression in (*meaning.witnesses, *meaning.unused_values, *meaning.conditions):
         type_of(expression, environment)
+    for subscript in meaning.subscripts:
+        is_computed(subscript, statement.tensor, environment)
     value_type = type_of(meaning.value, environment)
     target = draft.types[statement.tensor]
     if is_narrowing(value_type, target):
@@ -182,6 +198,7 @@ def _lower_statement(here: lowering_state.StatementContext, place: int) -> None:
             hint or f"convert it: {type_text(target)}(...)",
         )
     ranges = infer_ranges(here, place)
+    draft.index_ranges.append(ranges)
     tensor = new_tensor(here, ranges, target)
     check_writes(here, ranges)
     emit_statements(here, ranges, tensor)

@@ -5,7 +5,9 @@ once, and sums of them are summed up, so that one which does not fit is refused.
 unless a conversion says so.
 """
 
+import math
 import operator as integer_operator
+from collections.abc import Sequence
 from typing import assert_never
 
 from polygym.errors import SourceError, SourceLocation
@@ -173,14 +175,31 @@ def _element(
     access = environment.access(element, environment.condition)
     if not access.gathered:
         return ir.Load(access, own)
-    computed = [element.arguments[dimension] for dimension in access.gathered]
-    types = [
-        default_type(promoted_type(type_of(expression, environment))) for expression in computed
-    ]
-    values = (
+    return ir.Gather(access, translate_subscripts(element.arguments, access, environment), own)
+
+
+def translate_subscripts(
+    subscripts: Sequence[tree.Expression], access: ir.Access, environment: NameEnvironment
+) -> tuple[ir.Expression, ...]:
+    """Return the subscripts of an access that are computed."""
+    computed = [subscripts[dimension] for dimension in access.gathered]
+    types = [default_type(promoted_type(type_of(part, environment))) for part in computed]
+    return tuple(
         translate_expression(*both, environment) for both in zip(computed, types, strict=True)
     )
-    return ir.Gather(access, tuple(values), own)
+
+
+def translate_conditions(
+    conditions: Sequence[tree.Expression], environment: NameEnvironment
+) -> ir.Expression | None:
+    """Return the conjunction of conditions, None without any."""
+    if not conditions:
+        return None
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        operator = tree.InfixOperator.AND
+        whole = tree.InfixExpression(operator, whole, condition, condition.location)
+    return translate_expression(whole, ScalarType.INT, environment)
 
 
 def _zero_safe_division(division: ir.Binary) -> ir.Expression:
@@ -217,7 +236,7 @@ def _rounded(number: tree.NumberLiteral, scalar: ScalarType) -> float:
         value = round_to_type(float(number.value), scalar)
     except OverflowError:
         value = float("inf")
-    if value in (float("inf"), float("-inf")):
+    if value == math.inf != number.value:
         raise SourceError(number.location, f"{number.text} does not fit {type_text(scalar)}")
     return value
 

@@ -11,10 +11,11 @@ from polygym.errors import SourceLocation
 from polygym.frontend.tc.inference.assigned_elements import (
     access_map,
     affine_subscripts,
-    assigned_elements,
     assigned_subscripts,
     gathered_dimensions,
+    instances,
     is_index_only,
+    write_map,
 )
 from polygym.frontend.tc.inference.lowering_state import (
     LoweringState,
@@ -70,6 +71,7 @@ def _subscripts_of(
         if isinstance(part, NameUse):
             yield ranges[part.name]
             continue
+        assert value is not None  # the size of a new tensor is known
         indices = [name for name in scope.indices if name in value.names]
         text = f"{{ {scope.tuple_of(indices)} -> [{value.text(scope.isl_names)}] }}"
         yield scope.box(indices, ranges).apply(scope.sizes.map(text)).compute_divs()
@@ -83,12 +85,12 @@ def emit_statements(
     statement = meaning.statement
     if statement.initializes:
         neutral = _identity(statement.assign, tensor.type)
-        begin = _reduction_init(meaning, scope, ranges, tensor)
+        begin = _reduction_init(meaning, scope, ranges, tensor, environment.condition)
         text = f"{target_text(statement.tensor, begin.loops)} = {_identity_text(statement.assign)}"
         said = target_text(tensor.name, begin.loops)
         _add_statement(draft, begin, lambda _name, _write: neutral, text, said, statement.location)
     loops = tuple(meaning.indices)
-    domain = scope.box(loops, ranges)
+    domain = instances(scope, loops, ranges, environment.condition)
     target = _AssignedElement(scope, loops, domain, tensor, assigned_subscripts(meaning, scope))
 
     def body(name: str, write: ir.Access) -> ir.Expression:
@@ -97,10 +99,17 @@ def emit_statements(
             read = draft.tensors[element.name]
             return _access(target, name, read, values, condition, expression_text(element))
 
-        value = expressions.translate_expression(
-            meaning.value, tensor.type, replace(environment, access=access)
-        )
-        return _reduced(statement.assign, ir.Load(write, tensor.type), value)
+        there = replace(environment, access=access)
+        value = expressions.translate_expression(meaning.value, tensor.type, there)
+        conditions = here.computed_conditions
+        if not conditions and not write.gathered:
+            return _reduced(statement.assign, ir.Load(write, tensor.type), value)
+        computed = expressions.translate_subscripts(meaning.subscripts, write, there)
+        before: ir.Expression = ir.Load(write, tensor.type)
+        if write.gathered:
+            before = ir.Gather(write, computed, tensor.type)
+        asked = expressions.translate_conditions(conditions, there)
+        return ir.Update(write, asked, computed, _reduced(statement.assign, before, value))
 
     text = statement_text(replace(statement, initializes=False))
     said = target_text(tensor.name, map(expression_text, meaning.subscripts))
@@ -115,22 +124,31 @@ class _AssignedElement:
     loops: tuple[str, ...]
     domain: isl.Set
     tensor: TensorInfo
-    left: tuple[AffineExpression, ...]
+    left: tuple[AffineExpression | None, ...]
 
 
 def _reduction_init(
-    meaning: ResolvedStatement, scope: IndexScope, ranges: Mapping[str, isl.Set], tensor: TensorInfo
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    ranges: Mapping[str, isl.Set],
+    tensor: TensorInfo,
+    condition: IslCondition,
 ) -> _AssignedElement:
     """Return the loops over the elements that a reduction begins with."""
     taken = set(scope.isl_names) | set(scope.isl_names.values())
     loops: list[str] = []
     for dimension, part in enumerate(meaning.subscripts):
-        name = part.name if isinstance(part, NameUse) else f"e{dimension}"
-        while not isinstance(part, NameUse) and name in taken:
+        is_new = isinstance(part, NameUse) and part.name not in loops
+        name = part.name if isinstance(part, NameUse) and is_new else f"e{dimension}"
+        while not is_new and name in taken:
             name += "_"
         loops.append(name)
-    plain = is_index_only(meaning)
-    domain = scope.box(loops, ranges) if plain else assigned_elements(meaning, scope, ranges)
+    if is_index_only(meaning):
+        domain = scope.box(loops, ranges)
+    else:
+        running = instances(scope, tuple(meaning.indices), ranges, condition)
+        write = write_map(meaning, scope, tuple(meaning.indices), tensor.valid)
+        domain = running.apply(write).compute_divs().coalesce()
     of_loops = {name: scope.isl_names.get(name, name) for name in loops}
     own = replace(scope, isl_names={**scope.isl_names, **of_loops})
     return _AssignedElement(

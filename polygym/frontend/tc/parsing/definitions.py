@@ -15,6 +15,7 @@
     equivalent  = "<=>" name "(" [expression {"," expression}] ")"
     assign      = "=" | ("+=" | "*=" | "min=" | "max=") ["!"]
     where       = name "in" expression ":" expression | name "=" expression | "exists" expression
+                | expression
     expression  = or ["?" expression ":" expression]
     or          = and {"||" and}                        and so on, with the precedences of C
     primary     = number | name ["(" [expression {"," expression}] ")"] | "(" expression ")"
@@ -37,6 +38,12 @@ from itertools import pairwise
 from polygym.errors import SourceError
 from polygym.frontend.tc.parsing.expressions import ExpressionParser, TcToken, TokenKind, tokenize
 from polygym.frontend.tc.parsing.inlining import DefinitionCall, inline_calls
+from polygym.frontend.tc.parsing.paper_forms import (
+    rename_sizes,
+    renamed_sizes,
+    with_sizes,
+    with_updated_outputs,
+)
 from polygym.frontend.tc.semantics.functions import function_named, name_suggestion
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tree import names_of_expression
@@ -104,6 +111,9 @@ class _DefinitionParser(ExpressionParser):
         if not outputs:
             raise SourceError(self.peek(-1).location, "expected at least one output, found none")
         self.expect("{", "and the statements")
+        sizes = renamed_sizes(parameters, outputs)
+        parameters = [with_sizes(parameter, sizes) for parameter in parameters]
+        outputs = [with_sizes(output, sizes) for output in outputs]
         declared: list[tree.Declaration] = [*outputs, *parameters]
         self.tensor_sizes = {
             declaration.name: declaration.sizes
@@ -118,6 +128,8 @@ class _DefinitionParser(ExpressionParser):
             if self.next_token.kind is TokenKind.END:
                 raise self.error("'}' to end the definition")
             read = self.next_statement(callees, name)
+            if sizes and isinstance(read, tree.TcStatement):
+                read = read.with_expressions(lambda part: rename_sizes(part, sizes))
             if isinstance(read, tree.TcStatement):
                 callees.pop(read.tensor, None)
                 self.definitions.discard(read.tensor)
@@ -130,7 +142,9 @@ class _DefinitionParser(ExpressionParser):
         if not statements:
             raise SourceError(closing.location, "expected at least one statement, found none")
         body = inline_calls(parameters, outputs, statements)
-        return tree.TcDefinition(name.text, tuple(parameters), tuple(outputs), body, name.location)
+        return with_updated_outputs(
+            tree.TcDefinition(name.text, tuple(parameters), tuple(outputs), body, name.location)
+        )
 
     def parameter(self) -> tree.TcParameter:
         """Read ``float(M, N) A``."""
@@ -153,7 +167,8 @@ class _DefinitionParser(ExpressionParser):
         """Read the type of elements."""
         if self.next_token.text not in tree.TYPE_NAMES:
             known = ", ".join(tree.TYPE_NAMES)
-            raise self.error(what, f"the types are {known}")
+            spelling = name_suggestion(self.next_token.text, [])
+            raise self.error(what, spelling or f"the types are {known}")
         return tree.TYPE_NAMES[self.take().text]
 
     def sizes(self) -> tuple[tree.NameUse | tree.NumberLiteral, ...]:
@@ -251,24 +266,17 @@ class _DefinitionParser(ExpressionParser):
         )
 
     def subscript_on_the_left(self) -> tree.Expression:
-        """Read an index, or what is computed of some: ``i / 2``."""
-        start = self.position
-        begins = self.next_token.kind is TokenKind.NAME or self.next_token.text in ("(", "-")
-        is_number = self.next_token.kind is TokenKind.NUMBER and self.peek(1).text not in (",", ")")
-        if not begins and not is_number:
+        """Read an index, or what is computed of some: ``i / 2``, or of tensors: ``I(n)``."""
+        begins = self.next_token.kind is not TokenKind.SYMBOL or self.next_token.text in ("(", "-")
+        if not begins:
             raise self.error("an index, a name")
         expression = self.expression()
-        names = tuple(names_of_expression(expression))
-        if not names:
-            self.position = start
-            raise self.error("an index, a name")
-        for call in names:
-            if isinstance(call, tree.ElementOrCall):
+        for call in names_of_expression(expression):
+            if isinstance(call, tree.ElementOrCall) and call.name not in self.tensors:
                 raise SourceError(
                     call.location,
                     f"expected an index, found the subscript {call.name}(...)",
-                    "which elements are assigned must be known beforehand; only what is read "
-                    "can be chosen by a tensor",
+                    "a subscript on the left is a sum of indices and sizes, or reads a tensor",
                 )
         return expression
 
@@ -294,15 +302,26 @@ class _DefinitionParser(ExpressionParser):
         if self.is_next("exists"):
             place = self.take().location
             return tree.WhereExists(self.expression(), place)
+        if self.peek(1).text not in ("in", "="):
+            return self.filter()
         name = self.name("an index, or exists")
         if self.skip("in"):
             lower = self.expression()
             self.expect(":", "between the ends of a range")
             return tree.WhereRange(name.text, lower, self.expression(), name.location)
-        if not self.skip("="):
-            hint = f"a range is {name.text} in 0:..., a condition is x < y ? value : 0"
-            raise self.error("'=' or in after a name of a where", hint)
+        self.take()
         return tree.WhereValue(name.text, self.expression(), name.location)
+
+    def filter(self) -> tree.WhereCondition:
+        """Read a condition, such as ``i >= j``."""
+        start = self.next_token
+        if start.kind is TokenKind.SYMBOL and start.text not in ("(", "-", "!"):
+            raise self.error("an index, a condition, or exists")
+        condition = self.expression()
+        if not tree.is_condition(condition):
+            hint = f"a range is {start.text} in 0:..., a condition is x < y"
+            raise self.error("'=' or in after a name of a where, or a condition", hint)
+        return tree.WhereCondition(condition, start.location)
 
 
 def _check_callee(

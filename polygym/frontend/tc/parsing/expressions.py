@@ -12,6 +12,7 @@ Comments run from ``#`` to the end of the line. A number is what C takes for one
 alone stays a function.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -299,6 +300,8 @@ class ExpressionParser(TokenStream):
         word = self.name("an expression")
         if _DIMENSION.fullmatch(self.next_token.text):
             return self.dimension(word)
+        if word.text == "INFINITY":
+            return tree.NumberLiteral(math.inf, word.text, word.location)
         if not self.is_next("("):
             return tree.NameUse(word.text, word.location)
         if word.text in self.definitions and function_named(word.text) is None:

@@ -225,11 +225,12 @@ def condition_of(
     """Return what an expression says of indices and sizes when it is true."""
     match expression:
         case tree.InfixExpression(operator, left, right) if operator in tree.COMPARISONS:
-            first, second = affine_of(left, known), affine_of(right, known)
+            first, second = quasi_affine_of(left, known), quasi_affine_of(right, known)
             if first is None or second is None:
                 return UNKNOWN_CONDITION
             sign = "=" if operator is tree.InfixOperator.EQUAL else operator.value
-            text = f"({first.text(names)} {sign} {second.text(names)})"
+            sides = [side.text(names, Rounding.TOWARDS_ZERO) for side in (first, second)]
+            text = f"({sides[0]} {sign} {sides[1]})"
             return IslCondition(text, first.names | second.names, is_exact=True)
         case tree.InfixExpression(tree.InfixOperator.AND, left, right):
             return condition_of(left, known, names).conjunction(condition_of(right, known, names))

@@ -136,10 +136,29 @@ _BY_NAME: dict[str, MathFunction | FunctionComposition] = {
 
 _TRUTH = {"true": 1, "false": 0}
 
+# What other libraries call functions, types and constants.
+_SPELLINGS = {
+    "relu": "relu(x) is max(x, 0)",
+    "sigmoid": "sigmoid(x) is 1 / (1 + exp(-x))",
+    "silu": "silu(x) is x / (1 + exp(-x))",
+    "gelu": "gelu(x) is x * normcdf(x)",
+    "softplus": "softplus(x) is log1p(exp(x))",
+    "sign": "the sign of x is (x > 0) - (x < 0)",
+    "half": "half precision is float16",
+    "long": "this type is int64",
+    "inf": "infinity is INFINITY",
+    "infinity": "infinity is INFINITY",
+    "power": "a power is pow(x, y)",
+    "maximum": "the larger of two is max(x, y)",
+    "minimum": "the smaller of two is min(x, y)",
+}
+
 
 def name_suggestion(name: str, tensors: list[str]) -> str:
     """Return a suggestion for a name that is neither a tensor nor a function, "" without one."""
     if name.lower() in _TRUTH:
         return f"a truth value is {_TRUTH[name.lower()]}"
+    if name.lower() in _SPELLINGS:
+        return _SPELLINGS[name.lower()]
     close = get_close_matches(name, [*tensors, *_BY_NAME, *MIN_MAX, "abs"], 1)
     return f"did you mean {close[0]}?" if close else ""

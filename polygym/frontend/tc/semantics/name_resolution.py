@@ -30,10 +30,10 @@ class ResolvedStatement:
     """One statement with values put in the place of their names.
 
     ``ranges`` are its ``i in lower:upper``; ``witnesses`` what stands after ``exists``;
-    ``unused_values`` the values of a ``where``, which stand in the place of their names as well.
-    ``indices`` are in the order of the loops: those on the left, then the others as they come;
-    ``helper_indices`` occur after ``exists`` alone, and are no loops. ``subscripts`` are the
-    subscripts on the left.
+    ``unused_values`` the values of a ``where``, which stand in the place of their names as well;
+    ``conditions`` say where it runs. ``indices`` are in the order of the loops: those on the left,
+    then the others as they come; ``helper_indices`` occur after ``exists`` alone, and are no loops.
+    ``subscripts`` are the subscripts on the left.
     """
 
     statement: tree.TcStatement
@@ -42,14 +42,27 @@ class ResolvedStatement:
     ranges: tuple[tree.WhereRange, ...]
     witnesses: tuple[tree.Expression, ...]
     unused_values: tuple[tree.Expression, ...]
+    conditions: tuple[tree.Expression, ...]
     indices: Mapping[str, SourceLocation]
     helper_indices: Mapping[str, SourceLocation]
+
+    @property
+    def evaluated(self) -> tuple[tree.Expression, ...]:
+        """All expressions that an instance evaluates."""
+        return (*self.conditions, *self.subscripts, self.value)
 
     @property
     def reductions(self) -> tuple[str, ...]:
         """The indices that are not on the left."""
         left = {name.name for part in self.subscripts for name in names_of_expression(part)}
+        if any(reads_tensor(part) for part in self.subscripts):
+            return tuple(self.indices)
         return tuple(name for name in self.indices if name not in left)
+
+
+def reads_tensor(subscript: tree.Expression) -> bool:
+    """Whether a subscript on the left reads a tensor; it calls no function."""
+    return any(isinstance(part, tree.ElementOrCall) for part in tree.parts_of(subscript))
 
 
 def size_locations(definition: tree.TcDefinition) -> dict[str, SourceLocation]:
@@ -99,6 +112,8 @@ def required_constants(definition: tree.TcDefinition) -> tuple[str, ...]:
             if isinstance(entry, tree.WhereRange):
                 see(entry.lower)
                 see(entry.upper)
+            elif isinstance(entry, tree.WhereCondition) and not reads_tensor(entry.condition):
+                see(entry.condition)
             else:
                 parts += tree.operands_of(entry)
         for part in parts:
@@ -196,6 +211,7 @@ def resolve_statement(
     ranges: list[tree.WhereRange] = []
     named: list[str] = []
     witnesses: list[tree.WhereExists] = []
+    conditions: list[tree.WhereCondition] = []
     for entry in statement.where:
         match entry:
             case tree.WhereValue(name, _, place):
@@ -212,6 +228,8 @@ def resolve_statement(
                 ranges.append(tree.WhereRange(name, lower, upper, place))
             case tree.WhereExists():
                 witnesses.append(entry)
+            case tree.WhereCondition():
+                conditions.append(entry)
             case _:
                 assert_never(entry)
     subscripts = tuple(
@@ -222,6 +240,9 @@ def resolve_statement(
     value = values.substitute(statement.value, statement.location)
     seen = tuple(_witness(exists, values, tensors) for exists in witnesses)
     indices = {**left, **_indices(value, taken, left)}
+    holding = tuple(values.substitute(entry.condition, entry.location) for entry in conditions)
+    for expression in holding:
+        indices |= _indices(expression, taken, indices)
     helpers: dict[str, SourceLocation] = {}
     for expression in seen:
         helpers |= _indices(expression, taken, {**indices, **helpers})
@@ -232,7 +253,7 @@ def resolve_statement(
     for expression in asides:
         _check_aside(expression, taken, {**indices, **helpers})
     return ResolvedStatement(
-        statement, subscripts, value, tuple(ranges), seen, asides, indices, helpers
+        statement, subscripts, value, tuple(ranges), seen, asides, holding, indices, helpers
     )
 
 
@@ -254,22 +275,15 @@ def _indices_on_the_left(
 ) -> dict[str, SourceLocation]:
     """Return the indices on the left, with where each stands."""
     locations: dict[str, SourceLocation] = {}
-    alone: set[str] = set()
     for part in subscripts:
         for use in names_of_expression(part):
-            if use.name in taken and taken[use.name] != "a size":
+            is_element = isinstance(use, tree.ElementOrCall)
+            if not is_element and use.name in taken and taken[use.name] != "a size":
                 raise SourceError(use.location, f"{use.name} is {taken[use.name]}, no index")
         if isinstance(part, tree.NameUse) and not part.name[0].isdigit():
-            if part.name in alone:
-                raise SourceError(part.location, f"{part.name} stands twice on the left")
             own = {part.name: part.location}  # also where functions are called so
-            alone.add(part.name)
         else:
             own = _indices(part, taken, {})
-            if not own:
-                raise SourceError(
-                    part.location, f"expected an index in {expression_text(part)} on the left"
-                )
         for name, where in own.items():
             locations.setdefault(name, where)
     return locations

@@ -38,6 +38,8 @@ def _where(entry: tree.Where) -> str:
             return f"{name} = {expression_text(value)}"
         case tree.WhereExists(expression):
             return f"exists {expression_text(expression)}"
+        case tree.WhereCondition(condition):
+            return expression_text(condition)
         case _:
             assert_never(entry)
 
@@ -71,3 +73,19 @@ def _text_within(expression: tree.Expression, least: int) -> str:
 
 def _enclosed(text: str, strength: int, least: int) -> str:
     return text if strength >= least else f"({text})"
+
+
+def definition_text(definition: tree.TcDefinition) -> str:
+    """Return the text of a definition, a line for each statement."""
+    parameters, outputs = (
+        ", ".join(_declaration(declared) for declared in tensors)
+        for tensors in (definition.parameters, definition.outputs)
+    )
+    body = "".join(f"  {statement_text(statement)}\n" for statement in definition.statements)
+    return f"def {definition.name}({parameters}) -> ({outputs}) {{\n{body}}}\n"
+
+
+def _declaration(declared: tree.Declaration) -> str:
+    kind = "" if declared.type is None else declared.type.value
+    sizes = ", ".join(map(expression_text, declared.sizes or ()))
+    return f"{kind}{sizes and f'({sizes})'} {declared.name}".strip()

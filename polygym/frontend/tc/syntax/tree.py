@@ -74,6 +74,8 @@ class InfixOperator(Enum):
 ARITHMETIC = frozenset(map(InfixOperator, "+-*/%"))
 COMPARISONS = frozenset(map(InfixOperator, ("<", "<=", ">", ">=", "==", "!=")))
 
+CONDITIONS = COMPARISONS | {InfixOperator.AND, InfixOperator.OR}
+
 # From the loosest to the tightest; operators of one row associate to the left.
 PRECEDENCE = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
 
@@ -187,7 +189,15 @@ class WhereExists:
     location: SourceLocation
 
 
-Where: TypeAlias = WhereRange | WhereValue | WhereExists
+@dataclass(frozen=True, slots=True)
+class WhereCondition:
+    """A condition, ``i >= j``: the statement runs only where it holds."""
+
+    condition: Expression
+    location: SourceLocation
+
+
+Where: TypeAlias = WhereRange | WhereValue | WhereExists | WhereCondition
 
 _Node = TypeVar("_Node", bound=Expression | Where)
 
@@ -200,6 +210,7 @@ _OPERANDS: dict[type, tuple[str, ...]] = {
     WhereRange: ("lower", "upper"),
     WhereValue: ("value",),
     WhereExists: ("expression",),
+    WhereCondition: ("condition",),
 }
 
 
@@ -227,6 +238,17 @@ def parts_of(*expressions: Expression) -> Iterator[Expression]:
         part = left.pop()
         yield part
         left += reversed(operands_of(part))
+
+
+def is_condition(expression: Expression) -> bool:
+    """Whether an expression is a comparison, or made of some."""
+    match expression:
+        case InfixExpression(operator):
+            return operator in CONDITIONS
+        case PrefixExpression(operator):
+            return operator is PrefixOperator.NOT
+        case _:
+            return False
 
 
 def names_of_expression(expression: Expression) -> Iterator[NameUse | ElementOrCall]:
@@ -268,7 +290,7 @@ class TcStatement:
     def local_names(self) -> list[str]:
         """The names without subscripts, each once: indices, values, sizes, scalars."""
         names = [index.name for index in self.indices]
-        names += [entry.name for entry in self.where if not isinstance(entry, WhereExists)]
+        names += [e.name for e in self.where if isinstance(e, WhereRange | WhereValue)]
         names += [part.name for part in parts_of(*self.expressions) if isinstance(part, NameUse)]
         return list(dict.fromkeys(names))
 
@@ -326,9 +348,9 @@ def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStat
         return with_operands(expression, new)
 
     where = tuple(
-        entry
-        if isinstance(entry, WhereExists)
-        else replace(entry, name=names.get(entry.name, entry.name))
+        replace(entry, name=names.get(entry.name, entry.name))
+        if isinstance(entry, WhereRange | WhereValue)
+        else entry
         for entry in statement.where
     )
     tensor = names.get(statement.tensor, statement.tensor)

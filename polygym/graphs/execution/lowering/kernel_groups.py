@@ -9,7 +9,7 @@ Operations outside of a group need its root alone, so the group can run at the p
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from polygym.errors import InputError
 from polygym.graphs.execution.ir.nests import (
@@ -30,6 +30,7 @@ from polygym.graphs.execution.operators.bodies import MAIN_STATEMENT, NestBuilde
 from polygym.graphs.execution.operators.products import BODIES, operator_body
 from polygym.graphs.operators.definition import NumberText
 from polygym.graphs.operators.registry import operator_named
+from polygym.lru_cache import LruCache
 
 _RESULT = "result"
 
@@ -128,13 +129,51 @@ def _group_to_join(
     return None
 
 
+def operations_key(operations: Sequence[ArrayOperation]) -> Any:
+    """Return what is equal for operations that are equal but for which arrays they are of."""
+    numbers: dict[ArraySource, int] = {}
+
+    def of(source: ArraySource) -> tuple[int, tuple[int, ...], str]:
+        return numbers.setdefault(source, len(numbers)), source.shape, source.dtype
+
+    return tuple(
+        (
+            operation.head,
+            tuple(map(repr, operation.literals)),
+            tuple(
+                (of(view.source), view.start, view.extents, view.axes, view.shape)
+                for view in operation.operands
+            ),
+            of(operation.result),
+        )
+        for operation in operations
+    )
+
+
+_NESTS: LruCache[Any, tuple[TensorNest, tuple[int, ...]]] = LruCache(1 << 14)
+
+
 def group_nest(
     group: KernelGroup, updated: ArrayView | None = None
 ) -> tuple[TensorNest, list[ArrayView]]:
     """Return what a group computes, and the views that are its parameters.
 
-    ``updated`` is an operand in whose memory the result comes to lie.
+    ``updated`` is an operand in whose memory the result comes to lie. What is alike but for which
+    arrays it is of is made once.
     """
+    given = [view for member in group.members for view in member.operands]
+    place = -1 if updated is None else given.index(updated)
+    head = -1 if group.head is None else group.members.index(group.head)
+
+    def made() -> tuple[TensorNest, tuple[int, ...]]:
+        nest, views = _made_nest(group, updated)
+        return nest, tuple(map(given.index, views))
+
+    nest, places = _NESTS.get((operations_key(group.members), head, place), made)
+    return nest, [given[place] for place in places]
+
+
+def _made_nest(group: KernelGroup, updated: ArrayView | None) -> tuple[TensorNest, list[ArrayView]]:
     draft = NestBuilder()
     shape, dtype = group.root.result.shape, group.root.result.dtype
     body = operator_body(group.head, draft, shape)

@@ -122,7 +122,7 @@ def combine_pairwise(text: str, parts: Sequence[Expression]) -> Expression:
 
 
 def reduce_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
-    """Return a sum, a mean or the largest along axes."""
+    """Return a sum, a mean, a product or the largest along axes."""
     axes, keep = operation.literals
     along = parse_numbers(axes) if isinstance(axes, str) else (int(axes),)
     (x,) = operation.operands
@@ -143,7 +143,8 @@ def reduce_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
         return OperatorBody(
             extents, statements, temporaries, ArrayAccess(MAIN_STATEMENT, out), at, out
         )
-    body = reduction_body(operation, at, extents, "+=!", draft.read(x, places))
+    join = "*=!" if operation.head == "reduce-prod" else "+=!"
+    body = reduction_body(operation, at, extents, join, draft.read(x, places))
     if operation.head != "reduce-mean":
         return body
     count = literal_text(prod(x.shape[axis] for axis in along), operation.result.dtype)

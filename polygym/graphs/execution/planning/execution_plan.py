@@ -37,7 +37,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
     WeightBlocking,
     has_variants,
 )
-from polygym.graphs.operators.types import DTYPES
+from polygym.graphs.operators.types import ELEMENT_BYTES
 
 _ROW_REDUCTIONS = frozenset(
     {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
@@ -152,6 +152,7 @@ class _ExecutionPlanner:
         for number, group in enumerate(groups):
             for view in group.operands:
                 self.last_use[view.source] = number
+        self.last_use |= dict.fromkeys(results, len(groups))  # they are copied at the end
         inputs = [
             ArrayStorage(StorageKind.INPUT, number, _bytes(source))
             for number, source in enumerate(self.model.inputs)
@@ -185,7 +186,9 @@ class _ExecutionPlanner:
         made = {operation.result for operation in self.model.operations}
         result = []
         for number, view in enumerate(self.model.outputs):
-            storage = ArrayStorage(StorageKind.OUTPUT, number, view.elements * DTYPES[view.dtype])
+            storage = ArrayStorage(
+                StorageKind.OUTPUT, number, view.elements * ELEMENT_BYTES[view.dtype]
+            )
             result.append(storage)
             whole = prod(view.source.shape) == view.elements
             if (
@@ -212,7 +215,7 @@ class _ExecutionPlanner:
                 if is_whole and source in made and source not in self.places:
                     self.places[source] = StorageLocation(whole.storage, offset)
                     self.overlapping.add(whole.storage)
-                offset += view.elements * DTYPES[view.dtype]
+                offset += view.elements * ELEMENT_BYTES[view.dtype]
 
     def _place(self, source: ArraySource) -> StorageLocation:
         """Return where an array lies; a new one gets a block of its own."""
@@ -230,7 +233,7 @@ class _ExecutionPlanner:
     def _view_location(self, view: ArrayView) -> StorageLocation:
         """Return where the array begins that a view looks at."""
         place = self._place(view.source)
-        return StorageLocation(place.storage, place.offset + view.start * DTYPES[view.dtype])
+        return StorageLocation(place.storage, place.offset + view.start * ELEMENT_BYTES[view.dtype])
 
     def _steps(self, group: KernelGroup, number: int) -> list[KernelLaunch | ElementCopy]:
         root = group.root
@@ -263,7 +266,7 @@ class _ExecutionPlanner:
             target = slice_axis(whole_array(root.result), axis, start, view.shape[axis])
             start += view.shape[axis]
             here = self._place(view.source)
-            there = whole.offset + target.start * DTYPES[view.dtype]
+            there = whole.offset + target.start * ELEMENT_BYTES[view.dtype]
             is_there = here == StorageLocation(whole.storage, there)
             if not (is_there and view.is_whole_array and target.is_whole_array):
                 yield ElementCopy(view, here, target, whole)
@@ -334,7 +337,7 @@ def _axis(root: ArrayOperation) -> int:
 
 
 def _bytes(source: ArraySource) -> int:
-    return prod(source.shape) * DTYPES[source.dtype]
+    return prod(source.shape) * ELEMENT_BYTES[source.dtype]
 
 
 def _array_like(view: ArrayView) -> ArraySource:

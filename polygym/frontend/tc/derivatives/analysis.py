@@ -1,0 +1,156 @@
+"""Facts about a definition that its derivatives are made from, free of isl's objects.
+
+They are read off its lowering: the ranges of the indices of each statement, the types and the sizes
+of its tensors. Values of a ``where`` and known scalars stand in the place of their names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygym.frontend.tc.derivatives import arithmetic
+from polygym.frontend.tc.derivatives.sizes import size_expression
+from polygym.frontend.tc.inference.assigned_elements import is_index_only
+from polygym.frontend.tc.inference.lowering_state import LoweringState
+from polygym.frontend.tc.inference.ranges import extent_of
+from polygym.frontend.tc.lowering.definitions import after_lowering
+from polygym.frontend.tc.semantics.name_resolution import size_locations
+from polygym.frontend.tc.semantics.types import SCALAR_TYPES
+from polygym.frontend.tc.syntax import tree
+from polygym.frontend.tc.syntax.tree import ElementType, Expression, TcDefinition
+
+ELEMENT_TYPES = {scalar: element_type for element_type, scalar in SCALAR_TYPES.items()}
+
+
+FLOATS = frozenset(
+    {ElementType.FLOAT16, ElementType.BFLOAT16, ElementType.FLOAT, ElementType.DOUBLE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRange:
+    """The values of an index, from ``lower`` on, below ``upper``."""
+
+    lower: Expression
+    upper: Expression
+
+    @property
+    def count(self) -> Expression:
+        """The number of values."""
+        return arithmetic.minus(self.upper, self.lower)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFacts:
+    """A statement, with its indices in the order of its loops, and their ranges.
+
+    ``is_whole`` says that it assigns every element of its tensor, each by an index for every
+    dimension.
+    """
+
+    tensor: str
+    subscripts: tuple[Expression, ...]
+    assign: tree.AssignKind
+    initializes: bool
+    value: Expression
+    conditions: tuple[Expression, ...]
+    ranges: Mapping[str, IndexRange]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFacts:
+    """The type and the sizes of a tensor."""
+
+    type: ElementType
+    extents: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFacts:
+    """A definition; ``tensors`` are its parameters and all that it assigns."""
+
+    definition: TcDefinition
+    statements: tuple[StatementFacts, ...]
+    tensors: Mapping[str, TensorFacts]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names in use."""
+        names = {self.definition.name, *self.tensors, *size_locations(self.definition)}
+        for statement in self.definition.statements:
+            names |= set(statement.local_names)
+            for part in tree.parts_of(*statement.expressions):
+                if isinstance(part, tree.ElementOrCall):
+                    names.add(part.name)
+        return frozenset(names)
+
+
+def definition_facts(
+    definition: TcDefinition,
+    constants: Mapping[str, int],
+    sizes: Mapping[str, int] | None = None,
+) -> DefinitionFacts:
+    """Return the facts; scalars on which subscripts depend must be given, sizes may be.
+
+    Raises:
+        SourceError: the definition makes no sense.
+    """
+    fixed = sizes or {}
+    return after_lowering(definition, constants, sizes, lambda draft: _facts(draft, fixed))
+
+
+def _facts(draft: LoweringState, fixed: Mapping[str, int]) -> DefinitionFacts:
+    values: dict[str, Expression] = {
+        isl_name: arithmetic.number(fixed[name]) if name in fixed else arithmetic.name(name)
+        for name, isl_name in draft.size_names.items()
+    }
+    known = list(draft.constants.values())
+    for isl_name, value in zip(draft.sizes.names[len(draft.size_names) :], known, strict=True):
+        values[isl_name] = arithmetic.number(value)
+    tensors = {
+        name: TensorFacts(
+            ELEMENT_TYPES[tensor.type],
+            tuple(
+                size_expression(extent_of(valid, draft.context), draft.context, values)
+                for valid in tensor.valid
+            ),
+        )
+        for name, tensor in draft.tensors.items()
+    }
+    statements = tuple(_statement_facts(draft, n, values) for n in range(len(draft.index_ranges)))
+    return DefinitionFacts(draft.definition, statements, tensors)
+
+
+def _statement_facts(
+    draft: LoweringState, number: int, values: dict[str, Expression]
+) -> StatementFacts:
+    meaning, sets = draft.resolved_statements[number], draft.index_ranges[number]
+    statement = meaning.statement
+    valid = draft.tensors[statement.tensor].valid
+    is_whole = is_index_only(meaning) and not meaning.conditions
+    if is_whole:
+        for part, every in zip(meaning.subscripts, valid, strict=True):
+            assert isinstance(part, tree.NameUse)
+            own = sets[part.name].intersect_params(draft.context)
+            is_whole &= bool(own.is_equal(every.intersect_params(draft.context)))
+    ranges = {index: _index_range(sets[index], draft.context, values) for index in meaning.indices}
+    return StatementFacts(
+        statement.tensor,
+        meaning.subscripts,
+        statement.assign,
+        statement.initializes,
+        meaning.value,
+        meaning.conditions,
+        ranges,
+        is_whole,
+    )
+
+
+def _index_range(values: isl.Set, context: isl.Set, sizes: dict[str, Expression]) -> IndexRange:
+    within = values.intersect_params(context)
+    one = isl.Val.int_from_si(values.get_ctx(), 1)
+    lower = size_expression(within.dim_min(0), context, sizes)
+    upper = size_expression(within.dim_max(0).add_constant_val(one), context, sizes)
+    return IndexRange(lower, upper)

@@ -1,0 +1,52 @@
+"""Calls with PyTorch's tensors: computed at once, watched by autograd, or traced."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.tc.gradients import Operator, derivative_name
+from polygym.tc.torch_autograd import autograd_function
+from polygym.tc.torch_operators import is_traced, traced_call
+from polygym.tc.torch_tensors import as_arrays, compute_with_arrays, is_transformed
+
+
+def call_with_tensors(
+    torch: Any, operator: Operator, arguments: Sequence[Any], out: Any
+) -> list[Any]:
+    """Compute with tensors; results are tensors, those of ``out`` where it is given.
+
+    Raises:
+        InputError: a tensor is not in main memory, or asks for a gradient that there is not.
+    """
+    definition = operator.definition
+    if out is None and is_traced(torch):
+        return traced_call(torch, operator, arguments)
+    is_watched = is_transformed(torch)
+    if not is_watched:
+        arrays = as_arrays(torch, definition, arguments)
+    asking = [
+        place
+        for place, argument in enumerate(arguments)
+        if isinstance(argument, torch.Tensor) and argument.requires_grad
+    ]
+    is_asked = asking and torch.is_grad_enabled()
+    if not (is_asked or is_watched) or len(arguments) != len(definition.parameters):
+        return compute_with_arrays(torch, operator, arrays, out)
+    names = tuple(definition.parameters[place].name for place in asking)
+    if out is not None:
+        whom = f"(by {names[0]}); call it under torch.no_grad(), or on {names[0]}.detach()"
+        raise InputError(
+            f"{definition.name}: out: expected none where a gradient is asked for "
+            f"{whom if names else 'or a transformation is at work'}"
+        )
+    parts = operator.gradient_parts(names, arguments) if names else ()
+    known = {name for part in parts for name in part.tensors}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"{definition.name}: {name} asks for a gradient (requires_grad), of which "
+                f"{definition.name} knows none: with_gradient() says how it is computed, from a "
+                f"comprehension that returns {derivative_name(name)}; else call it under "
+                f"torch.no_grad(), or on {name}.detach()"
+            )
+    return list(autograd_function(torch).apply(operator, *arguments))
