@@ -11,7 +11,7 @@ from polygym.mdp.env_ids import TRANSFORM
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
-from polygym.mdp.observation.transform_arrays import transform_arrays
+from polygym.mdp.observation.transform_arrays import hidden_loops, transform_arrays
 from polygym.mdp.problems import arguments
 from polygym.mdp.records.record_checks import (
     MOST_ACTIONS_KEY,
@@ -86,7 +86,8 @@ class TransformEnv(PolygymEnv):
     | `storage_limit` | 536870912 | how many bytes all new arrays may take |
     | `features` | False | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
 
-    `info` also holds `steps_complete` (bool). The last `info` also holds `mapping`, `splitting`,
+    `info` also holds `steps_complete` (bool) and `hidden_loops` (int): loops behind the 48th have no
+    row, though steps about them are offered. The last `info` also holds `mapping`, `splitting`,
     `storage` and `steps` (str), the steps that lead to the result.
     """
 
@@ -160,6 +161,9 @@ class TransformEnv(PolygymEnv):
     def _observation_and_info(self) -> tuple[Observation, Info]:
         observation, info = super()._observation_and_info()
         info["steps_complete"] = self.episode.is_over or self.episode.offer.is_complete
+        state = self.episode.transform_state
+        assert state is not None
+        info["hidden_loops"] = hidden_loops(state)
         return observation, info
 
     def _end_episode(self, info: Info) -> float:

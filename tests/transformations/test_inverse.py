@@ -393,3 +393,24 @@ def test_a_long_chain_of_loops_is_explained() -> None:
     assert isinstance(result, StepsToResult)
     assert result.is_exact
     assert len(result.steps) == count - 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ("i + j, i - j", "the rows of S have the determinant 2, and steps keep 1"),
+        ("i + 2j, i - j", "the rows of S have the determinant 3, and steps keep 1"),
+        ("2i, j", ""),
+        ("2i + 3j, i + j", ""),
+        ("2i + 2j, i", ""),
+    ],
+)
+def test_rows_that_leave_values_out(rows: str, reason: str) -> None:
+    text = "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\nS:    A[i][j] = 1.0;"
+    state = start_of(c_function(text, "int n, double A[n][n]"))
+    result = steps_to(state, parse_schedule(f"{{ S[i, j] -> [{rows}] }}", state.scop))
+    assert isinstance(result, NoStepsFound) == bool(reason)
+    if isinstance(result, NoStepsFound):
+        assert reason in result.reason
+    else:
+        assert result.is_exact

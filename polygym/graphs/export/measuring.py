@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygym.export.c_compiler import UserCompiler
+from polygym.export.measuring import SLOWER
 from polygym.files import temporary_folder
 from polygym.graphs.benchmark import (
     TOLERANCE,
@@ -34,6 +35,15 @@ class ExportCheck:
         """How many times as long the export takes, None where one of both was not timed."""
         pairs = list(zip(self.exported.samples, self.own.samples, strict=False))
         return statistics.median(new / own for new, own in pairs) if pairs else None
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the export is slower in three of four rounds, by more than is to be expected."""
+        pairs = list(zip(self.exported.samples, self.own.samples, strict=False))
+        ratios = [new / own for new, own in pairs]
+        if len(ratios) > 1:
+            return statistics.quantiles(ratios, n=4)[0] > SLOWER
+        return any(ratio > SLOWER for ratio in ratios)
 
     @property
     def problem(self) -> str:

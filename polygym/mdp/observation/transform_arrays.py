@@ -57,7 +57,13 @@ from polygym.transformations.steps import (
 )
 
 MOST_TREE_LOOPS = 48
-"""A program with more loops shows its first ones."""
+"""A program with more loops shows its first ones. Steps about the others are offered all the same:
+of a loop without a row their columns have the number of statements alone."""
+
+
+def hidden_loops(state: TransformState) -> int:
+    """Return how many loops of a state have no row."""
+    return max(0, len(state.tree.loops) - MOST_TREE_LOOPS)
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,8 @@ LOOPS = (
     scaled("static", "1 if in static chunks", lambda at: at.marks.sharing is WorkSharing.STATIC),
     scaled("dynamic", "1 if in dynamic chunks", lambda at: at.marks.sharing is WorkSharing.DYNAMIC),
     scaled("sequential", "1 if in one thread", lambda at: at.marks.sharing is WorkSharing.OFF),
+    scaled("hidden", "loops of the program that have no row",
+           lambda at: logarithm(hidden_loops(at.state))),
 )  # fmt: skip
 """The columns of ``loops``, of a :class:`TreeLoop`."""
 
@@ -183,7 +191,7 @@ def _is_step(kind: type[Step]) -> arrays.Column:
 _SHOWN = [
     place
     for place, column in enumerate(LOOPS)
-    if column.name not in ("exists", "parent", "statements")
+    if column.name not in ("exists", "parent", "statements", "hidden")
 ]
 
 

@@ -12,7 +12,6 @@ from polygym.cli.commands.graph.options import shape_option, teller, threads_opt
 from polygym.cli.options.common import json_option, seed_option
 from polygym.cli.output import console
 from polygym.export.cpu_levels import NATIVE
-from polygym.export.measuring import SLOWER
 
 if TYPE_CHECKING:
     from polygym.graphs.export.measuring import ExportCheck
@@ -121,6 +120,11 @@ def command(
     for path in files:
         console.write_text(f"  {path}")
     _print_check(document, "onnxruntime" if kind == _ONNX else "exported")
+    if kind != _ONNX and check is not None and check.is_slower and not document["problem"]:
+        console.write_text(
+            f"  warning: the export takes {document['ratio']:.2f} times as long as in polygym",
+            fg="yellow",
+        )
     return console.CommandResult(code)
 
 
@@ -208,8 +212,3 @@ def _print_check(document: Mapping[str, Any], title: str) -> None:
         f"  in polygym {console.format_seconds(document['own_seconds'])}, {title} "
         f"{console.format_seconds(document['seconds'])}"
     )
-    if title == "exported" and document["ratio"] > SLOWER:
-        console.write_text(
-            f"  warning: the export takes {document['ratio']:.2f} times as long as in polygym",
-            fg="yellow",
-        )

@@ -39,9 +39,14 @@ _BROADCAST = frozenset(
 )
 
 
+def foldable_operators() -> frozenset[str]:
+    """Return the operators that are computed where all that they take is known."""
+    return _FOLDABLE | {"Constant", "Shape", "Size", "EyeLike"}
+
+
 def is_foldable(operator: str) -> bool:
     """Whether an operator is computed where all that it takes is known."""
-    return operator in _FOLDABLE or operator in ("Constant", "Shape", "Size", "EyeLike")
+    return operator in foldable_operators()
 
 
 def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...] | None:

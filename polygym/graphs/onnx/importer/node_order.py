@@ -55,7 +55,9 @@ clear_with_registry(import_rows.cache_clear)
 
 _ALTERNATIVES = {
     "control flow: export the model by tracing, for one shape": "If Loop Scan",
-    "places that are computed: leave it outside of the model": "RoiAlign DeformConv MaxUnpool",
+    "places that are computed: leave it outside of the model": (
+        "RoiAlign MaxRoiPool DeformConv MaxUnpool"
+    ),
     "tensors of no fixed number: write out each": (
         "SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength "
         "SequenceMap SplitToSequence ConcatFromSequence Optional OptionalGetElement "
@@ -70,8 +72,20 @@ _ALTERNATIVES = {
     "a result whose shape depends on values: leave it outside of the model": (
         "NonZero NonMaxSuppression Unique Compress"
     ),
+    "write it by others before exporting": (
+        "BitCast CausalConvWithState Det LinearAttention RotaryEmbedding TensorScatter"
+    ),
 }
 _ALTERNATIVE_OF = {name: hint for hint, names in _ALTERNATIVES.items() for name in names.split()}
+
+
+def refused_operators() -> dict[str, tuple[str, ...]]:
+    """Return the operators that are never read, by what to do about them."""
+    refused = {hint: tuple(sorted(names.split())) for hint, names in _ALTERNATIVES.items()}
+    return {
+        hint: tuple(name for name in names if not is_foldable(name) and name != "If")
+        for hint, names in refused.items()
+    }
 
 
 def unsupported_message(operator: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
 from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
-from polygym.graphs.onnx.operators.elementwise import bit_not, converted
+from polygym.graphs.onnx.operators.elementwise import bit_not, converted, expand_to
 from polygym.graphs.onnx.operators.gather_scatter import elements_along
 from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Term
@@ -63,7 +63,8 @@ def _integers(node: OnnxNode, x: Term) -> Term:
     return node.make("cast", "int64", x)
 
 
-def _running_sum(node: OnnxNode) -> Term:
+def _running(node: OnnxNode, head: str, neutral: int) -> Term:
+    """Combine every element with all before it, or all behind it."""
     x = node.term(0)
     axes = node.integers(1, "the axis")
     if len(axes) != 1:
@@ -72,21 +73,43 @@ def _running_sum(node: OnnxNode) -> Term:
     extent, is_reverse = node.builder.shape(x)[axis], bool(node.attribute("reverse", 0))
     step = 1
     while step < extent:
-        x = node.pairwise("add", x, _shifted_along(node, x, axis, step, is_reverse))
+        x = node.pairwise(head, x, _shifted_along(node, x, axis, step, is_reverse, neutral))
         step *= 2
-    return _shifted_along(node, x, axis, 1, is_reverse) if node.attribute("exclusive", 0) else x
+    if not node.attribute("exclusive", 0):
+        return x
+    return _shifted_along(node, x, axis, 1, is_reverse, neutral)
 
 
-def _shifted_along(node: OnnxNode, x: Term, axis: int, step: int, is_back: bool) -> Term:
-    """Return what stands some places before, or behind; zeros where there is nothing."""
+def _shifted_along(
+    node: OnnxNode, x: Term, axis: int, step: int, is_back: bool, neutral: int
+) -> Term:
+    """Return what stands some places before, or behind; a number where there is nothing."""
     shape = node.builder.shape(x)
     if step >= shape[axis]:
-        return node.make("expand", node.scalar(0.0, x), shape_literal(shape))
+        return node.make("expand", node.scalar(neutral, x), shape_literal(shape))
     first, last = (step, shape[axis]) if is_back else (0, shape[axis] - step)
     kept = node.make("slice", axis, first, last, 1, x)
     pads = [0] * (2 * len(shape))
     pads[axis + (len(shape) if is_back else 0)] = step
-    return node.make("pad", 0, shape_text(tuple(pads)), kept)
+    return node.make("pad", neutral, shape_text(tuple(pads)), kept)
+
+
+def _reversed_sequences(node: OnnxNode) -> Term:
+    """Turn the first so many elements of each sequence around; the others stay."""
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    times, batch = node.attribute("time_axis", 0), node.attribute("batch_axis", 1)
+    if {times, batch} != {0, 1} or len(shape) < 2 or node.shape(1) != (shape[batch],):
+        node.reject(f"expected lengths for {list(shape)}, found the shape {list(node.shape(1))}")
+    along = [shape[times] if place == times else 1 for place in range(2)]
+    apart = [shape[batch] if place == batch else 1 for place in range(2)]
+    lengths = node.builder.reshaped(converted(node, node.term(1), "int64"), tuple(apart))
+    place = node.weight(np.arange(shape[times]).reshape(along), f"times_{shape[times]}")
+    last = node.pairwise("sub", lengths, node.scalar(1, lengths))
+    inside = node.make("less", place, lengths)
+    turned = node.make("where", inside, node.pairwise("sub", last, place), place)
+    wide = node.builder.reshaped(turned, (*shape[:2], *(1,) * (len(shape) - 2)))
+    return elements_along(node, x, expand_to(node, wide, shape), times)
 
 
 def _first_largest(node: OnnxNode, score: Term, axis: int) -> Term:
@@ -218,7 +241,9 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("ArgMin", _arg_reduction(False), "axis keepdims select_last_index"),
     OnnxImport("Hardmax", _hardmax, "axis"),
     OnnxImport("TopK", _largest_few, "axis largest sorted"),
-    OnnxImport("CumSum", _running_sum, "exclusive reverse"),
+    OnnxImport("CumSum", lambda node: _running(node, "add", 0), "exclusive reverse"),
+    OnnxImport("CumProd", lambda node: _running(node, "mul", 1), "exclusive reverse"),
+    OnnxImport("ReverseSequence", _reversed_sequences, "batch_axis time_axis"),
     OnnxImport("Sign", _sign),
     OnnxImport("IsNaN", _is_nan),
     OnnxImport("IsInf", _is_infinite, "detect_negative detect_positive"),

@@ -242,5 +242,6 @@ def _image_of_columns(node: OnnxNode) -> Term:
 ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("ScatterND", _scatter_slices, "reduction"),
     OnnxImport("ScatterElements", _scatter_elements, "axis reduction"),
+    OnnxImport("Scatter", _scatter_elements, "axis"),
     OnnxImport("Col2Im", _image_of_columns, "dilations pads strides"),
 )

@@ -93,3 +93,29 @@ def test_volumes_at_computed_places(mode: str, tmp_path: Path) -> None:
         align_corners=False,
     )
     assert_close([expected.numpy()], [compile_model(read(path))(image, grid)])
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0)])
+def test_sequences_are_turned_around(axes: tuple[int, int], tmp_path: Path) -> None:
+    """ReverseSequence: the first so many elements of each, by known and by computed lengths."""
+    x, lengths = numbers(4, 5, 2), np.array([1, 4, 2, 5, 3][: (5, 4)[axes[0]]], np.int64)
+    lengths = np.minimum(lengths, x.shape[axes[0]])
+    node = helper.make_node(
+        "ReverseSequence", ["x", "n"], ["y"], time_axis=axes[0], batch_axis=axes[1]
+    )
+    path = save(tmp_path / "m.onnx", [node], {"x": x.shape}, weights={"n": lengths})
+    assert_close(run(path, [x]), [compile_model(read(path))(x)], 0.0)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"exclusive": 1}, {"reverse": 1}])
+def test_running_products(attributes: dict[str, int], tmp_path: Path) -> None:
+    """CumProd of opset 26 is newer than onnxruntime's."""
+    x = numbers(3, 7)
+    node = helper.make_node("CumProd", ["x", "a"], ["y"], **attributes)
+    path = save(tmp_path / "m.onnx", [node], {"x": x.shape}, weights={"a": np.array(1)}, opset=26)
+    turned = x[:, ::-1] if attributes.get("reverse") else x
+    expected = np.cumprod(turned, axis=1)
+    if attributes.get("exclusive"):
+        expected = np.hstack([np.ones((3, 1), np.float32), expected[:, :-1]])
+    expected = expected[:, ::-1] if attributes.get("reverse") else expected
+    assert_close([expected], [compile_model(read(path))(x)], 1e-5)
