@@ -158,6 +158,9 @@ def _normalize(view: ArrayView) -> ArrayView:
     return ArrayView(view.source, offset, view.shape, axes, view.shape)
 
 
+INSET = "inset"
+"""The elements of an array as they are, with zeros around them that are there already."""
+
 ACTIVATION = "activation "
 """Prefix of a function that belongs to the product before it, and never stands alone."""
 
@@ -175,7 +178,9 @@ class ArrayOperation:
     def is_elementwise(self) -> bool:
         """Whether each element of the result needs one element of each operand."""
         operator = OPERATORS.get(self.head.removeprefix(ACTIVATION))
-        return self.head == "copy" or (operator is not None and operator.element is not None)
+        return self.head in ("copy", INSET) or (
+            operator is not None and operator.element is not None
+        )
 
 
 @lru_cache(maxsize=1024)

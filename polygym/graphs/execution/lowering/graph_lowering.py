@@ -25,6 +25,7 @@ from polygym.graphs.execution.ir.views import (
     whole_array,
     zero_array,
 )
+from polygym.graphs.execution.lowering.inset_padding import with_insets
 from polygym.graphs.execution.lowering.product_lowering import (
     add_bias,
     is_single_place,
@@ -168,9 +169,8 @@ def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]] | None
             tracer.views[term] = tracer.view(term)
     outputs = tuple(tracer.views[output] for _, output in graph.outputs)
     inputs = tuple(tracer.inputs[input_] for input_ in graph.inputs)
-    return LoweredGraph(
-        tuple(tracer.operations.operations), inputs, tracer.operations.constants, outputs
-    )
+    operations = with_insets(tracer.operations.operations, {view.source for view in outputs})
+    return LoweredGraph(operations, inputs, tracer.operations.constants, outputs)
 
 
 def _is_constant(graph: Graph, node: Term) -> bool:

@@ -45,13 +45,19 @@ class NestBuilder:
         key = (view.source, view.start, view.extents)
         place = keys.index(key) if key in keys else len(keys)
         if place == len(keys):
-            self.views.append(view)
-            self.arrays.append(NestArray(f"p{place}", view.extents, view.dtype))
+            self.parameter(view, view.extents)
         affine = [subscript for subscript in at if isinstance(subscript, AffineIndex)]
         if len(affine) < len(at):
             assert view.is_whole_array
             return ArrayAccess(f"p{place}", tuple(at))
         return ArrayAccess(f"p{place}", view.subscripts(affine))
+
+    def parameter(self, view: ArrayView, shape: tuple[int, ...]) -> str:
+        """Add a parameter, and return its name."""
+        name = f"p{len(self.views)}"
+        self.views.append(view)
+        self.arrays.append(NestArray(name, shape, view.dtype))
+        return name
 
 
 @dataclass(frozen=True, slots=True)

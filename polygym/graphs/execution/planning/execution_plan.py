@@ -15,6 +15,7 @@ import numpy as np
 
 from polygym.graphs.execution.ir.nests import TensorNest, nest_text
 from polygym.graphs.execution.ir.views import (
+    INSET,
     ArrayOperation,
     ArraySource,
     ArrayView,
@@ -22,6 +23,7 @@ from polygym.graphs.execution.ir.views import (
     whole_array,
 )
 from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph
+from polygym.graphs.execution.lowering.inset_padding import inset_pads, inset_start
 from polygym.graphs.execution.lowering.kernel_groups import (
     KernelGroup,
     group_nest,
@@ -134,6 +136,7 @@ class _ExecutionPlanner:
     blocker: WeightBlocking = field(init=False)
     places: dict[ArraySource, StorageLocation] = field(default_factory=dict)
     overlapping: set[ArrayStorage] = field(default_factory=set)
+    lasting: set[ArrayStorage] = field(default_factory=set)
     arena: list[ArrayStorage] = field(default_factory=list)
     constants: list[np.ndarray[Any, Any]] = field(default_factory=list)
     last_use: dict[ArraySource, int] = field(default_factory=dict)
@@ -161,6 +164,7 @@ class _ExecutionPlanner:
             self.places[source] = StorageLocation(storage, 0)
         outputs = self._outputs()
         self._place_parts(groups)
+        self._place_insets(groups)
         steps: list[KernelLaunch | ElementCopy] = []
         for number, group in enumerate(groups):
             steps += self._steps(group, number)
@@ -217,6 +221,33 @@ class _ExecutionPlanner:
                     self.overlapping.add(whole.storage)
                 offset += view.elements * ELEMENT_BYTES[view.dtype]
 
+    def _place_insets(self, groups: Sequence[KernelGroup]) -> None:
+        """Give insets memory that nothing else is written to, so that its zeros stay.
+
+        Equal ones share it where they are not needed at the same time. A kernel takes the first
+        element that it writes for that of the whole array: so there is as much behind it.
+        """
+        pools: dict[Any, list[tuple[int, ArrayStorage]]] = {}
+        for number, group in enumerate(groups):
+            root = group.root
+            if root.head != INSET:
+                continue
+            key = root.result.shape, root.result.dtype, inset_pads(root)
+            pool = pools.setdefault(key, [])
+            free = [entry for entry in pool if entry[0] < number]
+            if free:
+                pool.remove(free[-1])
+                storage = free[-1][1]
+            else:
+                before = inset_start(root) * ELEMENT_BYTES[root.result.dtype]
+                size = _bytes(root.result) + before
+                storage = ArrayStorage(StorageKind.ARENA, len(self.arena), size)
+                self.arena.append(storage)
+                self.overlapping.add(storage)
+                self.lasting.add(storage)
+            pool.append((self.last_use.get(root.result, number), storage))
+            self.places[root.result] = StorageLocation(storage, 0)
+
     def _place(self, source: ArraySource) -> StorageLocation:
         """Return where an array lies; a new one gets a block of its own."""
         if source not in self.places:
@@ -244,7 +275,11 @@ class _ExecutionPlanner:
             self.places[root.result] = self._place(updated.source)
         nest, recipe, views = self._kernel(group, updated)
         reads = tuple((self._view_location(view), view) for view in views)
-        return [KernelLaunch(group, nest, recipe, reads, self._place(root.result))]
+        writes = self._place(root.result)
+        if root.head == INSET:
+            before = inset_start(root) * ELEMENT_BYTES[root.result.dtype]
+            writes = StorageLocation(writes.storage, writes.offset + before)
+        return [KernelLaunch(group, nest, recipe, reads, writes)]
 
     def _kernel(
         self, group: KernelGroup, updated: ArrayView | None
@@ -309,6 +344,8 @@ class _ExecutionPlanner:
             for place in (*reads, step.writes):
                 if place.storage.kind is StorageKind.ARENA:
                     needed.setdefault(place.storage.number, []).append(number)
+        for storage in self.lasting:
+            needed[storage.number] = [0, len(steps) - 1]
         return [
             ArenaBlock(
                 storage.bytes,

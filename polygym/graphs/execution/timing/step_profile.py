@@ -52,7 +52,8 @@ def describe_step(step: KernelLaunch | ElementCopy) -> StepDescription:
         text = str(TensorType(step.view.shape, step.view.dtype))
         moved = 2 * step.view.elements * ELEMENT_BYTES[step.view.dtype]
         return StepDescription("copy", (text,), text, "", 0, moved)
-    views = [view for _, view in step.reads]
+    result = step.group.root.result
+    views = [view for _, view in step.reads if view.source is not result]
     return describe_kernel(step.group, step.nest, step.recipe, views)
 
 
