@@ -53,8 +53,10 @@ def _padding(
         total = max(whole - wanted[axis], 0)
         less, more = total // 2, total - total // 2
         before[axis], after[axis] = (less, more) if mode == b"SAME_UPPER" else (more, less)
-        if whole - total != wanted[axis]:
+        missing = wanted[axis] - (whole - total)
+        if missing > (mode == b"NOTSET"):  # a single one comes after, more would be split
             node.reject(f"expected an output_shape that can be, found {wanted}")
+        added[axis] += missing
     return before, after, added
 
 
