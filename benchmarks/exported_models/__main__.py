@@ -1,12 +1,12 @@
 """Eighteen public models as PyTorch exports them, and sixty modules written for this.
 
     pip install torch==2.13.0 torchvision==0.28.0 transformers==4.57.6 onnxscript onnxruntime
-    python benchmarks/exported_models export --out models
-    python benchmarks/exported_models check --out models
-    python benchmarks/exported_models optimize --out models --costs static
-    python benchmarks/exported_models time --out models --threads 2
-    python benchmarks/exported_models modules --out models
-    python benchmarks/exported_models table --out models
+    python -m benchmarks.exported_models export --out models
+    python -m benchmarks.exported_models check --out models
+    python -m benchmarks.exported_models optimize --out models --costs static
+    python -m benchmarks.exported_models time --out models --threads 2
+    python -m benchmarks.exported_models modules --out models
+    python -m benchmarks.exported_models table --out models
 
 ``export`` writes ONNX files of both exporters, with random weights. ``check`` reads each, and
 compares polygym's results with PyTorch's; so does ``optimize`` after ``polygym graph optimize``.
@@ -29,13 +29,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from block_modules import MODULE_NAMES
-from exporting import EXPORTERS
-from public_models import NAMES
-from rows import Journal
-from tables import acceptance_table, module_table, optimization_table, time_table
+from benchmarks.exported_models.block_modules import MODULE_NAMES
+from benchmarks.exported_models.exporting import EXPORTERS
+from benchmarks.exported_models.public_models import NAMES
+from benchmarks.exported_models.rows import Journal
+from benchmarks.exported_models.tables import (
+    acceptance_table,
+    module_table,
+    optimization_table,
+    time_table,
+)
 
 _COMMANDS = ("export", "check", "optimize", "time", "modules", "table")
 
@@ -47,8 +50,8 @@ def _run_task(out: Path, task: Mapping[str, Any], limit: float) -> dict[str, Any
         "OMP_NUM_THREADS": str(task["threads"]),
         "TORCHINDUCTOR_CACHE_DIR": str((out / "inductor").resolve()),
     }
-    worker = str(Path(__file__).parent / "tasks.py")
-    command = [sys.executable, worker, json.dumps({**task, "out": str(out)})]
+    command = [sys.executable, "-m", "benchmarks.exported_models.tasks"]
+    command.append(json.dumps({**task, "out": str(out)}))
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=limit, env=environment, check=False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import geometric_mean
 
-from rows import Journal
+from benchmarks.exported_models.rows import Journal
 
 _LIBRARIES = ("eager", "torch.compile", "onnxruntime")
 

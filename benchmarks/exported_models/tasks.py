@@ -11,12 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 
 def _export(out: Path, task: dict[str, Any]) -> dict[str, Any]:
-    from exporting import export_file, write_example
-    from public_models import example
+    from benchmarks.exported_models.exporting import export_file, write_example
+    from benchmarks.exported_models.public_models import example
 
     made = example(task["model"])
     if not (out / f"{task['model']}.npz").exists():
@@ -27,8 +25,8 @@ def _export(out: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(out: Path, task: dict[str, Any]) -> dict[str, Any]:
-    from acceptance import check_file
-    from exporting import read_example
+    from benchmarks.exported_models.acceptance import check_file
+    from benchmarks.exported_models.exporting import read_example
 
     path = _onnx_file(out, task["model"], task["exporter"])
     if not path.exists():
@@ -38,8 +36,8 @@ def _check(out: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _optimize(out: Path, task: dict[str, Any]) -> dict[str, Any]:
-    from acceptance import check_file, optimize_file
-    from exporting import read_example
+    from benchmarks.exported_models.acceptance import check_file, optimize_file
+    from benchmarks.exported_models.exporting import read_example
 
     folder = _folder(out, task)
     path = _timed_file(out, task["model"])
@@ -51,7 +49,7 @@ def _optimize(out: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _time(out: Path, task: dict[str, Any]) -> dict[str, Any]:
-    from timing import time_model
+    from benchmarks.exported_models.timing import time_model
 
     folder: Path | None = _folder(out, task)
     if folder is None or not folder.exists():
@@ -61,7 +59,7 @@ def _time(out: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _modules(out: Path, task: dict[str, Any]) -> dict[str, Any]:
-    from block_modules import check_module
+    from benchmarks.exported_models.block_modules import check_module
 
     return check_module(task["model"], task["exporter"], task["threads"])
 

@@ -10,17 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.exported_models.acceptance import TOLERANCE, largest_error, model_of, results_of
+from benchmarks.exported_models.exporting import call_module
+from benchmarks.exported_models.public_models import example
 from polygym.errors import PolygymError
 from polygym.graphs.benchmark import time_interleaved
 from polygym.graphs.execution import compile_model
-
-from acceptance import TOLERANCE, largest_error, model_of, results_of  # isort: skip
-from exporting import call_module  # isort: skip
-from public_models import example  # isort: skip
-
-LIBRARIES = ("eager", "torch.compile", "onnxruntime", "before", "after")
-"""What is timed: three libraries, polygym on the exported file, and on what it became."""
-
 
 def onnxruntime_call(path: Path, inputs: list[np.ndarray], threads: int) -> Callable[[], Any]:
     """Return a call of onnxruntime on the file as it was exported, with all of its rewriting."""

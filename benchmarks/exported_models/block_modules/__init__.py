@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from block_modules import attention, images, others
-from block_modules.registry import BLOCKS
+from benchmarks.exported_models.block_modules import attention, images, others
+from benchmarks.exported_models.block_modules.registry import BLOCKS
 
 __all__ = ["BLOCKS", "MODULE_NAMES", "attention", "check_module", "images", "others"]
 
@@ -16,8 +16,8 @@ MODULE_NAMES = tuple(BLOCKS)
 
 def check_module(name: str, exporter: str, threads: int) -> dict[str, Any]:
     """Export a module, and return the row of what polygym makes of it."""
-    from acceptance import check_file
-    from exporting import call_module, export_file
+    from benchmarks.exported_models.acceptance import check_file
+    from benchmarks.exported_models.exporting import call_module, export_file
 
     module, inputs = BLOCKS[name].example()
     expected = [tensor.numpy() for tensor in call_module(module, inputs)]

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from block_modules.registry import block
+from benchmarks.exported_models.block_modules.registry import block
 
 
 def conv_norm(

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from block_modules.registry import block, tokens
+from benchmarks.exported_models.block_modules.registry import block, tokens
 
 
 @block((1, 16, 24, 24), (1, 32, 12, 12), (1, 64, 6, 6))
