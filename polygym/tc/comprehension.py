@@ -17,10 +17,10 @@ import numpy as np
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output
 from polygym.ir.scop import Scop
-from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.policies.registry import Policy
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy, parse_strategy
+from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy
 from polygym.programs.comprehensions import PREFIX
 from polygym.search import SearchPlan, SearchProgress, SearchResult, read_choice, tune
 from polygym.tc.arguments import (
@@ -30,7 +30,13 @@ from polygym.tc.arguments import (
     sizes_of_arguments,
 )
 from polygym.tc.builder import BuildOptions, KernelBuilder
-from polygym.tc.definition_choice import AUTO, library_definition, text_definition
+from polygym.tc.definition_choice import (
+    AUTO,
+    library_definition,
+    mapping_option,
+    strategy_option,
+    text_definition,
+)
 from polygym.tc.derived_operators import DerivedOperators, WrittenGradients
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
@@ -69,9 +75,9 @@ def define(
     """
     if not isinstance(text, str):
         raise InputError(f"expected a text, found {type(text).__name__}")
-    mapped = _mapping(mapping)
+    mapped = mapping_option(mapping)
     mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
-    strategy = _strategy(schedule)
+    strategy = strategy_option(schedule)
     choose = library_definition if text.startswith(PREFIX) else text_definition
     chosen, parts = choose(text, name, gradient)
     comprehension = Comprehension(chosen, mapped, strategy)
@@ -323,10 +329,14 @@ class Comprehension:
             return BuildOptions(*read_choice(tuned, scop))
         order: ScheduleStrategy | Schedule = usual.schedule
         if isinstance(schedule, str):
-            order = _strategy(schedule) if is_strategy(schedule) else parse_schedule(schedule, scop)
+            order = (
+                strategy_option(schedule)
+                if is_strategy(schedule)
+                else parse_schedule(schedule, scop)
+            )
         elif schedule is not None:
             order = schedule
-        mapped = usual.mapping if mapping is None else _mapping(mapping)
+        mapped = usual.mapping if mapping is None else mapping_option(mapping)
         return BuildOptions(order, mapped)
 
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
@@ -392,24 +402,6 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
             f"version {version}: define it again from its text"
         )
     definition, mapping, strategy, gradient = pickle.loads(state)
-    comprehension = Comprehension(definition, _mapping(mapping), _strategy(strategy))
+    comprehension = Comprehension(definition, mapping_option(mapping), strategy_option(strategy))
     comprehension._derived.written = gradient
     return comprehension
-
-
-def _strategy(given: ScheduleStrategy | str) -> ScheduleStrategy:
-    if isinstance(given, str):
-        return parse_strategy(given)
-    if not isinstance(given, ScheduleStrategy):
-        raise InputError(f"schedule: expected a strategy such as 'isl skew=off', found {given!r}")
-    return given
-
-
-def _mapping(given: Mapping | str) -> Mapping:
-    if isinstance(given, str):
-        return parse_mapping(given)
-    if not isinstance(given, Mapping):
-        raise InputError(
-            f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
-        )
-    return given

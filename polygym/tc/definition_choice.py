@@ -1,10 +1,12 @@
-"""The definition that a text, or a name of the library, stands for, and those of its gradient."""
+"""Options of an operator: which definition, with which gradient, schedule and mapping."""
 
 from collections.abc import Sequence
 
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition, library
 from polygym.frontend.tc import parse_definitions as parse_text
+from polygym.mapping.mapping import Mapping, parse_mapping
+from polygym.poly.scheduling.strategy import ScheduleStrategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
 
 AUTO = "auto"
@@ -44,3 +46,23 @@ def text_definition(
         if wanted not in definitions:
             raise InputError(f"expected one of {', '.join(definitions)}, found {wanted!r}")
     return definitions[chosen], [definitions[part] for part in parts]
+
+
+def strategy_option(given: ScheduleStrategy | str) -> ScheduleStrategy:
+    """Return the strategy that an option names."""
+    if isinstance(given, str):
+        return parse_strategy(given)
+    if not isinstance(given, ScheduleStrategy):
+        raise InputError(f"schedule: expected a strategy such as 'isl skew=off', found {given!r}")
+    return given
+
+
+def mapping_option(given: Mapping | str) -> Mapping:
+    """Return the mapping that an option names."""
+    if isinstance(given, str):
+        return parse_mapping(given)
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
+        )
+    return given

@@ -100,7 +100,7 @@ class DerivedOperators:
             self._made[key] = self._for_all_sizes(derive, constants)
         if self._made[key] is None:
             shapes = {
-                name: getattr(argument, "shape", None) or np.shape(argument)
+                name: argument.shape if hasattr(argument, "shape") else np.shape(argument)
                 for name, argument in given.items()
             }
             sizes = sizes_of_arguments(self.definition, shapes)

@@ -28,6 +28,11 @@ FLOATS = frozenset(
 )
 
 
+def wide_type(kind: ElementType) -> ElementType:
+    """Return the type in which derivatives of a type are computed and added up."""
+    return ElementType.DOUBLE if kind is ElementType.DOUBLE else ElementType.FLOAT
+
+
 @dataclass(frozen=True, slots=True)
 class IndexRange:
     """The values of an index, from ``lower`` on, below ``upper``."""

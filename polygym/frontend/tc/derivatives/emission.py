@@ -12,8 +12,9 @@ from polygym.frontend.tc.derivatives.analysis import (
     FLOATS,
     DefinitionFacts,
     IndexRange,
-    StatementFacts,
+    wide_type,
 )
+from polygym.frontend.tc.derivatives.transposition import AddedValue, transposed_sum
 from polygym.frontend.tc.semantics.environment import condition_of
 from polygym.frontend.tc.semantics.functions import function_named
 from polygym.frontend.tc.semantics.name_resolution import size_locations
@@ -33,6 +34,10 @@ class StatementEmitter:
     def __post_init__(self) -> None:
         """Keep to the names of the definition."""
         self._taken |= self.facts.names
+
+    @property
+    def _sizes(self) -> frozenset[str]:
+        return frozenset(size_locations(self.facts.definition))
 
     def new_name(self, wanted: str) -> str:
         """Return a name that is free."""
@@ -97,17 +102,32 @@ class StatementEmitter:
         like: str,
         subscripts: Sequence[Expression],
         value: Expression,
-        facts: StatementFacts,
+        ranges: Mapping[str, IndexRange],
         conditions: Sequence[Expression],
         *,
+        adjoint: str,
         is_first: bool,
     ) -> None:
         """Emit the addition of a value, for every instance of a statement, to elements.
 
+        The value is proportional to an element of the tensor ``adjoint``.
+
         An index that does not occur in it any more would add the value many times: it is
         multiplied by the number of times.
         """
-        affine, computed = self._split(conditions, facts.ranges)
+        added = AddedValue(subscripts, value, ranges, adjoint, self._sizes)
+        turned = None
+        if not conditions:
+            turned = transposed_sum(added, self.facts.tensors[like].extents, self.new_name)
+        if turned is not None:
+            for place, read in (
+                (turned.corner, arithmetic.ZERO),
+                (turned.copy_subscripts, turned.copied),
+            ):
+                assign = AssignKind.ADD if read is turned.copied else AssignKind.SET
+                self.add(turned.copy, place, assign, read, turned.copy_ranges)
+            subscripts, value, ranges = turned.subscripts, turned.value, turned.ranges
+        affine, computed = self._split(conditions, ranges)
         is_scattered = any(
             isinstance(part, tree.ElementOrCall) for s in subscripts for part in tree.parts_of(s)
         )
@@ -116,39 +136,38 @@ class StatementEmitter:
         if whole is not None and not is_scattered:
             value = arithmetic.choice(whole, value, arithmetic.ZERO)
         used = names_in(*subscripts, value, *where)
-        for index, values in facts.ranges.items():
+        for index, values in ranges.items():
             if index not in used:
                 value = arithmetic.times(values.count, value)
         left = [part.name for part in subscripts if isinstance(part, tree.NameUse)]
-        is_plain = len(set(left)) == len(subscripts) and set(left) <= facts.ranges.keys()
+        is_plain = len(set(left)) == len(subscripts) and set(left) <= ranges.keys()
         if is_first and name not in self.declared:
             extents = self.facts.tensors[like].extents
             is_whole = is_plain and all(
-                _is_range(facts.ranges[index], extent)
+                _is_range(ranges[index], extent)
                 for index, extent in zip(left, extents, strict=True)
             )
             if not is_whole:
                 self.fill(name, like, lambda _: arithmetic.ZERO)
                 is_first = False
-        is_each_once = is_plain and used & facts.ranges.keys() == set(left)
+        is_each_once = is_plain and used & ranges.keys() == set(left)
         assign = AssignKind.SET if is_first and is_each_once else AssignKind.ADD
         begins = is_first and assign is AssignKind.ADD
-        self.add(name, subscripts, assign, value, facts.ranges, where, initializes=begins)
+        self.add(name, subscripts, assign, value, ranges, where, initializes=begins)
 
     def converted(self, value: Expression, tensor: str) -> Expression:
         """Return a value in the type in which the derivative of a tensor is added up."""
         kinds = {facts.type for facts in self.facts.tensors.values() if facts.type in FLOATS}
         if len(kinds) == 1 and kinds <= {ElementType.FLOAT, ElementType.DOUBLE}:
             return value
-        kind = self.facts.tensors[tensor].type
-        wide = ElementType.DOUBLE if kind is ElementType.DOUBLE else ElementType.FLOAT
+        wide = wide_type(self.facts.tensors[tensor].type)
         return tree.ConvertExpression(wide, value, arithmetic.NOWHERE)
 
     def _split(
         self, conditions: Iterable[Expression], ranges: Mapping[str, IndexRange]
     ) -> tuple[list[Expression], list[Expression]]:
         """Return what conditions say of indices and sizes, and those that say more."""
-        known = frozenset(size_locations(self.facts.definition).keys() | ranges.keys())
+        known = self._sizes | ranges.keys()
         affine: list[Expression] = []
         computed: list[Expression] = []
         for condition in conditions:

@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polygym.frontend.tc.derivatives import arithmetic
-from polygym.frontend.tc.derivatives.analysis import FLOATS, DefinitionFacts, definition_facts
+from polygym.frontend.tc.derivatives.analysis import (
+    FLOATS,
+    DefinitionFacts,
+    definition_facts,
+    wide_type,
+)
 from polygym.frontend.tc.derivatives.emission import StatementEmitter
 from polygym.frontend.tc.derivatives.partials import Partial, PartialDerivatives
 from polygym.frontend.tc.derivatives.reductions import EXTREMES, ReductionTerms
@@ -97,7 +102,9 @@ class _ForwardMode:
         terms = ReductionTerms(self.emitter, statement, self.facts.tensors[tensor])
         partials = PartialDerivatives(self.versions.__contains__, is_version)
         value: Expression = arithmetic.ZERO
-        for part in terms.partials(partials, arithmetic.ONE):
+        wide = wide_type(self.facts.tensors[tensor].type)
+        one = tree.ConvertExpression(wide, arithmetic.ONE, arithmetic.NOWHERE)
+        for part in terms.partials(partials, one):  # one that divides no integers as such
             value = arithmetic.plus(value, self._term(part))
         name, is_filled = self._target(statement, terms, before)
         self.tangents[tensor] = name

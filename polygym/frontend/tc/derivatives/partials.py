@@ -114,7 +114,8 @@ class PartialDerivatives:
                 yield from self.of(left, arithmetic.times(derivative, right), None, conditions)
                 yield from self.of(right, arithmetic.times(derivative, left), None, conditions)
             case InfixOperator.DIVIDE:
-                quotient = arithmetic.infix("/", derivative, right)
+                inverse = self.depends(right)  # which loops may have in common, and is no integer
+                quotient = _divided(derivative, right, by_inverse=inverse)
                 yield from self.of(left, quotient, None, conditions)
                 product = arithmetic.times(quotient, result or expression)
                 yield from self.of(right, arithmetic.negative(product), None, conditions)
@@ -141,6 +142,12 @@ class PartialDerivatives:
                     "detach its arguments, or write the gradient",
                 )
             yield from self.of(argument, _scaled(derivative, factor), None, conditions)
+
+
+def _divided(derivative: Expression, divisor: Expression, *, by_inverse: bool) -> Expression:
+    if by_inverse:
+        return arithmetic.times(derivative, arithmetic.infix("/", arithmetic.ONE, divisor))
+    return arithmetic.infix("/", derivative, divisor)
 
 
 def _scaled(derivative: Expression, factor: Expression) -> Expression:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from polygym.errors import SourceError
 from polygym.frontend.tc.derivatives import arithmetic
-from polygym.frontend.tc.derivatives.analysis import IndexRange, TensorFacts
+from polygym.frontend.tc.derivatives.analysis import IndexRange, TensorFacts, wide_type
 from polygym.frontend.tc.derivatives.emission import StatementEmitter
 from polygym.frontend.tc.derivatives.partials import Partial, PartialDerivatives
 from polygym.frontend.tc.derivatives.versions import VersionedStatement
@@ -56,8 +56,9 @@ class ReductionTerms:
             case AssignKind.MINIMUM | AssignKind.MAXIMUM:
                 if partials.depends(value):
                     tie = self._tie()
-                    count = arithmetic.element(self._count, self.statement.subscripts)
-                    share = arithmetic.infix("/", derivative, count)
+                    share = arithmetic.infix(
+                        "/", derivative, self._count_at(self.statement.subscripts)
+                    )
                     yield from partials.of(value, share, None, (tie,))
 
     def carry(self, name: str, adjoint: str) -> None:
@@ -82,12 +83,10 @@ class ReductionTerms:
 
         elif facts.assign in EXTREMES:
             self._tie()
-            count, extreme = self._count, self._extreme
+            extreme = self._extreme
 
             def value(e: tuple[Expression, ...]) -> Expression:
-                share = arithmetic.infix(
-                    "/", arithmetic.element(adjoint, e), arithmetic.element(count, e)
-                )
+                share = arithmetic.infix("/", arithmetic.element(adjoint, e), self._count_at(e))
                 tie = _equal(arithmetic.element(before, e), arithmetic.element(extreme or after, e))
                 return arithmetic.choice(tie, share, arithmetic.ZERO)
 
@@ -100,6 +99,11 @@ class ReductionTerms:
 
     def _element(self, tensor: str) -> Expression:
         return arithmetic.element(tensor, self.statement.subscripts)
+
+    def _count_at(self, subscripts: tuple[Expression, ...]) -> Expression:
+        """Return for how many values an element is the extreme one, as a real number."""
+        count = arithmetic.element(self._count, subscripts)
+        return tree.ConvertExpression(wide_type(self.tensor.type), count, arithmetic.NOWHERE)
 
     def _every_instance(
         self, name: str, assign: AssignKind, value: Expression, start: Expression | None

@@ -142,7 +142,7 @@ class _ReverseMode:
         own = [part for part in found if part.element.name == statement.before]
         for part in found:
             if part.element.name != statement.before:
-                self._contribute(statement, part)
+                self._contribute(statement, part, adjoint)
         self._step_back(statement, adjoint, terms, own)
 
     def _step_back(
@@ -166,9 +166,9 @@ class _ReverseMode:
             terms.carry(name, adjoint)
             self.adjoints[tensor] = name
         for part in own:
-            self._contribute(statement, part)
+            self._contribute(statement, part, adjoint)
 
-    def _contribute(self, statement: VersionedStatement, part: Partial) -> None:
+    def _contribute(self, statement: VersionedStatement, part: Partial, adjoint: str) -> None:
         """Add a derivative to that of the tensor of the element."""
         tensor = tensor_of(part.element.name)
         before = self.adjoints.get(tensor)
@@ -184,8 +184,9 @@ class _ReverseMode:
             tensor,
             part.element.arguments,
             self.emitter.converted(part.derivative, tensor),
-            statement.facts,
+            statement.facts.ranges,
             (*statement.conditions, *part.conditions),
+            adjoint=adjoint,
             is_first=before is None,
         )
 

@@ -1,0 +1,1 @@
+"""Studies of tensor comprehensions: gradients that are derived beside those that are written."""
