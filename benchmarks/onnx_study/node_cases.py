@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 
 from polygym.errors import InputError
-from polygym.graphs.onnx.backend import prepare
+from polygym.graphs.onnx.importer.backend import prepare
 
 Array = np.ndarray[Any, Any]
 
