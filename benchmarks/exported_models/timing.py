@@ -17,6 +17,7 @@ from polygym.errors import PolygymError
 from polygym.graphs.benchmark import time_interleaved
 from polygym.graphs.execution import compile_model
 
+
 def onnxruntime_call(path: Path, inputs: list[np.ndarray], threads: int) -> Callable[[], Any]:
     """Return a call of onnxruntime on the file as it was exported, with all of its rewriting."""
     import onnxruntime

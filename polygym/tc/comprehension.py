@@ -37,10 +37,15 @@ from polygym.tc.definition_choice import (
     strategy_option,
     text_definition,
 )
-from polygym.tc.derived_operators import DerivedOperators, WrittenGradients
+from polygym.tc.derived_operators import (
+    DerivedOperators,
+    WrittenGradients,
+    compare_gradients,
+)
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.torch_calls import call_with_tensors
+from polygym.tc.torch_operators import registered
 from polygym.tc.torch_tensors import as_arrays, torch_if_used
 from polygym.version import __version__
 
@@ -124,6 +129,13 @@ class Comprehension:
         """What is done for the machine's sake where nothing better is known."""
         return self._builder.options.mapping
 
+    @property
+    def torch_operator(self) -> Any:
+        """The operator in ``torch.ops.polygym``, which a program from ``torch.export`` needs."""
+        import torch
+
+        return getattr(torch.ops.polygym, registered(self))
+
     def __repr__(self) -> str:
         """Say what it takes and returns."""
         parameters = ", ".join(parameter.name for parameter in self.definition.parameters)
@@ -177,6 +189,14 @@ class Comprehension:
         made = tuple(written_part(self.definition, part) for part in parts)
         result._derived.written = WrittenGradients(made, self._derived.written.is_automatic)
         return result
+
+    def check_gradient(self, *arguments: Any, seed: int = 0) -> None:
+        """Compare the written gradients with the derived one, for random derivatives of results.
+
+        Raises:
+            InputError: they differ by more than rounding.
+        """
+        compare_gradients(self, self._derived, self._arrays(arguments), seed)
 
     def gradient_parts(
         self, wanted: tuple[str, ...], arguments: Sequence[Any]

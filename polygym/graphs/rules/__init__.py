@@ -3,7 +3,6 @@
 ====================  =========================================================================
 ``generate``          rules that are found
 ``instances``         instances of a rule
-``published``         rules as others publish them, in the form of rules of tensor graphs, and …
 ``shape_proposals``   shape proposals
 ``variable_binding``  shapes and literals for the variables of a rule, made from the outside in
 ``verification``      verification

@@ -22,7 +22,7 @@ from polygym.cli.output.console import (
 from polygym.errors import InputError
 
 if TYPE_CHECKING:
-    from polygym.graphs.rules.published import PublishedRule
+    from polygym.graphs.rules.generate.published import PublishedRule
 
 _HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.
 
@@ -98,7 +98,7 @@ def _generated(target: Path, time_limit: float, seed: int, *, as_json: bool) -> 
 
 def _derived(file: Path, *, as_json: bool) -> CommandResult:
     from polygym.graphs import rules
-    from polygym.graphs.rules import published
+    from polygym.graphs.rules.generate import published
 
     try:
         text = file.read_text(encoding="utf-8")
@@ -122,7 +122,7 @@ def _derived(file: Path, *, as_json: bool) -> CommandResult:
 
 
 def _print_derived(lines: Sequence[PublishedRule]) -> None:
-    from polygym.graphs.rules.published import summary
+    from polygym.graphs.rules.generate.published import summary
 
     counts = summary(lines)
     translated = [line for line in lines if line.rule is not None]

@@ -6,7 +6,7 @@ import pytest
 
 from polygym.errors import SourceError
 from polygym.graphs import rules
-from polygym.graphs.rules.published import show_rules, summary, translate_rules
+from polygym.graphs.rules.generate.published import show_rules, summary, translate_rules
 
 _TABLE = """
 ; Sums, products, and activations as numbers.
