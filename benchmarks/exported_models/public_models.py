@@ -51,6 +51,14 @@ def _torchvision() -> Any:
     return models
 
 
+def _transformers() -> Any:
+    """Return transformers, which imports torchvision where it is installed."""
+    _torchvision()
+    import transformers
+
+    return transformers
+
+
 def _image(name: str, size: int = 224, **options: Any) -> Callable[[], Example]:
     def make() -> Example:
         module = getattr(_torchvision(), name)(weights=None, **options)
@@ -64,19 +72,19 @@ def _tokens(count: int, words: int) -> torch.Tensor:
 
 
 def _bert() -> Example:
-    from transformers import BertConfig, BertModel
-
-    config = BertConfig()
+    library = _transformers()
+    config = library.BertConfig()
     inputs = _tokens(PROMPT, config.vocab_size), torch.ones(1, PROMPT, dtype=torch.int64)
-    return Example(_Results(BertModel(config), "last_hidden_state", "pooler_output"), inputs)
+    return Example(
+        _Results(library.BertModel(config), "last_hidden_state", "pooler_output"), inputs
+    )
 
 
 def _distilbert() -> Example:
-    from transformers import DistilBertConfig, DistilBertModel
-
-    config = DistilBertConfig()
+    library = _transformers()
+    config = library.DistilBertConfig()
     inputs = _tokens(PROMPT, config.vocab_size), torch.ones(1, PROMPT, dtype=torch.int64)
-    return Example(_Results(DistilBertModel(config), "last_hidden_state"), inputs)
+    return Example(_Results(library.DistilBertModel(config), "last_hidden_state"), inputs)
 
 
 class _Results(nn.Module):
@@ -96,14 +104,11 @@ class _Gpt2(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        from transformers import GPT2Config, GPT2LMHeadModel
-
-        self.model = GPT2LMHeadModel(GPT2Config())
+        library = _transformers()
+        self.model = library.GPT2LMHeadModel(library.GPT2Config())
 
     def forward(self, tokens: torch.Tensor, *cache: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        from transformers import DynamicCache
-
-        past = DynamicCache()
+        past = _transformers().DynamicCache()
         for layer in range(len(cache) // 2):
             past.update(cache[2 * layer], cache[2 * layer + 1], layer)
         result = self.model(tokens, past_key_values=past, use_cache=True)

@@ -5,11 +5,11 @@ Parts of a concatenation whose parts lie one after the other are written where t
 element-wise operation writes over an operand that nothing needs any longer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,12 +38,9 @@ from polygym.graphs.execution.planning.kernel_variants import (
     KernelVariants,
     WeightBlocking,
     has_variants,
+    runs_along_sums,
 )
 from polygym.graphs.operators.types import ELEMENT_BYTES
-
-_ROW_REDUCTIONS = frozenset(
-    {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
-)
 
 
 class StorageKind(Enum):
@@ -93,6 +90,10 @@ class ElementCopy:
     writes: StorageLocation
 
 
+_Run: TypeAlias = tuple[tuple[ArrayView, ...], StorageLocation]
+"""Parts of a concatenation from one on, and where that one lies."""
+
+
 @dataclass(slots=True)
 class ExecutionPlan:
     """Steps, and the storages; a block for each storage of the arena, by its number."""
@@ -123,7 +124,7 @@ def kernel_in_variant(
     if chosen is None:
         return None
     nest, views = group_nest(chosen, updated)
-    reassociate = _runs_along_sums(chosen.head)
+    reassociate = runs_along_sums(chosen.head)
     return nest, KernelSource(nest_text(nest), threads, reassociate, form.mapping_options), views
 
 
@@ -207,19 +208,40 @@ class _ExecutionPlanner:
     def _place_parts(self, groups: Sequence[KernelGroup]) -> None:
         """Let parts of concatenations be written where they belong, the outer ones first."""
         made = {group.root.result for group in groups}
+        wholes: dict[ArrayView, list[_Run]] = {}
         for group in reversed(groups):
             root = group.root
             if not root.head.startswith("concat") or prod(root.result.shape[: _axis(root)]) != 1:
                 continue
+            self._place_run(root, wholes)
             whole = self._place(root.result)
             offset = whole.offset
+            places = []
             for view in root.operands:
                 source = view.source
                 is_whole = view.is_whole_array and prod(source.shape) == view.elements
                 if is_whole and source in made and source not in self.places:
                     self.places[source] = StorageLocation(whole.storage, offset)
                     self.overlapping.add(whole.storage)
+                places.append(offset)
                 offset += view.elements * ELEMENT_BYTES[view.dtype]
+            for number, view in enumerate(root.operands):
+                here = StorageLocation(whole.storage, places[number])
+                wholes.setdefault(view, []).append((root.operands[number:], here))
+
+    def _place_run(self, root: ArrayOperation, wholes: Mapping[ArrayView, list[_Run]]) -> None:
+        """Let a concatenation be a piece of a larger one that has all of its parts in this order.
+
+        Layers of a dense block read the concatenation of all layers before: each is the beginning
+        of the last one, so that no part is copied.
+        """
+        if root.result in self.places:
+            return
+        for run, location in wholes.get(root.operands[0], []):
+            if run[: len(root.operands)] == root.operands:
+                self.places[root.result] = location
+                self.overlapping.add(location.storage)
+                return
 
     def _place_insets(self, groups: Sequence[KernelGroup]) -> None:
         """Give insets memory that nothing else is written to, so that its zeros stay.
@@ -354,19 +376,6 @@ class _ExecutionPlanner:
             )
             for storage in self.arena
         ]
-
-
-def _runs_along_sums(head: ArrayOperation | None) -> bool:
-    """Whether vectors are to run along what is summed up: there is little else along rows."""
-    match head:
-        case None:
-            return False
-        case ArrayOperation("matmul-row"):
-            return head.operands[1].shape[2] == 1
-        case ArrayOperation("poolavg" | "poolmax"):
-            return prod(head.result.shape[2:]) == 1
-        case _:
-            return head.head in _ROW_REDUCTIONS
 
 
 def _axis(root: ArrayOperation) -> int:
