@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from polygym.graphs.costs import MeasuredCosts, NodeCosts
+from polygym.graphs.measured_costs import PlanCosts
+from polygym.graphs.optimization import AnyCosts
 
 __all__ = ["StudyClock", "clock_sentence", "elapsed", "study_clock"]
 
@@ -23,9 +24,9 @@ class StudyClock(Enum):
     WALL = "wall"
 
 
-def study_clock(costs: NodeCosts) -> StudyClock:
+def study_clock(costs: AnyCosts) -> StudyClock:
     """Return the clock of a study under some costs."""
-    return StudyClock.WALL if isinstance(costs, MeasuredCosts) else StudyClock.PROCESSOR
+    return StudyClock.WALL if isinstance(costs, PlanCosts) else StudyClock.PROCESSOR
 
 
 def elapsed(row: Mapping[str, Any], name: str = "seconds") -> float:

@@ -29,6 +29,7 @@ __all__ = ["study_figures"]
 
 Row: TypeAlias = Mapping[str, Any]
 _TEXT = 7.0
+_BIAS = ":bias"
 
 
 def study_figures(rows: Sequence[Row]) -> dict[str, Picture]:
@@ -38,6 +39,8 @@ def study_figures(rows: Sequence[Row]) -> dict[str, Picture]:
     if pairs:
         pictures["gains"] = _gains(pairs)
         pictures["times"] = _times(pairs)
+    if speedups := _runtime_bars(rows):
+        pictures["speedups"] = speedups
     multi = _by_k(rows)
     if multi:
         for name, text, field in (
@@ -97,6 +100,34 @@ def _times(pairs: Sequence[tuple[str, Row, Row]]) -> Picture:
     return _bars([model for model, _, _ in pairs], bars, "seconds", is_log=True)
 
 
+def _runtime_bars(rows: Sequence[Row]) -> Picture | None:
+    """Return the figure of speed-ups end to end, with and without biases; None without rows."""
+    speedups = {
+        row["trial"]["model"]: row["speedups"]
+        for row in rows
+        if row["trial"]["method"] == StudyMethod.RUNS.value
+    }
+    models = [model for model in speedups if not model.endswith(_BIAS)]
+    if not models:
+        return None
+
+    def gains(name: str, suffix: str) -> list[float]:
+        return [_mean_gain(speedups.get(model + suffix, {}).get(name, [])) for model in models]
+
+    bars = [
+        ("backtracking", REFERENCE_COLORS[0], gains("backtracking", "")),
+        ("saturation", MAIN_COLOR, gains("saturation", "")),
+        ("backtracking, biases", REFERENCE_COLORS[3], gains("backtracking", _BIAS)),
+        ("saturation, biases", REFERENCE_COLORS[1], gains("saturation", _BIAS)),
+    ]
+    return _bars(models, bars, "gain end to end, %", is_log=False)
+
+
+def _mean_gain(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return 100 * (sum(known) / len(known) - 1) if known else 0.0
+
+
 def _gain(row: Row) -> float:
     return 100 * (float(row["initial_cost"]) / float(row["cost"]) - 1)
 
@@ -114,7 +145,8 @@ def _bars(
     width = 0.8 / len(bars)
     for number, (_, colour, values) in enumerate(bars):
         places = [place + (number - (len(bars) - 1) / 2) * width for place in range(len(names))]
-        axes.bar(places, [max(value, 1e-4) for value in values], width * 0.92, color=colour)
+        shown = [max(value, 1e-4) for value in values] if is_log else values
+        axes.bar(places, shown, width * 0.92, color=colour)
     if is_log:
         axes.set_yscale("log")
     _label(axes, text)

@@ -9,6 +9,7 @@ k          saturation with k = 0 to 3                                          F
 order      constraints against cycles: real, integer, none after filtering     Table 4
 cycles     vanilla and efficient filtering                                     Table 5
 end        before and after end to end, beside PyTorch and onnxruntime         Figure 4
+runtime    speed-ups end to end with and without biases, five runs             Table 1, Figure 4
 ========== =================================================================== ==================
 
 Greedy extraction (Table 3) is part of every saturation.
@@ -39,14 +40,16 @@ class StudyPart(Enum):
     ORDER = "order"
     CYCLES = "cycles"
     END = "end"
+    RUNTIME = "runtime"
 
 
 class StudyMethod(Enum):
-    """How a graph is optimised; a race runs what saturation has found."""
+    """How a graph is optimised; a race runs what saturation has found, runs what both have."""
 
     SATURATION = "saturation"
     BACKTRACKING = "backtracking"
     RACE = "race"
+    RUNS = "runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +111,8 @@ def _part_trials(part: StudyPart, model: str) -> Iterator[Trial]:
                     yield Trial(name, model, saturation, k, filter_.value)
         case StudyPart.END:
             yield Trial(name, model, StudyMethod.RACE.value)
+        case StudyPart.RUNTIME:
+            for text in (model, f"{model}:bias"):
+                yield Trial(name, text, StudyMethod.RUNS.value)
         case _:
             pass

@@ -15,9 +15,10 @@ from typing import Any, assert_never
 from graph_study.clocks import study_clock
 from graph_study.plan import StudyMethod, Trial
 from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
-from polygym.graphs.costs import MeasuredCosts, NodeCosts
 from polygym.graphs.ir.text import graph_text
+from polygym.graphs.measured_costs import PlanCosts
 from polygym.graphs.optimization import (
+    AnyCosts,
     OptimizationOptions,
     OptimizationResult,
     optimize_by_backtracking,
@@ -36,11 +37,15 @@ _SHORT_TRIAL, _MAX_RUNS = 3.0, 5
 """Trials are run again while they took less than so many seconds, at most so often."""
 
 
+_RUNS, _RUN_SECONDS = 5, 2.0
+"""Runs end to end of a model, and how long one of them calls its graphs."""
+
+
 @dataclass(frozen=True, slots=True)
 class StudySettings:
     """What all trials have in common."""
 
-    costs: NodeCosts
+    costs: AnyCosts
     rules: Sequence[Rule]
     size: str
     threads: int
@@ -54,7 +59,7 @@ def run_trial(
     """Return what a trial finds; ``runs`` says of how many its times are the least."""
     row = _run_once(trial, setting, progress)
     row["clock"], row["runs"] = study_clock(setting.costs).value, 1
-    if trial.method != StudyMethod.SATURATION.value or isinstance(setting.costs, MeasuredCosts):
+    if trial.method != StudyMethod.SATURATION.value or isinstance(setting.costs, PlanCosts):
         return row
     # What met a limit may be another answer the next time.
     end = time.monotonic() + min(_SHORT_TRIAL, setting.seconds) - row["seconds"]
@@ -72,24 +77,19 @@ def _run_once(
 ) -> dict[str, Any]:
     target = f"{trial.model}:{setting.size}"
     match StudyMethod(trial.method):
-        case StudyMethod.SATURATION | StudyMethod.RACE:
+        case StudyMethod.SATURATION | StudyMethod.RACE | StudyMethod.RUNS:
             result = _run_saturation(trial, target, setting, progress)
         case StudyMethod.BACKTRACKING:
-            graph = open_source(target).graph
-            result = optimize_by_backtracking(
-                graph,
-                setting.costs,
-                setting.rules,
-                trial.alpha,
-                trial.iterations,
-                setting.seconds,
-                progress,
-            )
+            result = _run_backtracking(trial, target, setting, progress)
         case other:
             assert_never(other)
     row = {"trial": trial.to_json(), **result_summary(result, setting.costs)}
     if trial.method == StudyMethod.RACE.value:
         row["race"] = _run_benchmark(target, result, setting)
+    if trial.method == StudyMethod.RUNS.value:
+        other = _run_backtracking(trial, target, setting, progress)
+        row["backtracking_cost"] = other.cost
+        row["speedups"] = _speedups(target, result, other, setting)
     return row
 
 
@@ -104,6 +104,52 @@ def _run_saturation(
     )
     graph = open_source(target).graph
     return optimize_graph(graph, setting.costs, options, setting.rules, progress)
+
+
+def _run_backtracking(
+    trial: Trial, target: str, setting: StudySettings, progress: Callable[[str], None] | None
+) -> OptimizationResult:
+    return optimize_by_backtracking(
+        open_source(target).graph,
+        setting.costs,
+        setting.rules,
+        trial.alpha,
+        trial.iterations,
+        setting.seconds,
+        progress,
+    )
+
+
+def _speedups(
+    target: str, ours: OptimizationResult, theirs: OptimizationResult, setting: StudySettings
+) -> dict[str, Any]:
+    """Return the time of the start by that of each graph, run by run; a run is a process.
+
+    A graph that is the start's, or the other method's, is not timed twice.
+    """
+    before = graph_text(ours.before)
+    texts = {"saturation": graph_text(ours.after), "backtracking": graph_text(theirs.after)}
+    entries = [BenchmarkEntry("before")]
+    for name, text in texts.items():
+        if text not in (before, *(entry.graph for entry in entries)):
+            entries.append(BenchmarkEntry(name, graph=text))
+    names = {entry.graph: entry.name for entry in entries} | {before: "before"}
+    result: dict[str, Any] = {"seconds": [], **{name: [] for name in texts}, "problems": []}
+    for run in range(_RUNS):
+        asked = ModelBenchmark(
+            target, tuple(entries), setting.threads, setting.seed + run, rounds=31,
+            seconds=min(_RUN_SECONDS, setting.seconds),
+        )  # fmt: skip
+        done = run_benchmark(asked)
+        for entry in entries:
+            if not done[entry.name].is_correct:
+                problem = done[entry.name].problem or f"{done[entry.name].error:.2g} off"
+                result["problems"].append(f"{entry.name}: {problem}")
+        result["seconds"].append(done["before"].seconds)
+        for name, text in texts.items():
+            first, last = done["before"].seconds, done[names[text]].seconds
+            result[name].append(first / last if first and last else None)
+    return result
 
 
 def _run_benchmark(

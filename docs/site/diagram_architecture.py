@@ -50,9 +50,8 @@ GROUPS = (
             _layer(("cli", "the command polygym: one module a subcommand, options, output")),
             _layer(("discovery", "registers the environments with Gymnasium")),
             _layer(("agents", "policies, networks, trainers, experiments, evaluation")),
-            _layer(
-                ("export", "code to link"), ("graphs", "tensor graphs"), ("terms", "a language")
-            ),
+            _layer(("graphs", "tensor graphs"), ("terms", "a language")),
+            _layer(("export", "fast loops as code to link: objects, libraries, C")),
             _layer(("tc", "tensor comprehensions: define, call, differentiate, tune")),
             _layer(
                 ("envs", "Gymnasium"),

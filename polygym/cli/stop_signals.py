@@ -27,6 +27,11 @@ class StopRequest:
     is_allowed: bool = False
 
     @property
+    def is_requested(self) -> bool:
+        """Whether a signal has come."""
+        return bool(self.signal_number)
+
+    @property
     def code(self) -> int:
         """The exit code of a command that was stopped."""
         return _FIRST_CODE + self.signal_number

@@ -40,6 +40,9 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
         "observation_version": OBSERVATION_VERSION,
     }
 
+    SUBJECT: ClassVar[str] = "kernel"
+    """The key of ``info`` and of the options of a reset that names the program."""
+
     # The registered name, the phases in which the agent acts, and the first and the last of its
     # actions in the numbers of an episode (None: up to the last coefficient).
     ID: ClassVar[str]

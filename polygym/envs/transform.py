@@ -11,7 +11,7 @@ from polygym.mdp.env_ids import TRANSFORM
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
-from polygym.mdp.observation.transform_arrays import transform_arrays
+from polygym.mdp.observation.transform_arrays import hidden_loops, transform_arrays
 from polygym.mdp.problems import arguments
 from polygym.mdp.records.record_checks import (
     MOST_ACTIONS_KEY,
@@ -21,7 +21,7 @@ from polygym.mdp.records.record_checks import (
 )
 from polygym.mdp.task_options import MOST_ACTIONS, MOST_STEPS, Phase
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
-from polygym.transformations.explanation import explain_step
+from polygym.text_interface.replies import explain_step
 from polygym.transformations.steps import parse_step
 
 
@@ -51,8 +51,8 @@ class TransformEnv(PolygymEnv):
     An episode has `max_steps` steps; then *stop* alone is allowed. The list has a fixed order: loops
     from the outermost inwards in the order in which they run. Tile sizes are 8 … 256 for one loop and 16, 32,
     64 for several; shifts are 1 and -1; of a fusion 0, 1, 2 and the least that the dependences permit; factors of
-    skewing are 1 and -1. Storage is offered as long as no
-    statement is split; `TransformState.after` takes it after splits too.
+    skewing are 1 and -1. Storage is offered as long as at most one
+    statement is split; `TransformState.after` takes it after more splits too.
 
     ## More Observations
 
@@ -86,7 +86,8 @@ class TransformEnv(PolygymEnv):
     | `storage_limit` | 536870912 | how many bytes all new arrays may take |
     | `features` | False | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
 
-    `info` also holds `steps_complete` (bool). The last `info` also holds `mapping`, `splitting`,
+    `info` also holds `steps_complete` (bool) and `hidden_loops` (int): loops behind the 48th have no
+    row, though steps about them are offered. The last `info` also holds `mapping`, `splitting`,
     `storage` and `steps` (str), the steps that lead to the result.
     """
 
@@ -160,6 +161,9 @@ class TransformEnv(PolygymEnv):
     def _observation_and_info(self) -> tuple[Observation, Info]:
         observation, info = super()._observation_and_info()
         info["steps_complete"] = self.episode.is_over or self.episode.offer.is_complete
+        state = self.episode.transform_state
+        assert state is not None
+        info["hidden_loops"] = hidden_loops(state)
         return observation, info
 
     def _end_episode(self, info: Info) -> float:

@@ -23,6 +23,7 @@ from polygym.envs.transform import TransformEnv
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
+from polygym.mdp.observation.transform_arrays import hidden_loops
 
 
 class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
@@ -176,5 +177,10 @@ class TransformVectorEnv(PolygymVectorEnv):
         infos["steps_complete"] = np.array(
             [env.episode.is_over or env.episode.offer.is_complete for env in self.envs]
         )
-        infos["_steps_complete"] = np.ones(self.num_envs, np.bool_)
+        states = [env.episode.transform_state for env in self.envs]
+        infos["hidden_loops"] = np.array(
+            [0 if state is None else hidden_loops(state) for state in states], np.int64
+        )
+        for name in ("steps_complete", "hidden_loops"):
+            infos[f"_{name}"] = np.ones(self.num_envs, np.bool_)
         return infos

@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,12 +131,32 @@ def weaken_all_but(name: str, result: Path) -> None:
     Raises:
         InputError: there is no objcopy.
     """
+    _objcopy(result, "--wildcard", f"--weaken-symbol=!{name}", "--weaken-symbol=*")
+
+
+def redefine_symbols(result: Path, names: Mapping[str, str]) -> None:
+    """Give symbols of an object other names.
+
+    Raises:
+        InputError: there is no objcopy.
+    """
+    _objcopy(result, *(f"--redefine-sym={old}={new}" for old, new in names.items()))
+
+
+def hide_all_but(result: Path, names: Sequence[str]) -> None:
+    """Let an object show no other functions of its own than these.
+
+    Raises:
+        InputError: there is no objcopy.
+    """
+    _objcopy(result, *(f"--keep-global-symbol={name}" for name in names))
+
+
+def _objcopy(result: Path, *flags: str) -> None:
     if shutil.which("objcopy") is None:
-        raise InputError(
-            "--name: expected objcopy, found none; on Debian: apt-get install binutils"
-        )
-    command = ["objcopy", "--wildcard", "--weaken-symbol", f"!{name}", "--weaken-symbol", "*"]
-    done = subprocess.run([*command, str(result)], capture_output=True, text=True, timeout=60)
+        raise InputError("expected objcopy, found none; on Debian: apt-get install binutils")
+    command = ["objcopy", *flags, str(result)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if done.returncode:
         raise InputError(f"objcopy refuses {result.name}: {done.stderr.strip()}")
 

@@ -10,7 +10,7 @@ call asks ``cpuid`` once which of them is the first to run here, the best before
 This text is for any processor of its kind.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polygym.export.c_kernel import kernel_c_text, plan_c_text
@@ -67,8 +67,7 @@ def dispatch_text(export: Export) -> str:
     return "\n".join(
         [
             *(f"{kernel_prototype(own)};" for _, own in plans),
-            _HAS_BITS,
-            *_level_function([level for level, _ in plans]),
+            *level_text([level for level, _ in plans]),
             f"{kernel_prototype(plan)}\n{{",
             "  switch (polygym_level()) {",
             *cases,
@@ -91,8 +90,16 @@ _SAVES_REGISTERS = 27
 """The bit of leaf 1 that says that ``xgetbv`` may be asked."""
 
 
-def _level_function(levels: list[CpuLevel]) -> Iterator[str]:
-    """Yield the lines of the function that says which level is the first to run here."""
+def level_text(levels: Sequence[CpuLevel]) -> Iterator[str]:
+    """Yield the lines of the function that says which level is the first to run here.
+
+    ``polygym_level`` returns the number of levels where none runs. Levels that need nothing are not
+    asked for.
+    """
+    if not any(level.required for level in levels):
+        yield "static int polygym_level(void)\n{\n  return 0;\n}"
+        return
+    yield _HAS_BITS
     yield "static int polygym_level(void)\n{"
     yield "  static int known = -1;"
     yield "  int level = __atomic_load_n(&known, __ATOMIC_RELAXED);"

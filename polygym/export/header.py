@@ -20,7 +20,7 @@ def kernel_header(plan: KernelPlan, comment: Sequence[str]) -> str:
         "Returns 0 when the loops have run, 1 when they have not: then nothing is written, and",
         "the loops of the source have to run.",
     ]
-    return _guarded(f"{plan.name}_h", notes, [f"{kernel_prototype(plan)};"])
+    return guarded_header(f"{plan.name}_h", notes, [f"{kernel_prototype(plan)};"])
 
 
 def kernel_prototype(plan: KernelPlan) -> str:
@@ -60,7 +60,7 @@ def _pointer(array: Array, is_written: bool) -> str:
 
 def function_header(embedding: RegionEmbedding, name: str, comment: Sequence[str]) -> str:
     """Return the header of the user's function under a name."""
-    return _guarded(f"{name}_h", comment, list(prototype_lines(embedding, name)))
+    return guarded_header(f"{name}_h", comment, list(prototype_lines(embedding, name)))
 
 
 def comment_block(lines: Sequence[str]) -> str:
@@ -69,13 +69,17 @@ def comment_block(lines: Sequence[str]) -> str:
     return f"/* {text} */"
 
 
-def _guarded(guard: str, comment: Sequence[str], lines: Sequence[str]) -> str:
+def guarded_header(
+    guard: str, comment: Sequence[str], lines: Sequence[str], includes: Sequence[str] = ()
+) -> str:
+    """Return a header of declarations for C and C++, below a comment."""
     macro = re.sub(r"\W", "_", guard).upper()
     return "\n".join(
         [
             comment_block(comment),
             f"#ifndef {macro}",
             f"#define {macro}",
+            *(f"#include <{name}>" for name in includes),
             "#ifdef __cplusplus",
             'extern "C" {',
             "#endif",

@@ -13,6 +13,7 @@ The bits of ``cpuid`` are read once and kept in a variable, and so it is whether
 """
 
 import re
+from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,11 +27,14 @@ from polygym.codegen.llvm.core.binary_interface import (
 )
 from polygym.codegen.llvm.core.emit_index import Environment, emit_condition, emit_index
 from polygym.codegen.llvm.core.types import I8, I32, I64, POINTER, declare_function, i32, i64
-from polygym.codegen.llvm.emit_module import emit_kernel
+from polygym.codegen.llvm.emit_module import emit_kernel, emit_llvm
 from polygym.codegen.llvm.jit import optimization_level, optimized_module, target_machine
+from polygym.codegen.pipeline import lower
 from polygym.errors import InternalError
 from polygym.export.cpu_levels import FEATURE_BITS, CpuLevel, best_first, is_x86
-from polygym.export.kernel import NOT_RUN, CpuKernelVariant, KernelPlan
+from polygym.export.kernel import NOT_RUN, CpuKernelVariant, KernelPlan, within_registers
+from polygym.mapping.mapping import Mapping
+from polygym.poly.legality import LegalSchedule
 
 _FORK = "GOMP_parallel"
 _STANDARD_ERROR = 2
@@ -89,14 +93,32 @@ def _function_name(plan: KernelPlan, variant: CpuKernelVariant, level: CpuLevel)
 
 def _variant_text(plan: KernelPlan, variant: CpuKernelVariant, level: CpuLevel) -> str:
     """Return the IR of one variant, each function of it for the processor of a level."""
-    text = emit_kernel(variant.program, _function_name(plan, variant, level))
-    target = f'"target-cpu"="{level.processor}"'
-    if level.features:
-        target += f' "target-features"="{level.features}"'
-    text = re.sub(r"^(define [^\n]*)$", rf"\1 {target}", text, flags=re.MULTILINE)
+    text = _for_level(emit_kernel(variant.program, _function_name(plan, variant, level)), level)
     text = _LIBRARY_TEXT.sub("", text)
     text = _FOREIGN.sub(r'@"\1"', text)
     return text.replace(f'@"{FORK_FUNCTION}"', f'@"{_FORK}"')
+
+
+def _for_level(text: str, level: CpuLevel) -> str:
+    """Return IR whose functions are for the processor of a level."""
+    target = f'"target-cpu"="{level.processor}"'
+    if level.features:
+        target += f' "target-features"="{level.features}"'
+    return re.sub(r"^(define [^\n]*)$", rf"\1 {target}", text, flags=re.MULTILINE)
+
+
+def object_for_level(
+    legal: LegalSchedule, mapping: Mapping, sizes: Dictionary[str, int], level: CpuLevel
+) -> bytes:
+    """Return the object of a schedule for given sizes, for the processor of a level.
+
+    It has the entry point of measured code (:mod:`polygym.codegen.llvm.core.binary_interface`).
+    """
+    program = lower(legal, within_registers(mapping, level.vector_bits), sizes)
+    machine = target_machine(level.processor, level.features)
+    text = _for_level(emit_llvm(program), level)
+    module = optimized_module(text, optimization_level(program.mapping), machine)
+    return bytes(machine.emit_object(module))
 
 
 def _parsed(text: str) -> Any:

@@ -1,19 +1,23 @@
-"""Models in PyTorch: the yardstick of results and of times.
+"""Models in other libraries, and as exported: the yardstick of results and of times.
 
-Every operator becomes the call of PyTorch in its definition. Weights are tensors of the function.
+In PyTorch every operator becomes the call in its definition. Weights are tensors of the function.
 Nodes of weights alone are computed when the function is made, as :mod:`polygym.graphs.execution`
 does. ``torch.compile`` takes the function of :func:`as_torch`.
 """
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from polygym.errors import InputError, MissingLibraryError
 from polygym.files import temporary_folder
+from polygym.foreign.model_library import ModelContext
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.registry import operator_named
-from polygym.graphs.operators.types import NumberData, TextData
+from polygym.graphs.operators.types import NumberData, TextData, numpy_type
 from polygym.rewrite.term import Term
 
 
@@ -77,8 +81,12 @@ def _call(torch: Any, graph: Graph, node: Term) -> Callable[..., Any]:
     )
 
 
-def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], list[Any]]:
+def as_onnxruntime(
+    model: Model, threads: int = 1, file: Path | None = None
+) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function of a list of arrays that returns the list of results.
+
+    It runs a file that has the model, or the file that would be written.
 
     Raises:
         InputError: onnxruntime is not installed.
@@ -96,8 +104,9 @@ def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], 
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     with temporary_folder() as folder:
-        path = folder / "model.onnx"
-        write(model, path)
+        path = file or folder / "model.onnx"
+        if file is None:
+            write(model, path)
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
@@ -106,5 +115,22 @@ def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], 
     def run(arguments: Sequence[Any]) -> list[Any]:
         result: list[Any] = session.run(None, dict(zip(names, arguments, strict=True)))
         return result
+
+    return run
+
+
+def as_library(graph: Graph, file: Path) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a function of a list of arrays that calls an exported library, weights beside it.
+
+    Raises:
+        ForeignCallError: the library refuses the weights.
+    """
+    context = ModelContext(file, file.stem, file.with_suffix(".safetensors"))
+    tensors = [graph.tensor(node) for _, node in graph.outputs]
+
+    def run(arguments: Sequence[Any]) -> list[Any]:
+        results = [np.empty(tensor.shape, numpy_type(tensor.dtype)) for tensor in tensors]
+        context.run(*([array.ctypes.data for array in part] for part in (arguments, results)))
+        return results
 
     return run

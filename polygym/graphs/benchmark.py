@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, assert_never
 
 import numpy as np
@@ -99,27 +100,38 @@ TOLERANCE = 1e-4
 
 
 class Backend(StrEnum):
-    """Runner of a graph; unfused is polygym with a kernel for every operator."""
+    """Runner of a graph; unfused is polygym with a kernel for every operator.
+
+    A library is one that was exported.
+    """
 
     POLYGYM = "polygym"
     UNFUSED = "unfused"
     TORCH = "torch"
     TORCH_COMPILE = "torch.compile"
     ONNXRUNTIME = "onnxruntime"
+    LIBRARY = "library"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkEntry:
-    """A name, the runner, and the text of its graph ("" for that of the source)."""
+    """A name, the runner, and the text of its graph ("" for that of the source).
+
+    ``file`` is a file of the model, exported before, that a library or onnxruntime runs.
+    """
 
     name: str
     backend: Backend = Backend.POLYGYM
     graph: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelBenchmark:
-    """Models to time: the source of weights and how to open it, the entries, threads, time."""
+    """Models to time: the source of weights and how to open it, the entries, threads, time.
+
+    With no ``rounds`` they run once, and their results are compared.
+    """
 
     target: str
     entries: tuple[BenchmarkEntry, ...]
@@ -202,7 +214,9 @@ def _run_request(request: dict[str, Any]) -> dict[str, Any]:
         try:
             graph = parse_graph(entry["graph"]) if entry["graph"] else source.graph
             model = Model(graph, source.model.weights)
-            call = _prepared(Backend(entry["backend"]), model, arrays, request["threads"])
+            call = _prepared(
+                Backend(entry["backend"]), model, arrays, request["threads"], entry["file"]
+            )
             results = [np.asarray(result) for result in call()]
         except (PolygymError, MemoryError, RuntimeError, ValueError, TypeError) as error:
             reply["problem"] = f"{type(error).__name__}: {error}"
@@ -211,14 +225,15 @@ def _run_request(request: dict[str, Any]) -> dict[str, Any]:
         reply["error"] = _difference(first, results)
         if reply["error"] <= TOLERANCE:
             calls[entry["name"]] = call
-    times = time_interleaved(calls, request["rounds"], request["seconds"]) if calls else {}
+    timed = calls if request["rounds"] else {}
+    times = time_interleaved(timed, request["rounds"], request["seconds"]) if timed else {}
     for name, taken in times.items():
         replies[name]["samples"] = list(taken.samples)
     return replies
 
 
 def _prepared(
-    backend: Backend, model: Any, arrays: list[Any], threads: int
+    backend: Backend, model: Any, arrays: list[Any], threads: int, file: str
 ) -> Callable[[], list[Any]]:
     """Return a call without arguments that gives a list of results."""
     match backend:
@@ -253,28 +268,43 @@ def _prepared(
         case Backend.ONNXRUNTIME:
             from polygym.graphs.backends import as_onnxruntime
 
-            session = as_onnxruntime(model, threads)
+            session = as_onnxruntime(model, threads, Path(file) if file else None)
             return lambda: session(arrays)
+        case Backend.LIBRARY:
+            from polygym.graphs.backends import as_library
+
+            library = as_library(model.graph, Path(file))
+            return lambda: library(arrays)
         case _:
             assert_never(backend)
+
+
+_ROUNDING = {"float16": 40.0, "bfloat16": 300.0}
+"""Times by which a result of half precision may differ more: it is rounded last."""
 
 
 def _difference(first: list[Any], other: list[Any]) -> float:
     """Return the largest difference relative to the largest number; infinity where shapes differ.
 
+    So it is where one result is NaN or infinite and the other is not the same.
+
     >>> _difference([np.array([1.0, -4.0])], [np.array([1.0, -4.4])])
     0.10000000000000009
+    >>> _difference([np.array([np.nan, np.inf])], [np.array([np.nan, -np.inf])])
+    inf
     """
     if [array.shape for array in first] != [array.shape for array in other]:
         return float("inf")
     worst = 0.0
     for left, right in zip(first, other, strict=True):
-        wide = left.astype(np.float64)
-        scale = float(np.max(np.abs(wide), initial=0.0)) or 1.0
-        gap = np.abs(wide - right.astype(np.float64))
-        if not np.array_equal(np.isfinite(left), np.isfinite(right)):
+        wide, beside = left.astype(np.float64), right.astype(np.float64)
+        finite = np.isfinite(wide)
+        same = np.array_equal(wide[~finite], beside[~finite], equal_nan=True)
+        if not same or not np.isfinite(beside[finite]).all():
             return float("inf")
-        worst = max(worst, float(np.max(gap, initial=0.0, where=np.isfinite(gap))) / scale)
+        scale = float(np.max(np.abs(wide[finite]), initial=0.0)) or 1.0
+        gap = float(np.max(np.abs(wide[finite] - beside[finite]), initial=0.0))
+        worst = max(worst, gap / scale / _ROUNDING.get(left.dtype.name, 1.0))
     return worst
 
 

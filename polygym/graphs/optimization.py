@@ -1,9 +1,8 @@
 """From a graph to the cheapest equal one: saturate, extract, and measure what is chosen.
 
 The graph becomes an e-graph, rules are applied until nothing is new or a limit is reached, and the
-cheapest of all graphs in it is extracted, under costs of single operators that are added up. Where
-costs are measured, only what is chosen is: see :mod:`polygym.graphs.costs`,
-which says why the answer is the same.
+cheapest of all graphs in it is extracted, under costs of single operators that are added up or
+those of plans (:mod:`polygym.graphs.extraction`).
 
 The answer is never dearer than the graph that came in: that one is in the e-graph too, and it is
 returned as it was where nothing is cheaper.
@@ -20,212 +19,65 @@ The same rules and the same costs; where these are measured, every operator that
 a search that follows costs step by step has no use for an estimate.
 """
 
-import math
-import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, assert_never
+from typing import Any
 
-from polygym.errors import InputError
-from polygym.graphs.costs import MeasuredCosts, NodeCosts, TypedNode, operator_key
-from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
+from polygym.graphs.extraction import (
+    AnyCosts,
+    ExtractionMethod,
+    OptimizationOptions,
+    StopSignal,
+    graph_cost,
+    typed_nodes,
+)
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
+from polygym.graphs.measured_costs import MeasuredCosts, PlanCosts
 from polygym.graphs.rules import standard_rules
+from polygym.graphs.saturation_stages import CpuSeconds, OptimizationResult, StagedSearch
 from polygym.rewrite.backtracking import Valuation, backtrack
 from polygym.rewrite.domain import Data, type_table
-from polygym.rewrite.egraph import (
-    CycleFilter,
-    EGraph,
-    SaturationLimits,
-    SaturationReport,
-    StopReason,
-    saturate,
-)
-from polygym.rewrite.extraction import CycleConstraints, extract_greedily, extract_optimally
-from polygym.rewrite.extraction import Extraction as Extracted
+from polygym.rewrite.egraph import SaturationReport, StopReason
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Head, Term
 
-_MOST_ROUNDS = 200
-
-
-class ExtractionMethod(Enum):
-    """How the cheapest graph is looked for."""
-
-    GREEDY = "greedy"
-    ILP = "ilp"
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizationOptions:
-    """Limits of saturation, how cycles are kept out, and how the answer is extracted.
-
-    ``cycle_constraints`` is how the integer program keeps out cycles that a filter has left; the
-    usual one has none left, so that nothing is to be done.
-    """
-
-    limits: SaturationLimits = field(default_factory=SaturationLimits)
-    cycles: CycleFilter = CycleFilter.EFFICIENT
-    extraction: ExtractionMethod = ExtractionMethod.ILP
-    cycle_constraints: CycleConstraints = CycleConstraints.LAZY
-    extraction_seconds: float = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class CpuSeconds:
-    """Seconds of the processor that this process took: what others do meanwhile does not count.
-
-    Nor does what it waits for: operators are measured by another process.
-    """
-
-    exploration: float
-    extraction: float
-    total: float
-    to_best: float
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizationResult:
-    """What became of a graph.
-
-    ``lower_bound`` is what no graph of the e-graph is cheaper than, ``status`` whether that was
-    proved to be reached; ``extract_greedily`` what greedy extraction found, before and beside the
-    integer program.
-    """
-
-    before: Graph
-    after: Graph
-    initial_cost: float
-    cost: float
-    greedy_cost: float
-    lower_bound: float
-    status: str
-    saturation: SaturationReport
-    extraction_seconds: float
-    seconds: float
-    cpu_seconds: CpuSeconds
-    measured_operators: int = 0
-    seconds_to_best: float | None = None
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether a cheaper graph was found."""
-        return self.after is not self.before
+__all__ = [
+    "AnyCosts",
+    "ExtractionMethod",
+    "GraphRewriteSystem",
+    "OptimizationOptions",
+    "OptimizationResult",
+    "graph_cost",
+    "optimize_by_backtracking",
+    "optimize_graph",
+    "result_summary",
+    "typed_nodes",
+]
 
 
 def optimize_graph(
     graph: Graph,
-    costs: NodeCosts,
+    costs: AnyCosts,
     options: OptimizationOptions | None = None,
     rules: Sequence[Rule] | None = None,
     progress: Callable[[str], None] | None = None,
+    stop: StopSignal | None = None,
 ) -> OptimizationResult:
     """Return the cheapest graph that rules and limits reach.
 
     ``progress`` is told a sentence now and then. Ctrl-C while operators are measured loses nothing:
-    what was measured is kept, and the next call goes on.
+    what was measured is kept, and the next call goes on. After a ``stop`` the answer is the best so
+    far.
     """
     options = options or OptimizationOptions()
     rules = standard_rules() if rules is None else rules
-    tell = progress or (lambda _: None)
-    begin, begun = time.monotonic(), time.process_time()
-    egraph = EGraph(TENSOR_DOMAIN)
-    root = egraph.add_term(graph.root)
-    explored = saturate(
-        egraph,
-        rules,
-        options.limits,
-        options.cycles,
-        lambda seen, _: tell(f"explored {seen.node_count} nodes, {seen.class_count} classes"),
-    )
-    explored_in = time.process_time() - begun
-    measured_before = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
-    if isinstance(costs, MeasuredCosts):
-        costs.measure(typed_nodes(graph), lambda operator, _: tell(f"measured {operator}"))
-        _check_executable(graph, costs)
-    extraction = extracted_in = 0.0
-    for round_ in range(_MOST_ROUNDS):
-        start, started = time.monotonic(), time.process_time()
-        result = _extract(egraph, root, costs, options)
-        extraction += time.monotonic() - start
-        extracted_in += time.process_time() - started
-        if not isinstance(costs, MeasuredCosts):
-            break
-        missing = costs.missing(typed_nodes(result.term))
-        if not missing:
-            break
-        tell(f"round {round_ + 1}: {len(missing)} operators to be measured")
-        costs.measure(missing, lambda operator, _: tell(f"measured {operator}"))
-    initial, final = graph_cost(graph.root, costs), graph_cost(result.term, costs)
-    after = graph.with_root(result.term) if final < initial else graph
-    whole = time.process_time() - begun
-    return OptimizationResult(
-        graph,
-        after,
-        initial,
-        min(initial, final),
-        min(initial, result.greedy_cost),
-        min(result.lower_bound, initial, final),
-        result.status.value,
-        explored,
-        extraction,
-        time.monotonic() - begin,
-        CpuSeconds(explored_in, extracted_in, whole, whole),
-        (costs.measured_count if isinstance(costs, MeasuredCosts) else 0) - measured_before,
-    )
+    search = StagedSearch(graph, costs, options, rules, progress or (lambda _: None), stop)
+    search.run()
+    return search.result()
 
 
-def graph_cost(root: Term | Graph, costs: NodeCosts) -> float:
-    """Return the costs of all nodes of a graph, each once."""
-    return math.fsum(costs.cost(*node) for node in typed_nodes(root))
-
-
-def typed_nodes(root: Term | Graph) -> list[TypedNode]:
-    """Return the nodes of a graph as costs know them, children first.
-
-    What only weights known ahead depend on is among them; it costs nothing.
-    """
-    term = root.root if isinstance(root, Graph) else root
-    data = infer_all((term,))
-    return [
-        (node.head, tuple(data[child] for child in node.children), result)
-        for node, result in data.items()
-        if node.children
-    ]
-
-
-def _extract(
-    egraph: EGraph, root: int, costs: NodeCosts, options: OptimizationOptions
-) -> Extracted:
-    match options.extraction:
-        case ExtractionMethod.GREEDY:
-            return extract_greedily(egraph, root, costs.cost)
-        case ExtractionMethod.ILP:
-            return extract_optimally(
-                egraph,
-                root,
-                costs.cost,
-                cycles=options.cycle_constraints,
-                seconds=options.extraction_seconds,
-            )
-        case _:
-            assert_never(options.extraction)
-
-
-def _check_executable(graph: Graph, costs: MeasuredCosts) -> None:
-    """Refuse a graph that does not run itself: there would be nothing to compare with."""
-    for head, children, data in typed_nodes(graph):
-        if costs.cost(head, children, data) == math.inf:
-            raise InputError(
-                f"graph {graph.name}: expected operators that run here, found "
-                f"{operator_key(head, children)}, which does not (too large for the memory, or "
-                "for 32-bit sizes); --costs static takes no times"
-            )
-
-
-def result_summary(result: OptimizationResult, costs: NodeCosts) -> dict[str, Any]:
+def result_summary(result: OptimizationResult, costs: AnyCosts) -> dict[str, Any]:
     """Return what there is to say, as values of JSON."""
     explored = result.saturation
     return {
@@ -251,12 +103,14 @@ def result_summary(result: OptimizationResult, costs: NodeCosts) -> dict[str, An
             "seconds_to_best": result.cpu_seconds.to_best,
         },
         "measured_operators": result.measured_operators,
+        "compared_plans": result.compared_plans,
         "egraph": {
             "nodes": explored.nodes,
             "classes": explored.classes,
             "iterations": explored.iterations,
             "stop": explored.stop.value,
             "blacklisted": explored.blacklisted,
+            "resting": list(explored.resting),
         },
         "rules_applied": {name: count for name, count in explored.applications.items() if count},
         "operators": {"before": _counts(result.before), "after": _counts(result.after)},
@@ -274,7 +128,7 @@ def _counts(graph: Graph) -> dict[str, int]:
 
 def optimize_by_backtracking(
     graph: Graph,
-    costs: NodeCosts,
+    costs: AnyCosts,
     rules: Sequence[Rule],
     alpha: float = 1.0,
     iterations: int = 100,
@@ -285,6 +139,8 @@ def optimize_by_backtracking(
 
     ``seconds_to_best`` is the time until the answer; only the end showed that it was the last.
     """
+    if isinstance(costs, PlanCosts):
+        costs = MeasuredCosts(costs.times)  # steps of a search change single nodes
     measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
     result = backtrack(
         graph.root,

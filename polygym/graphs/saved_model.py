@@ -11,6 +11,8 @@ Model sources: the name of a library model, or a file, becomes a graph with weig
 =====================  =============================================================
 ``bert``               a model of the library at the paper's size
 ``bert:small``         the same at a small one
+``bert:bias``          the same with biases
+``random:7``           a random network from a seed
 ``model.onnx``         an ONNX file
 ``model.txt``          a graph as text; weights come from a seed
 ``fast/``              a folder that :func:`polygym.graphs.saved_model.save` has written
@@ -46,6 +48,7 @@ from polygym.graphs import library
 from polygym.graphs.ir.graph import random_weights
 
 _GRAPH, _WEIGHTS, _REPORT, _CHECKSUMS = "graph.txt", "weights.npz", "report.json", "sums.json"
+_PICTURE = "graphs.svg"
 
 
 class SavedModel:
@@ -89,8 +92,12 @@ class SavedModel:
         return self.compiled()(*arrays)
 
 
-def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
+def save(
+    folder: Path | str, model: Model, report: Mapping[str, Any], before: Graph | None = None
+) -> None:
     """Write a model into a folder, which is made if there is none.
+
+    With the graph ``before`` it was optimised, a picture shows the difference.
 
     Every file is whole or not there. The sums are taken away first and come last: so a folder in
     which something was written half way is refused.
@@ -108,6 +115,10 @@ def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
     write_atomically(place / _REPORT, (json.dumps(dict(report), indent=1) + "\n").encode())
     sums = {name: _checksum(_bytes(place / name)) for name in (_GRAPH, _WEIGHTS, _REPORT)}
     write_atomically(place / _CHECKSUMS, (json.dumps(sums, indent=1) + "\n").encode())
+    if before is not None:
+        from polygym.graphs.drawing.svg import comparison_svg
+
+        write_atomically(place / _PICTURE, comparison_svg(before, model.graph).encode())
 
 
 def load(folder: Path | str, threads: int | None = None) -> SavedModel:
@@ -221,9 +232,8 @@ def open_source(
 
         model = read(path, shapes)
         return ModelSource(target, model.graph, lambda: model)
-    name, _, size = target.partition(":")
-    if name in library.NAMES:
-        graph = library.graph(name, size or "paper")
+    if library.is_network_text(target):
+        graph = library.graph_of_text(target)
         return ModelSource(target, graph, lambda: Model(graph, random_weights(graph, seed)))
     if path.is_dir():
         result = read_model(path)
@@ -232,8 +242,9 @@ def open_source(
         graph = parse_graph(_text(path), target)
         return ModelSource(target, graph, lambda: Model(graph, random_weights(graph, seed)))
     raise InputError(
-        f"expected a model of the library ({', '.join(library.NAMES)}; with :small a small one), "
-        f"an ONNX file, a graph as text or a folder of `polygym graph optimize`, found {target!r}"
+        f"expected a model of the library ({', '.join(library.NAMES)}; with :small a small one, "
+        f"with :bias one with biases; random:SEED), an ONNX file, a graph as text or a folder of "
+        f"`polygym graph optimize`, found {target!r}"
     )
 
 

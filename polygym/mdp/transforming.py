@@ -19,7 +19,7 @@ from polygym.transformations.candidates import candidate_steps
 from polygym.transformations.state import StepVerdict, TransformState
 from polygym.transformations.steps import Step
 
-STEPS_VERSION = 1
+STEPS_VERSION = 2
 """The version of the list of steps; a record of another version has other actions."""
 
 STOP_ACTION = 0

@@ -1,4 +1,4 @@
-"""First and last value of a loop's counter as an affine function of the loops around it.
+"""First and last value of a loop's counter, for fixed loops around it, and its stride.
 
 Statements with rows o(s) of the loops around and a row v(s) of the loop itself have, for each value
 of the outer rows, a smallest and a largest value of v::
@@ -11,14 +11,18 @@ the last one n - 1. None is returned where f is not one affine function with int
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import islpy as isl
 
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations
-from polygym.poly.isl_values import coefficient, coefficients, constant_term
+from polygym.poly.isl_values import coefficient, coefficients, constant_term, to_int
 from polygym.poly.schedule import ScheduleRow, parameter_names
+
+LoopRows: TypeAlias = Sequence[tuple[str, tuple[ScheduleRow, ...], ScheduleRow]]
+"""Statements of a loop, each with the rows of the loops around it and that of the loop."""
 
 _OPERATIONS = 200_000
 
@@ -34,11 +38,11 @@ class CounterBound:
 
 def counter_bound(
     scop: Scop,
-    rows: Sequence[tuple[str, tuple[ScheduleRow, ...], ScheduleRow]],
+    rows: LoopRows,
     *,
     is_first: bool,
 ) -> CounterBound | None:
-    """Return the first or last value; ``rows`` are statements, their outer rows and own row."""
+    """Return the first or last value of a loop's counter."""
     try:
         with attempt_bounded(_OPERATIONS), bounded_operations("the bounds of a loop"):
             return _bound(scop, rows, is_first)
@@ -48,21 +52,11 @@ def counter_bound(
 
 def _bound(
     scop: Scop,
-    rows: Sequence[tuple[str, tuple[ScheduleRow, ...], ScheduleRow]],
+    rows: LoopRows,
     is_first: bool,
 ) -> CounterBound | None:
     names = parameter_names(scop)
-    start = f"[{', '.join(names)}] -> "
-    values = isl.UnionMap(f"{start}{{ }}")
-    for name, around, own in rows:
-        statement = scop.statement(name)
-        iterators = statement.iterators
-        outer = ", ".join(row.text(iterators, names) for row in around)
-        instance = f"{name}[{', '.join(iterators)}]"
-        both = isl.Map(f"{start}{{ {instance} -> [[{outer}] -> [{own.text(iterators, names)}]] }}")
-        pairs = both.intersect_domain(isl.Set(statement.domain)).range().unwrap()
-        values = values.union(isl.UnionMap.from_map(pairs))
-    relation = isl.Map.from_union_map(values).intersect_params(isl.Set(scop.context))
+    relation = _counters(scop, rows)
     extreme = relation.lexmin_pw_multi_aff() if is_first else relation.lexmax_pw_multi_aff()
     pieces: list[isl.MultiAff] = []
     extreme.gist(relation.domain()).coalesce().foreach_piece(
@@ -82,3 +76,32 @@ def _bound(
         for name in names
     )
     return CounterBound(coefficients(affine, isl.dim_type.in_), sizes, constant_term(affine))
+
+
+def counter_stride(scop: Scop, rows: LoopRows) -> int:
+    """Return the distance of neighbouring values of a counter, for fixed counters around it.
+
+    Example, the counter i + j inside of one with the value i - j: 2.
+
+    Raises:
+        LimitError: it would take too long.
+    """
+    with bounded_operations("the stride of a loop"):
+        values = _counters(scop, rows)
+        return max(1, to_int(values.wrap().flatten().get_stride(values.dim(isl.dim_type.in_))))
+
+
+def _counters(scop: Scop, rows: LoopRows) -> isl.Map:
+    """Return the relation from counters around a loop to its own, for the sizes of a program."""
+    names = parameter_names(scop)
+    start = f"[{', '.join(names)}] -> "
+    values = isl.UnionMap(f"{start}{{ }}")
+    for name, around, own in rows:
+        statement = scop.statement(name)
+        iterators = statement.iterators
+        outer = ", ".join(row.text(iterators, names) for row in around)
+        instance = f"{name}[{', '.join(iterators)}]"
+        both = isl.Map(f"{start}{{ {instance} -> [[{outer}] -> [{own.text(iterators, names)}]] }}")
+        pairs = both.intersect_domain(isl.Set(statement.domain)).range().unwrap()
+        values = values.union(isl.UnionMap.from_map(pairs))
+    return isl.Map.from_union_map(values).intersect_params(isl.Set(scop.context))

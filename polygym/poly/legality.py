@@ -10,6 +10,7 @@ left.
 something, and the code generator takes nothing else.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -80,8 +81,13 @@ class LegalSchedule:
 
 def find_violation(scop: Scop, schedule: Schedule) -> Violation | None:
     """Return the first dependence that the schedule breaks, or None when it is legal."""
+    return first_violation(all_pairs(scop), schedule)
+
+
+def first_violation(every: Iterable[DependencePairs], schedule: Schedule) -> Violation | None:
+    """Return the first of some pairs that the schedule breaks, or None."""
     rows = {part.statement: part.rows for part in schedule.statements}
-    for pairs in all_pairs(scop):
+    for pairs in every:
         between = pairs.dependence
         with bounded_operations("checking the schedule"):
             violation = _violation(

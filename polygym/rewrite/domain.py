@@ -63,6 +63,10 @@ class Domain(Protocol):
         """Whether a condition holds."""
         ...
 
+    def is_free(self, data: Data) -> bool:
+        """Whether a node costs nothing, however it is made."""
+        ...
+
     def functions(self) -> dict[str, str]:
         """Return the names of functions for :meth:`compute`, and a sentence about each."""
         ...
@@ -89,6 +93,10 @@ class TrivialDomain:
 
     def holds(self, condition: str, arguments: tuple[Data, ...]) -> bool:
         """Return False: there are no conditions."""
+        return False
+
+    def is_free(self, data: Data) -> bool:
+        """Return False."""
         return False
 
     def functions(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.evaluation import context_holds
+from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
 from polygym.programs import Program, ProgramOutput
@@ -84,6 +85,27 @@ class KernelBuilder:
         kernel = self._compiled(scop, own, schedule, asked.mapping)
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
+
+    def chosen_loops(
+        self, sizes: Mapping[str, int]
+    ) -> tuple[LegalSchedule, MachineMapping, dict[str, int]]:
+        """Return the schedule, the mapping and the program's sizes of what :meth:`kernel` returns.
+
+        Raises:
+            InputError: the definition makes no sense for the sizes.
+        """
+        scop, own = self._checked(sizes)
+        cache = user_cache()
+        entry = (
+            None if cache is None else cache.fastest(cache_key(self._request(sizes, self.options)))
+        )
+        if entry is not None:
+            schedule = parse_schedule(entry.schedule, scop)
+            return LegalSchedule(scop, schedule), parse_mapping(entry.mapping), own
+        asked = self.options.schedule
+        if not isinstance(asked, Schedule):
+            asked = default_schedule(scop, asked, own, self.options.mapping)
+        return LegalSchedule(scop, asked), self.options.mapping, own
 
     def compile_tuned(self, sizes: Mapping[str, int], result: SearchResult) -> CompiledKernel:
         """Compile what a tuner has found, and keep it in the cache with its time.

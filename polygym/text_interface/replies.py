@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polygym.errors import InputError, LimitError
 from polygym.programs.isl_text import without_parameters
 from polygym.text_interface.dependence_text import dependence_sentences
 from polygym.text_interface.judgement import Judgement
 from polygym.text_interface.program_text import program_text
 from polygym.text_interface.step_lists import (
-    legal_steps,
     nearest_steps,
     repair_text,
     repairs,
 )
+from polygym.transformations.candidates import legal_steps
 from polygym.transformations.sentences import sentence_of
-from polygym.transformations.state import TransformState
+from polygym.transformations.state import IllegalStepError, TransformState
 from polygym.transformations.steps import MappingStep, Step, TreeStep
 
 TRY = "Try: "
@@ -67,12 +68,29 @@ def change_text(before: TransformState, after: TransformState) -> str:
     return "\n".join(parts) or "The loops are the same."
 
 
+def explain_step(state: TransformState, step: Step) -> str:
+    """Return in short what a step does to a state, or why it is not possible.
+
+    Example, a wavefront in the order of the text, ``interchange L1 L2``::
+
+        illegal: interchange L1 L2: the schedule breaks the flow dependence S0 -> S0 on A: it runs
+        S0[1, 1] before S0[0, 2] …, but S0[0, 2] must come first; example with n = 3
+    """
+    try:
+        after = state.after(step)
+    except IllegalStepError as error:
+        return f"illegal: {error}"
+    except (InputError, LimitError) as error:
+        return f"not possible: {error}"
+    return f"legal: {step}\n{change_text(state, after)}"
+
+
 def illegal_text(state: TransformState, step: Step, reason: str) -> str:
     """Return why a step is illegal, with repairs and the nearest legal steps."""
     lines = [f"illegal: {reason}"]
     found = repairs(state, step)
     lines += [f"{TRY}{repair_text(repair)}" for repair in found]
-    near = nearest_steps(step, legal_steps(state))
+    near = nearest_steps(step, [legal for legal, _ in legal_steps(state)])
     if near:
         lines.append(f"Legal now: {'; '.join(map(str, near))}")
     return "\n".join(lines)

@@ -40,7 +40,8 @@ from polygym.text_interface.commands import (
 )
 from polygym.text_interface.help_text import ascii_text, help_text
 from polygym.text_interface.judgement import Judge, Judgement, judge_of
-from polygym.text_interface.step_lists import grouped_text, legal_steps, steps_of_kind
+from polygym.text_interface.step_lists import grouped_text, steps_of_kind
+from polygym.transformations.candidates import legal_steps
 from polygym.transformations.state import IllegalStepError, TransformProgram, TransformState
 from polygym.transformations.steps import Step, Stop, Undo
 from polygym.transformations.tree_steps import UnavailableStepError
@@ -213,7 +214,7 @@ class TextSession:
     def legal_steps(self) -> tuple[Step, ...]:
         """Return the legal steps among the candidates of the state."""
         if self._steps is None or self._steps[0] is not self.state:
-            self._steps = (self.state, legal_steps(self.state))
+            self._steps = (self.state, tuple(step for step, _ in legal_steps(self.state)))
         return self._steps[1]
 
     def skip(self, line: str, status: ReplyStatus) -> None:

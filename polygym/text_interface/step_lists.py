@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polygym.errors import InputError, LimitError
-from polygym.transformations.candidates import candidate_steps
 from polygym.transformations.state import TransformState
 from polygym.transformations.steps import (
     Fuse,
@@ -34,17 +33,6 @@ _MOST_REPAIRS = 2
 _REPAIR_SHIFTS = (1, 2, 3)
 _REPAIR_SKEWS = (1, 2, -1)
 THEN = ", then "
-
-
-def legal_steps(state: TransformState) -> tuple[Step, ...]:
-    """Return the candidates that are legal in a state."""
-    if state.is_over:
-        return ()
-    candidates = candidate_steps(state)
-    verdicts = state.verdicts(candidates)
-    return tuple(
-        step for step, verdict in zip(candidates, verdicts, strict=True) if verdict.is_allowed
-    )
 
 
 def grouped_text(steps: Sequence[Step]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,13 @@ from polygym.poly.isl_budget import attempt_bounded, bounded_operations
 from polygym.poly.transform.splitting.conditions import Splitting
 from polygym.poly.transform.splitting.selection import candidate_splittings
 from polygym.poly.transform.storage.plan import StorageEntry
-from polygym.poly.transform.storage.variants import storage_variants
+from polygym.poly.transform.storage.variants import (
+    WebVariants,
+    some_storage_variants,
+    storage_variants,
+)
 from polygym.transformations.loop_tree import Body, Loop, LoopTree, StatementNode, walk
-from polygym.transformations.state import TransformProgram, TransformState
+from polygym.transformations.state import StepVerdict, TransformProgram, TransformState
 from polygym.transformations.steps import (
     Contract,
     Distribute,
@@ -65,6 +70,8 @@ LeastShift = Callable[[LoopTree, Loop, Loop], int | None]
 _ISL_OPERATIONS = 400_000
 _MOST_CUTS = 8
 _MOST_PAIRS = 8
+_MOST_PROOFS = 3
+"""Proofs about arrays of divided statements that are tried for each division."""
 
 
 def candidate_steps(state: TransformState) -> tuple[Step, ...]:
@@ -77,6 +84,13 @@ def candidate_steps(state: TransformState) -> tuple[Step, ...]:
         *_program_steps(state),
         *_mapping_steps(state),
     )
+
+
+def legal_steps(state: TransformState, kinds: Any = Step) -> list[tuple[Step, StepVerdict]]:
+    """Return the steps that are allowed, those of some kinds alone, with their verdicts."""
+    steps = [step for step in candidate_steps(state) if isinstance(step, kinds)]
+    pairs = zip(steps, state.verdicts(steps), strict=True)
+    return [(step, verdict) for step, verdict in pairs if verdict.is_allowed]
 
 
 def sample_by_kind(steps: Sequence[Step], rng: np.random.Generator) -> int:
@@ -219,29 +233,42 @@ def _suggestions(program: TransformProgram) -> tuple[tuple[str, frozenset[str]],
 
 
 def _entries(state: TransformState) -> tuple[StorageEntry, ...]:
-    """Return what may become of arrays that stand in the way of loops."""
+    """Return what may become of arrays that stand in the way of loops.
 
-    def find() -> tuple[StorageEntry, ...]:
-        try:
-            webs = storage_variants(state.program.scop)
-        except (InputError, LimitError):
-            return ()
-        offered = (entry for web in webs for entry in web.entries)
-        return tuple(variant for entry in offered for variant in _variants(entry))
-
-    # Of a divided program the proofs would have to be found again, which takes seconds.
-    if state.splitting.statements:
+    Where a statement is divided few of its arrays are: each proof takes tens of milliseconds. Where
+    several are there are too many programs.
+    """
+    program, splitting = state.program, state.splitting
+    if len(splitting.statements) > 1:
         return ()
-    entries = state.program.memo("entries", find)
+    entries = program.memo("entries", lambda: _variants(lambda: storage_variants(program.scop)))
+    if splitting.statements:
+        touched = program.touched_arrays(splitting)
+        divided = program.version(splitting).scop
+        some = program.memo(
+            ("entries", splitting),
+            lambda: _variants(lambda: some_storage_variants(divided, touched, _MOST_PROOFS)),
+        )
+        entries = (*(entry for entry in entries if entry.array not in touched), *some)
     taken = {entry.array for entry in state.storage.entries}
     return tuple(entry for entry in entries if entry.array not in taken)
 
 
-def _variants(entry: StorageEntry) -> Iterator[StorageEntry]:
-    """Yield an entry, and where it expands along loops the one with a copy for each thread."""
-    yield entry
-    if entry.loops:
-        yield replace(entry, is_privatized=True)
+def _variants(find: Callable[[], tuple[WebVariants, ...]]) -> tuple[StorageEntry, ...]:
+    """Return the entries of webs, each that expands along loops once more for threads.
+
+    None where isl takes too long.
+    """
+    try:
+        webs = find()
+    except (InputError, LimitError):
+        return ()
+    return tuple(
+        variant
+        for web in webs
+        for entry in web.entries
+        for variant in (entry, *([replace(entry, is_privatized=True)] if entry.loops else []))
+    )
 
 
 def _bodies(body: Body) -> Iterator[Body]:

@@ -14,16 +14,22 @@ The result is *exact* if the tree has the target's loops and rows, up to loops t
 and to iteration ranges that begin elsewhere. Otherwise it has the *same order*: every two
 instances, dependent or not, run in the same order (:mod:`polygym.transformations.same_order`).
 Where a schedule leaves the order of instances open, they stay in the order of the start.
+
+Steps keep the determinant of a statement's rows but for its sign. So no steps lead to the rows
+i + j and i - j, whose determinant is -2, which the answer says. A row 2i alone is the loop i.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import gcd
 
 from polygym.errors import IllegalScheduleError, InputError, LimitError
 from polygym.poly.legality import find_violation
 from polygym.poly.row_combinations import RowAlgebra
-from polygym.poly.schedule import Schedule
+from polygym.poly.schedule import Schedule, ScheduleRow
 from polygym.transformations.construction import Construction, StuckError
 from polygym.transformations.loop_tree import LoopTree, loop_tree_of, with_unique_names
 from polygym.transformations.reaching import reach
@@ -137,8 +143,25 @@ class _Explanation:
         if not reason:
             if self._is_same(state):
                 return self._as_result(state, False)
-            reason = "the order that was reached is not proved to be that of the schedule"
+            reason = self._stretched_rows() or (
+                "the order that was reached is not proved to be that of the schedule"
+            )
         return NoStepsFound(reason, self._own(state), state)
+
+    def _stretched_rows(self) -> str:
+        """Return why no steps lead to rows that leave out values, such as i + j and i - j.
+
+        Steps multiply the rows of a statement's loops by matrices with the determinant 1 or -1.
+        """
+        target = self._target.rows
+        for name, before in self._start.tree.rows.items():
+            kept, wanted = _determinant(before), _determinant(target[name])
+            if kept != wanted:
+                return (
+                    f"the rows of {name} have the determinant {wanted}, and steps keep {kept}: a "
+                    "loop would leave out values"
+                )
+        return ""
 
     def _shortened(self, result: StepsToResult) -> StepsToResult:
         is_target = self._is_exact if result.is_exact else self._is_same
@@ -182,3 +205,23 @@ def _completed(schedule: Schedule, start: LoopTree) -> LoopTree:
         replace(part, rows=(*rows[part.statement], *part.rows)) for part in before.statements
     )
     return loop_tree_of(Schedule(before.parameters, parts), start.next_number)
+
+
+def _determinant(rows: Sequence[ScheduleRow]) -> int:
+    """Return the determinant of the loops that order something, without its sign.
+
+    Common divisors of a row are left out, and rows that depend on those before them.
+    """
+    echelon: list[tuple[int, list[Fraction]]] = []
+    result = Fraction(1)
+    for row in rows:
+        divisor = gcd(*row.iterators) or 1
+        left = [Fraction(value, divisor) for value in row.iterators]
+        for place, other in echelon:
+            factor = left[place] / other[place]
+            left = [a - factor * b for a, b in zip(left, other, strict=True)]
+        pivot = next((place for place, value in enumerate(left) if value), None)
+        if pivot is not None:
+            echelon.append((pivot, left))
+            result *= left[pivot]
+    return abs(int(result))

@@ -30,7 +30,7 @@ import numpy as np
 
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
-from polygym.lru_cache import REMEMBERED_PROGRAMS
+from polygym.lru_cache import REMEMBERED_PROGRAMS, LruCache
 from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import find_violation
@@ -38,10 +38,12 @@ from polygym.poly.schedule import Schedule, ScheduleRow, parameter_names
 from polygym.poly.spaces.farkas import contains_point, differences_of, integer_hull, pairs_of
 from polygym.poly.spaces.generators import GeneratorSet
 from polygym.transformations.loop_tree import Loop, LoopTree
+from polygym.transformations.tree_regions import changed_region, whole_tree
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Rows: TypeAlias = tuple[ScheduleRow, ...]
 _Alive: TypeAlias = tuple["DependenceGenerators", Array]
+_Question: TypeAlias = list[tuple[int, int]]
 
 _LARGEST = 2**20
 """Numbers of rows and generators up to this one fit products of 64 bits."""
@@ -67,6 +69,14 @@ class DependenceGenerators:
     at_sink: Array
     vertices: int
     is_exact: bool
+
+    def along(self, loop: Loop) -> Array:
+        """Return the distances of the generators along a loop."""
+        return self.between(loop.row(self.dependence.source), loop.row(self.dependence.sink))
+
+    def between(self, source: ScheduleRow, sink: ScheduleRow) -> Array:
+        """Return the distances of the generators for a row of each statement."""
+        return np.asarray(self.at_sink @ _row_array(sink) - self.at_source @ _row_array(source))
 
 
 class _RowIndex:
@@ -100,58 +110,73 @@ class LegalityTables:
             for dependence in dependences(scop)
             if (table := _generators_of(dependence, scop, self.names)) is not None
         )
-        self._place = {statement.name: k for k, statement in enumerate(scop.statements)}
+        self._within: LruCache[frozenset[str], list[tuple[int, str, str]]] = LruCache(256)
         self._forget()
 
     def _forget(self) -> None:
-        self._rows = {name: _RowIndex() for name in self._place}
+        self._rows = {statement.name: _RowIndex() for statement in self.scop.statements}
         self._known: list[dict[int, bool]] = [{} for _ in self.tables]
         self._count = 0
 
     def are_legal(self, trees: Sequence[LoopTree], reference: LoopTree | None = None) -> list[bool]:
-        """Return which trees respect every dependence; that of ``reference`` is known to do."""
-        if not trees:
-            return []
+        """Return which trees respect every dependence; that of ``reference`` is known to do.
+
+        Only dependences between statements of the region in which a tree differs are asked about.
+        """
         if self._count > _MOST_VERDICTS:
             self._forget()
-        numbers = np.array([self._numbers(tree) for tree in trees])
-        usual = np.array(self._numbers(reference)) if reference is not None else None
-        left = np.ones(len(trees), bool)
-        small = np.array([self._largest(row) < _LARGEST for row in numbers.tolist()])
-        doubtful = ~small
-        for number, table in enumerate(self.tables):
-            source = self._place[table.dependence.source]
-            sink = self._place[table.dependence.sink]
-            asked = left & small
-            if usual is not None:
-                changed = numbers[:, source] != usual[source]
-                asked = asked & (changed | (numbers[:, sink] != usual[sink]))
-            places = asked.nonzero()[0]
-            if len(places):
-                pairs = (numbers[places, source] << _SHIFT) | numbers[places, sink]
-                failed = places[~self._verdicts(number, table, pairs)]
-                (left if table.is_exact else doubtful)[failed] = not table.is_exact
-        for place in (left & doubtful).nonzero()[0].tolist():
-            left[place] = self._ask_isl(trees[place].schedule)
-        return [bool(verdict) for verdict in left]
+        questions = [self._question(tree, reference) for tree in trees]
+        self._answer(questions)
+        return [
+            self._verdict(tree, question) for tree, question in zip(trees, questions, strict=True)
+        ]
 
-    def _numbers(self, tree: LoopTree) -> list[int]:
-        rows = tree.rows
-        return [index.number(rows[name]) for name, index in self._rows.items()]
+    def _question(self, tree: LoopTree, reference: LoopTree | None) -> _Question | None:
+        """Return pairs of rows that must be in order; None where numbers are large."""
+        region = whole_tree(tree) if reference is None else changed_region(tree, reference)
+        rows = tree.rows_of(region.around, region.nodes)
+        numbers = {name: self._rows[name].number(own) for name, own in rows.items()}
+        if any(self._rows[name].largest[number] >= _LARGEST for name, number in numbers.items()):
+            return None
+        return [
+            (table, (numbers[source] << _SHIFT) | numbers[sink])
+            for table, source, sink in self._tables_within(frozenset(rows))
+        ]
 
-    def _largest(self, numbers: list[int]) -> int:
-        indices = self._rows.values()
-        return max(index.largest[number] for index, number in zip(indices, numbers, strict=True))
+    def _tables_within(self, statements: frozenset[str]) -> list[tuple[int, str, str]]:
+        """Return the dependences between some statements by number, with their ends."""
 
-    def _verdicts(self, number: int, table: DependenceGenerators, pairs: Array) -> Array:
-        """Return for pairs of rows whether the generators prove them to be legal."""
-        known = self._known[number]
-        new = [pair for pair in np.unique(pairs).tolist() if pair not in known]
-        if new:
-            verdicts = _are_ordered(table, self._distances(table, new))
-            known.update(zip(new, verdicts.tolist(), strict=True))
-            self._count += len(new)
-        return np.array([known[pair] for pair in pairs.tolist()])
+        def find() -> list[tuple[int, str, str]]:
+            ends = ((table.dependence.source, table.dependence.sink) for table in self.tables)
+            return [
+                (number, source, sink)
+                for number, (source, sink) in enumerate(ends)
+                if source in statements and sink in statements
+            ]
+
+        return self._within.get(statements, find)
+
+    def _answer(self, questions: Sequence[_Question | None]) -> None:
+        """Test the pairs of rows that are new, those of one dependence together."""
+        new: dict[int, set[int]] = {}
+        for question in questions:
+            for number, pair in question or ():
+                if pair not in self._known[number]:
+                    new.setdefault(number, set()).add(pair)
+        for number, pairs in new.items():
+            table, some = self.tables[number], list(pairs)
+            verdicts = _are_ordered(table, self._distances(table, some))
+            self._known[number].update(zip(some, verdicts.tolist(), strict=True))
+            self._count += len(some)
+
+    def _verdict(self, tree: LoopTree, question: _Question | None) -> bool:
+        is_doubtful = question is None
+        for number, pair in question or ():
+            if not self._known[number][pair]:
+                if self.tables[number].is_exact:
+                    return False
+                is_doubtful = True
+        return not is_doubtful or self._ask_isl(tree.schedule)
 
     def _distances(self, table: DependenceGenerators, pairs: Sequence[int]) -> Array:
         """Return the distances under pairs of rows: (generator, pair, row)."""
@@ -194,16 +219,14 @@ class LegalityTables:
     ) -> None:
         """Note the position of a loop and of those in it; ``at_top`` was alive above its band."""
         alive = [entry for entry in alive if _is_between(entry[0], loop)]
-        if position and any(
-            (self._along(table, loop)[living] < 0).any() for table, living in at_top
-        ):
+        if position and any((table.along(loop)[living] < 0).any() for table, living in at_top):
             position = 0
         if not position:
             at_top = alive
         positions[loop.name] = position
         inside = []
         for table, living in alive:
-            left = living & (self._along(table, loop) == 0)
+            left = living & (table.along(loop) == 0)
             if left[: table.vertices].any():
                 inside.append((table, left))
         is_chain = len(loop.body) == 1
@@ -226,23 +249,15 @@ class LegalityTables:
                 continue
             alive = np.ones(len(table.at_sink), bool)
             for loop in around:
-                alive &= self._along(table, loop) == 0
+                alive &= table.along(loop) == 0
             if not alive[: table.vertices].any():
                 continue
-            before = table.at_source @ _row_array(first.row(source))
-            distances = table.at_sink @ _row_array(second.row(sink)) - before
+            distances = table.between(first.row(source), second.row(sink))
             if (distances[table.vertices :][alive[table.vertices :]] < 0).any():
                 return None
             needed = -int(distances[: table.vertices][alive[: table.vertices]].min())
             least = needed if least is None else max(least, needed)
         return 0 if least is None else least
-
-    def _along(self, table: DependenceGenerators, loop: Loop) -> Array:
-        """Return the distances of one dependence along a loop."""
-        source, sink = table.dependence.source, table.dependence.sink
-        before = table.at_source @ _row_array(loop.row(source))
-        after = table.at_sink @ _row_array(loop.row(sink))
-        return np.asarray(after - before)
 
 
 @lru_cache(maxsize=REMEMBERED_PROGRAMS)

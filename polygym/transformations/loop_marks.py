@@ -41,9 +41,10 @@ def marks_of(marks: Marks, loop: str) -> LoopMarks:
 
 def with_marks(marks: Marks, loop: str, **changes: Any) -> Marks:
     """Return marks with others for one loop."""
-    known = dict(marks)
-    known[loop] = replace(known.get(loop, NO_MARKS), **changes)
-    return tuple(sorted((name, mark) for name, mark in known.items() if mark != NO_MARKS))
+    others = [entry for entry in marks if entry[0] != loop]
+    own = replace(marks_of(marks, loop), **changes)
+    # Names differ, so that no marks are compared.
+    return tuple(sorted([*others, (loop, own)] if own != NO_MARKS else others))
 
 
 def without_in_nest(marks: Marks, nest: Loop, tree: LoopTree, **changes: Any) -> Marks:

@@ -42,9 +42,12 @@ class StatementNode:
         return (self.name,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loop:
-    """A loop: its name, the statements in it with a row each, and its body."""
+    """A loop: its name, the statements in it with a row each, and its body.
+
+    Trees share the loops in which they are equal, with what is known of each.
+    """
 
     name: str
     statements: tuple[str, ...]
@@ -55,10 +58,22 @@ class Loop:
         """Return the value of the counter for an instance of a statement."""
         return self.rows[self.statements.index(statement)]
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether the counter has one value for each statement; these differ by numbers."""
         return are_constant(self.rows)
+
+    @cached_property
+    def is_normal(self) -> bool:
+        """Whether neither it nor a loop in it has one iteration for each statement."""
+        return not self.is_constant and _is_normal(self.body)
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest number in its rows and in those of loops in it, without a sign."""
+        own = max(map(_largest_number, self.rows))
+        inside = (node.largest for node in self.body if isinstance(node, Loop))
+        return max(own, *inside, 0)
 
 
 Node: TypeAlias = StatementNode | Loop
@@ -81,10 +96,31 @@ class LoopTree:
     @cached_property
     def rows(self) -> dict[str, tuple[ScheduleRow, ...]]:
         """The rows of each statement, as many as it needs."""
-        rows: dict[str, list[ScheduleRow]] = {name: [] for name, _ in self.iterators}
-        depths = {name: len(names) for name, names in self.iterators}
-        self._collect(self.body, rows, depths)
+        return self.rows_of((), self.body)
+
+    def rows_of(self, around: Sequence[Loop], nodes: Body) -> dict[str, tuple[ScheduleRow, ...]]:
+        """Return the rows that order the statements of neighbours among themselves."""
+        depths, width = self._depths, len(self.parameters)
+        rows: dict[str, list[ScheduleRow]] = {
+            name: [loop.row(name) for loop in around] for node in nodes for name in node.statements
+        }
+
+        def collect(body: Body) -> None:
+            for place, node in enumerate(body):
+                if len(body) > 1:
+                    for name in node.statements:
+                        rows[name].append(constant_row(depths[name], width, place))
+                if isinstance(node, Loop):
+                    for name, row in zip(node.statements, node.rows, strict=True):
+                        rows[name].append(row)
+                    collect(node.body)
+
+        collect(nodes)
         return {name: tuple(own) for name, own in rows.items()}
+
+    @cached_property
+    def _depths(self) -> dict[str, int]:
+        return {name: len(names) for name, names in self.iterators}
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -97,19 +133,6 @@ class LoopTree:
             zero = constant_row(len(names), len(self.parameters), 0)
             parts.append(StatementSchedule(name, names, (*own, *(zero,) * (length - len(own)))))
         return Schedule(self.parameters, tuple(parts))
-
-    def _collect(
-        self, body: Body, rows: dict[str, list[ScheduleRow]], depths: dict[str, int]
-    ) -> None:
-        width = len(self.parameters)
-        for place, node in enumerate(body):
-            if len(body) > 1:
-                for name in node.statements:
-                    rows[name].append(constant_row(depths[name], width, place))
-            if isinstance(node, Loop):
-                for name, row in zip(node.statements, node.rows, strict=True):
-                    rows[name].append(row)
-                self._collect(node.body, rows, depths)
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
@@ -157,8 +180,12 @@ class LoopTree:
 
     def with_body(self, body: Body, new_loops: int = 0) -> LoopTree:
         """Return a tree with another body; loops of one iteration are left out."""
-        body, number = with_unique_names(normal_body(body), self.next_number + new_loops)
-        return LoopTree(self.parameters, self.iterators, body, number)
+        normal, number = normal_body(body), self.next_number + new_loops
+        if normal is not body:
+            normal, number = with_unique_names(normal, number)
+        tree = LoopTree(self.parameters, self.iterators, normal, number)
+        tree.__dict__["_depths"] = self._depths
+        return tree
 
     def replaced(self, *names: str, by: Body) -> Body:
         """Return the body with neighbouring nodes, or a single one, replaced by other nodes."""
@@ -182,7 +209,7 @@ class LoopTree:
     @cached_property
     def shape(self) -> tuple[object, ...]:
         """The tree without the names of its loops: equal for equal orders of execution."""
-        return _shape(self.body)
+        return shape_of(self.body)
 
     def text(self) -> str:
         """Return the tree as indented lines."""
@@ -223,6 +250,8 @@ def walk(body: Body, around: tuple[Loop, ...] = ()) -> Iterator[tuple[Node, tupl
 
 def with_loop_body(loop: Loop, body: Body) -> Loop:
     """Return a loop with another body, which may have fewer statements."""
+    if body is loop.body:
+        return loop
     statements = tuple(name for node in body for name in node.statements)
     if statements == loop.statements:
         return Loop(loop.name, statements, loop.rows, body)
@@ -236,6 +265,8 @@ def normal_body(body: Body) -> Body:
     Such a loop orders its statements by the values of its counter, as a body does. A loop in it has
     a copy for each value: ``L1 (S: 0, T: 1) { L2 { S; T } }``  →  ``L2 { S }; L2 { T }``.
     """
+    if _is_normal(body):
+        return body
     result: list[Node] = []
     for node in body:
         if isinstance(node, StatementNode):
@@ -287,11 +318,21 @@ def restricted(body: Body, statements: set[str]) -> Body:
     return tuple(result)
 
 
-def _shape(body: Body) -> tuple[object, ...]:
+def _is_normal(body: Body) -> bool:
+    return all(isinstance(node, StatementNode) or node.is_normal for node in body)
+
+
+@lru_cache(maxsize=8192)
+def _largest_number(row: ScheduleRow) -> int:
+    return max(map(abs, (*row.iterators, *row.parameters, row.constant)))
+
+
+def shape_of(body: Body) -> tuple[object, ...]:
+    """Return a body without the names of its loops."""
     return tuple(
         node.name
         if isinstance(node, StatementNode)
-        else (node.statements, node.rows, _shape(node.body))
+        else (node.statements, node.rows, shape_of(node.body))
         for node in body
     )
 

@@ -27,6 +27,7 @@ from polygym.poly.transform.storage.plan import (
     plan_of,
 )
 from polygym.transformations.edge_rows import EdgeRows
+from polygym.transformations.iteration_blocks import BlockLegality
 from polygym.transformations.legality import LegalityTables, legality_tables
 from polygym.transformations.loop_tree import loop_tree_of
 from polygym.transformations.program_trees import with_copies
@@ -47,6 +48,11 @@ class ProgramVersion:
     def tables(self) -> LegalityTables:
         """The generators of its dependences."""
         return legality_tables(self.scop)
+
+    @cached_property
+    def blocks(self) -> BlockLegality:
+        """The pairs of its dependences in blocks of iterations."""
+        return BlockLegality(self.tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +106,9 @@ class ProgramFacts:
             InputError: it is not.
             LimitError: it would take too long to find out.
         """
+        # What holds of an array holds as long as no statement that touches it is divided.
+        if entry.array not in self.touched_arrays(splitting):
+            splitting = NO_SPLITTING
 
         def find() -> int | InputError | LimitError:
             try:
@@ -114,6 +123,15 @@ class ProgramFacts:
         if isinstance(result, int):
             return result
         raise result
+
+    def touched_arrays(self, splitting: Splitting) -> frozenset[str]:
+        """Return the arrays that divided statements read or write."""
+        statements = (self.scop.statement(name) for name, _ in splitting.statements)
+        return frozenset(
+            access.array
+            for statement in statements
+            for access in (statement.write, *statement.reads)
+        )
 
     def _bytes(self, scop: Scop) -> int:
         known = {parameter.name for parameter in scop.parameters} <= set(self.sizes)

@@ -45,7 +45,12 @@ from polygym.transformations.loop_tree import (
     LoopTree,
     loop_tree_of,
 )
-from polygym.transformations.mapping_steps import PermittedOrders, marked, with_marks_of_copies
+from polygym.transformations.mapping_steps import (
+    PermittedOrder,
+    PermittedOrders,
+    marked,
+    with_marks_of_copies,
+)
 from polygym.transformations.program import ProgramFacts, ProgramVersion
 from polygym.transformations.program_trees import (
     divided_tree,
@@ -69,6 +74,7 @@ from polygym.transformations.steps import (
     UnrollJam,
     Vectorize,
 )
+from polygym.transformations.tree_regions import is_same_order
 from polygym.transformations.tree_steps import (
     UnavailableStepError,
     apply_tree_step,
@@ -133,7 +139,7 @@ class TransformState:
     previous: TransformState | None = field(default=None, compare=False, repr=False)
     is_over: bool = False
 
-    @property
+    @cached_property
     def version(self) -> ProgramVersion:
         """The program as it is stored here."""
         return self.program.version(self.splitting, self.storage)
@@ -158,7 +164,7 @@ class TransformState:
         """The position of each loop in its permutable band."""
         return self.version.tables.band_positions(self.tree)
 
-    @property
+    @cached_property
     def _permitted(self) -> PermittedOrders:
         return PermittedOrders(self.tree, self.version, self.base.threads)
 
@@ -192,7 +198,7 @@ class TransformState:
         if self.is_over:
             return [StepVerdict(False, _OVER)] * len(steps)
         result: list[StepVerdict | None] = [None] * len(steps)
-        needed: list[tuple[int, LoopTree]] = []
+        needed: list[tuple[int, PermittedOrder]] = []
         trees: dict[int, LoopTree] = {}
         for place, step in enumerate(steps):
             if not isinstance(step, TreeStep | MappingStep):
@@ -201,19 +207,19 @@ class TransformState:
             try:
                 if isinstance(step, TreeStep):
                     tree = apply_tree_step(self.tree, step, self.version.edge_rows)
-                    if tree.shape == self.tree.shape:
+                    if is_same_order(tree, self.tree):
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     _expect_small(tree, step)
                     trees[place] = tree
-                    needed.append((place, tree))
+                    needed.append((place, PermittedOrder(tree)))
                 else:
-                    needed += [(place, tree) for tree in self._permitted.trees(step)]
+                    needed += [(place, order) for order in self._permitted.of(step)]
                     if marked(self.tree, self.marks, step) == self.marks:
                         raise UnavailableStepError(f"{step}: it would change nothing")
                     trees[place] = self.tree
             except UnavailableStepError as error:
                 result[place] = StepVerdict(False, str(error))
-        legal = self.version.tables.are_legal([tree for _, tree in needed], self.tree)
+        legal = self._permitted.are_legal([order for _, order in needed])
         illegal = {
             place for (place, _), is_legal in zip(needed, legal, strict=True) if not is_legal
         }
@@ -276,7 +282,11 @@ class TransformState:
                 marks = with_marks_of_copies(self.tree, marks, tree)
             case _:
                 pass
-        return self._next(step, tree=tree, marks=marks)
+        # Not by replace, which takes longer: each legal step of a state comes here.
+        return TransformState(
+            self.program, tree, self.base, marks, self.splitting, self.storage,
+            (*self.steps, step), self,
+        )  # fmt: skip
 
     def _next(self, step: Step, **changes: Any) -> TransformState:
         return replace(self, **changes, steps=(*self.steps, step), previous=self)
@@ -380,35 +390,27 @@ class TransformState:
 
     def _illegal(self, step: Step) -> IllegalStepError:
         """Return the error of a step that breaks a dependence, with an example."""
-        for tree in self.trees_of(step):
+        for order in self.orders_of(step):
             try:
-                violation = find_violation(self.scop, tree.schedule)
+                violation = self._permitted.violation(order)
             except LimitError:
                 continue
             if violation is not None:
-                order = "" if isinstance(step, TreeStep) else self._permitted.reason(step)
-                return IllegalStepError(f"{step}: {order}{violation}", violation)
+                why = "" if isinstance(step, TreeStep) else self._permitted.reason(step)
+                return IllegalStepError(f"{step}: {why}{violation}", violation)
         return IllegalStepError(f"{step}: not proved to be legal within the limits of isl")
 
-    def trees_of(self, step: Step) -> list[LoopTree]:
-        """Return the trees that must be legal for a step about loops."""
+    def orders_of(self, step: Step) -> list[PermittedOrder]:
+        """Return the orders that must be legal for a step about loops."""
         if isinstance(step, TreeStep):
-            return [apply_tree_step(self.tree, step, self.version.edge_rows)]
+            return [PermittedOrder(apply_tree_step(self.tree, step, self.version.edge_rows))]
         if isinstance(step, MappingStep):
-            return self._permitted.trees(step)
+            return self._permitted.of(step)
         return []
 
 
 def _expect_small(tree: LoopTree, step: Step) -> None:
-    largest = max(
-        (
-            abs(value)
-            for loop in tree.loops
-            for row in loop.rows
-            for value in (*row.iterators, *row.parameters, row.constant)
-        ),
-        default=0,
-    )
+    largest = max((nest.largest for nest in tree.nests), default=0)
     if largest > LARGEST_NUMBER:
         raise UnavailableStepError(
             f"{step}: expected numbers up to {LARGEST_NUMBER} in the schedule, found {largest}"

@@ -235,7 +235,8 @@ class UnrollJam:
     ``for i { for j { S(i, j) } }``  →  ``for i by 4 { for j { S(i, j); …; S(i + 3, j) } }``
 
     A count of 1 turns it off. Side condition: inside of the loop there are only loops, and at least
-    one. Legal, whatever the count, if the loop can be moved inside of them.
+    one. Legal unless a dependence between iterations that run together would run backwards: one
+    with the distances (4, -1) forbids more than 4. Code that the planner does not prove runs alone.
     """
 
     syntax: ClassVar[str] = "unroll_jam LOOP COUNT"
@@ -256,8 +257,9 @@ class Vectorize:
     ``for j { S(j) }``  →  ``for j by 8 { S(j … j + 7) }``
 
     Without a number the vectors are as wide as the machine's. Side condition: inside of the loop
-    there are only loops. Legal, whatever the width, if the loop can be moved innermost and carries
-    no dependence there.
+    there are only loops. Legal if the loop can be moved innermost and no dependence is between
+    iterations of one vector there: without a number, between any. Code that the planner does not
+    prove stays scalar.
     """
 
     syntax: ClassVar[str] = "vectorize LOOP [BITS|off]"

@@ -17,7 +17,8 @@ from graph_study.study_folder import open_study, study_rows
 from graph_study.trial_runner import StudySettings, run_trial
 
 from polygym.errors import InputError
-from polygym.graphs.costs import MeasuredCosts, RooflineCosts
+from polygym.graphs.costs import RooflineCosts
+from polygym.graphs.measured_costs import PlanCosts
 from polygym.graphs.rules import standard_rules
 
 SETTING = {"size": "small", "rules": "abc"}
@@ -108,7 +109,7 @@ def test_short_trials_are_run_several_times_and_the_least_time_counts(
 
 
 def test_what_is_measured_is_timed_on_the_wall() -> None:
-    assert study_clock(MeasuredCosts()) is StudyClock.WALL
+    assert study_clock(PlanCosts()) is StudyClock.WALL
     row = {"clock": "wall", "seconds": 3.0, "cpu": {"seconds": 1.0}}
     assert elapsed(row) == 3.0
     assert clock_sentence([row]) == "Seconds are of the wall."
@@ -124,6 +125,35 @@ def test_ends_by_hand() -> None:
     text = study_report([row, earlier])
     assert "| bert | 4.0 s | 3.0 s | 1.33 | 2.00 | 3.00 | - | 0.50 |" in text
     assert "| vgg19 | 4.0 s | 4.0 s | 1.00 | - | 2.25 | - | 0.38 |" in text
+
+
+def test_speedups_have_standard_errors_and_a_figure() -> None:
+    rows = []
+    for model, gain in (("bert", 0.1), ("bert:bias", -0.05)):
+        runs = [1 + gain, 1 + gain + 0.02]
+        speedups = {"seconds": [0.5, 0.6], "saturation": runs, "backtracking": [1.0, None]}
+        trial = Trial("runtime", model, "runs").to_json()
+        costs = {"initial_cost": 3.0, "cost": 2.0, "backtracking_cost": 3.0}
+        row = {"trial": trial, "speedups": {**speedups, "problems": []}, "clock": "wall", **costs}
+        rows.append(row)
+    text = study_report(rows)
+    assert "| bert | 550.00 ms | 1.500 | 1.110 ± 0.010 | 1.000 | - |  |" in text
+    assert "| bert:bias | 550.00 ms | 1.500 | 0.960 ± 0.010 | 1.000 | - |  |" in text
+    assert set(study_figures(rows)) == {"speedups"}
+
+
+@pytest.mark.nightly
+def test_both_methods_are_timed_in_five_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ["runtime", "--models", "vgg19", "--size", "small", "--time-limit", "0.2", "--json"]
+    assert tensat.main([*arguments, "--out", str(tmp_path)]) == 0
+    plain, biased = json.loads(capsys.readouterr().out)
+    assert [row["trial"]["model"] for row in (plain, biased)] == ["vgg19", "vgg19:bias"]
+    for row in (plain, biased):
+        assert row["speedups"]["problems"] == []
+        assert len(row["speedups"]["saturation"]) == len(row["speedups"]["backtracking"]) == 5
+        assert all(value > 0 for value in row["speedups"]["saturation"])
 
 
 def test_a_trial_names_all_that_it_is() -> None:

@@ -65,7 +65,7 @@ def test_an_illegal_step_is_explained_with_an_example(wavefront: str) -> None:
     assert "S0[2, 0] before S0[1, 1]" in text
     take(env, "skew L2 L1 1")
     assert env.action_masks()[env.steps().index("interchange L1 L2")]
-    assert "loops after:" in env.explain(env.steps().index("interchange L1 L2"))
+    assert "L2: for (" in env.explain(env.steps().index("interchange L1 L2"))
 
 
 @pytest.mark.parametrize("kernel", ["gemm", "lu", "jacobi-1d", "correlation", "symm"])
@@ -190,7 +190,7 @@ def test_one_iteration_together_is_always_possible() -> None:
     env = made(kernel="seidel-2d")
     env.reset(seed=0)
     assert env.explain("unroll_jam L1 1").startswith("legal")
-    assert "any count needs L1 to be movable innermost" in env.explain("unroll_jam L1 2")
+    assert "2 iterations of L1 run together" in env.explain("unroll_jam L1 2")
 
 
 def test_the_text_of_an_end_has_the_code_under_its_mapping() -> None:
@@ -282,6 +282,27 @@ def test_an_end_offers_no_steps_to_explain() -> None:
         env.steps()
 
 
+def test_loops_without_a_row_are_counted_and_have_steps(tmp_path: Path) -> None:
+    """50 loops: two have no row; steps about them are offered and taken."""
+    count = 50
+    lines = "\n".join(f"for (int i = 0; i < n; i++) A{k % 4}[i] = {k}.0;" for k in range(count))
+    arrays = ", ".join(f"double A{k}[n]" for k in range(4))
+    text = f"void f(int n, {arrays}) {{\n#pragma scop\n{lines}\n#pragma endscop\n}}\n"
+    (tmp_path / "many.c").write_text(text)
+    env = made(kernel=str(tmp_path / "many.c"), parameters={"n": 20}, max_actions=900)
+    observation, info = env.reset(seed=0)
+    assert info["hidden_loops"] == 2
+    loops = observation["loops"].reshape(-1, len(LOOP_COLUMNS))
+    assert np.allclose(loops[:, LOOP_COLUMNS.index("hidden")], np.log2(3))
+    about = [step for step in env.steps() if step.split()[-1] == "L50"]
+    assert "reverse L50" in about
+    info = take(env, "fuse L48 L49")
+    assert info["hidden_loops"] == 1
+    info = take(env, "fuse L48 L50")
+    assert info["hidden_loops"] == 0
+    assert made(kernel="gemm").reset(seed=0)[1]["hidden_loops"] == 0
+
+
 def test_from_isl_the_first_tree_is_isls() -> None:
     env = made(kernel="jacobi-1d", start="isl")
     env.reset(seed=0)
@@ -299,6 +320,7 @@ def test_a_vector_does_what_its_members_do_alone() -> None:
             for name, array in observation.items():
                 assert np.array_equal(shown[name][place], array), name
             assert infos["steps_complete"][place] == info["steps_complete"]
+            assert infos["hidden_loops"][place] == info["hidden_loops"]
         actions = [int(rng.choice(np.flatnonzero(mask))) for mask in envs.action_masks()]
         shown, rewards, over, _, infos = envs.step(np.array(actions))
         single = []

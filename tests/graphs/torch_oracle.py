@@ -74,10 +74,24 @@ def _padded(x: Tensor, padding: Any, kernel: Any, stride: Any, value: float) -> 
     return functional.pad(x, pads, value=value)
 
 
-def _conv(sh: int, sw: int, padding: Any, activation: str, x: Tensor, w: Tensor) -> Tensor:
+def _conv(
+    sh: int,
+    sw: int,
+    padding: Any,
+    activation: str,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+) -> Tensor:
     image = _padded(x, padding, w.shape[2:], (sh, sw), 0.0)
     groups = x.shape[1] // w.shape[1]
-    return _ACTIVATIONS[activation](functional.conv2d(image, w, stride=(sh, sw), groups=groups))
+    y = functional.conv2d(image, w, bias, stride=(sh, sw), groups=groups)
+    return _ACTIVATIONS[activation](y)
+
+
+def _matmul(activation: str, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Tensor:
+    product = torch.matmul(x, y)
+    return _ACTIVATIONS[activation](product if bias is None else product + bias)
 
 
 def _poolmax(
@@ -129,11 +143,17 @@ def _gather(axis: int, table: Tensor, indices: Tensor) -> Tensor:
     return flat.reshape(*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
 
 
+def _product(axes: Any, keep: int, x: Tensor) -> Tensor:
+    for axis in sorted(_numbers(axes), reverse=True):
+        x = torch.prod(x, axis, keepdim=bool(keep))
+    return x
+
+
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "noop": lambda x, y: (x, y),
     "ewadd": torch.add,
     "ewmul": torch.mul,
-    "matmul": lambda activation, x, y: _ACTIVATIONS[activation](torch.matmul(x, y)),
+    "matmul": _matmul,
     "conv": _conv,
     "relu": torch.relu,
     "tanh": torch.tanh,
@@ -165,6 +185,18 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "reciprocal": torch.reciprocal,
     "sin": torch.sin,
     "cos": torch.cos,
+    "asin": torch.asin,
+    "acos": torch.acos,
+    "atan": torch.atan,
+    "asinh": torch.asinh,
+    "acosh": torch.acosh,
+    "atanh": torch.atanh,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "round": torch.round,
+    "quotient": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+    "remainder": torch.fmod,
+    "reduce-prod": _product,
     "clip": lambda low, high, x: torch.clamp(x, low, high),
     "leaky-relu": lambda slope, x: functional.leaky_relu(x, slope),
     "elu": lambda alpha, x: functional.elu(x, alpha),

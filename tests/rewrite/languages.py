@@ -76,6 +76,9 @@ class Matrices:
             return 1 - int(arguments[0][1])
         raise Inadmissible(f"={function}: expected an axis")
 
+    def is_free(self, data: Data) -> bool:
+        return False
+
     def holds(self, condition: str, arguments: tuple[Data, ...]) -> bool:
         assert condition == "square"
         return bool(arguments[0][1] == arguments[0][2])

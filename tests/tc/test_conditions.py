@@ -225,7 +225,7 @@ def test_arrays_without_elements() -> None:
     product(np.ones((2, 0), np.float32), np.ones((0, 4), np.float32), out=out)
     assert not out.any()
     for text in ("O(n) max=! A(n, d)", "O(n) = A(n, 0) * 0 + 3 where n in 0:N"):
-        with pytest.raises(InputError, match="is not defined|expected arrays with elements"):
+        with pytest.raises(InputError, match="expected arrays with elements"):
             define(f"def f(float(N, D) A) -> (O) {{ {text} }}")(np.ones((3, 0), np.float32))
 
 

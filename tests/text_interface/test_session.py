@@ -52,9 +52,9 @@ def test_an_illegal_step_is_explained_by_a_true_counterexample(tmp_path: Path) -
         assert caught.value.violation is not None
         assert str(caught.value.violation) in reply.text
         dependence = caught.value.violation.dependence
-        for tree in before.trees_of(parse_step(line)):
+        for order in before.orders_of(parse_step(line)):
             if dependence is not None and str(caught.value.violation) in reply.text:
-                check_violation(before.scop, tree.schedule, caught.value.violation)
+                check_violation(before.scop, order.tree.schedule, caught.value.violation)
                 break
     assert "Try: skew L2 L1 1, then tile L1 L2 8 8" in session.reply("tile L1 L2 8 8").text
     explained = session.reply("explain interchange L1 L2")

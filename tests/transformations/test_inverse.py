@@ -376,3 +376,41 @@ def test_shifts_are_kept_where_they_matter() -> None:
     target = start.after(Shift("T", "L1", 2))
     result = check_result(start, target.schedule, steps_to(start, target.schedule))
     assert result.steps == (Shift("T", "L1", 2),)
+
+
+def test_a_long_chain_of_loops_is_explained() -> None:
+    """Each fusion asks about the pairs of the loops that it joins, not about all."""
+    count = 40
+    body = "\n".join(
+        f"for (int i = 1; i < n - 1; i++)\nS{k}: A{(k + 1) % 3}[i] = A{k % 3}[i - 1] + "
+        f"A{k % 3}[i + 1];"
+        for k in range(count)
+    )
+    state = start_of(c_function(body, "int n, double A0[n], double A1[n], double A2[n]"))
+    text = "; ".join(f"S{k}[i] -> [i + {k}, {k}]" for k in range(count))
+    schedule = parse_schedule(f"{{ {text} }}", state.scop)
+    result = steps_to(state, schedule)
+    assert isinstance(result, StepsToResult)
+    assert result.is_exact
+    assert len(result.steps) == count - 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ("i + j, i - j", "the rows of S have the determinant 2, and steps keep 1"),
+        ("i + 2j, i - j", "the rows of S have the determinant 3, and steps keep 1"),
+        ("2i, j", ""),
+        ("2i + 3j, i + j", ""),
+        ("2i + 2j, i", ""),
+    ],
+)
+def test_rows_that_leave_values_out(rows: str, reason: str) -> None:
+    text = "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\nS:    A[i][j] = 1.0;"
+    state = start_of(c_function(text, "int n, double A[n][n]"))
+    result = steps_to(state, parse_schedule(f"{{ S[i, j] -> [{rows}] }}", state.scop))
+    assert isinstance(result, NoStepsFound) == bool(reason)
+    if isinstance(result, NoStepsFound):
+        assert reason in result.reason
+    else:
+        assert result.is_exact

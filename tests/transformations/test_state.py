@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
 from itertools import pairwise, permutations, product
+from math import gcd
 
 import numpy as np
 import pytest
@@ -12,13 +15,15 @@ from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.knob_domains import WorkSharing
 from polygym.mapping.mapping import parse_mapping, require_statements
-from polygym.poly.legality import LegalSchedule, find_violation
+from polygym.poly.legality import LegalSchedule, Violation, find_violation
 from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.poly.spaces import farkas
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.storage.apply import apply_plan
 from polygym.transformations.candidates import candidate_steps
+from polygym.transformations.iteration_blocks import IterationBlock
 from polygym.transformations.loop_tree import Loop, loop_tree_of
+from polygym.transformations.mapping_steps import PermittedOrder
 from polygym.transformations.state import (
     IllegalStepError,
     StepVerdict,
@@ -119,12 +124,34 @@ def check_example(state: TransformState, step: Step, error: IllegalStepError) ->
     assert violation is not None
     assert str(violation) in str(error)
     broken = [
-        tree
-        for tree in state.trees_of(step)
-        if find_violation(state.scop, tree.schedule) == violation
+        order for order in state.orders_of(step) if state._permitted.violation(order) == violation
     ]
     assert broken, step
-    check_violation(state.scop, broken[0].schedule, violation)
+    check_violation(state.scop, broken[0].tree.schedule, violation)
+    check_block(state, broken[0], violation)
+
+
+def check_block(state: TransformState, order: PermittedOrder, violation: Violation) -> None:
+    """Check that a pair is in one block of iterations, if the order is that of a block."""
+    if order.block is None:
+        return
+    loop = state.tree.nodes[order.block.loop]
+    assert isinstance(loop, Loop)
+    source, sink = violation.dependence.source, violation.dependence.sink
+    sizes = [violation.parameters[name] for name in state.tree.parameters]
+
+    def counter(one: Loop, statement: str, point: tuple[int, ...]) -> int:
+        row = one.row(statement)
+        return int(np.dot([*row.iterators, *row.parameters, row.constant], [*point, *sizes, 1]))
+
+    for outer in (*state.tree.paths[loop.name], loop):
+        before = counter(outer, source, violation.source_instance)
+        behind = counter(outer, sink, violation.sink_instance)
+        if outer is loop:
+            stride = state.version.blocks._span(state.tree, IterationBlock(loop.name, 1))
+            assert 0 < behind - before < order.block.count * stride
+        else:
+            assert before == behind
 
 
 @pytest.mark.rotates
@@ -270,7 +297,8 @@ def test_steps_that_are_written_by_hand(name: str) -> None:
             kinds.add((verdict.is_allowed, verdict.is_illegal))
             if isinstance(step, Tile) or not (verdict.is_allowed or verdict.is_illegal):
                 continue
-            (tree,) = state.trees_of(step)
+            (order,) = state.orders_of(step)
+            tree = order.tree
             check_tree(tree)
             is_legal = find_violation(state.scop, tree.schedule) is None
             assert verdict.is_allowed == is_legal, step
@@ -302,6 +330,8 @@ class Runs:
     def __init__(self, state: TransformState, larger: int) -> None:
         self.state = state
         self.pairs = pairs_by_force(state.scop, larger)
+        self.sizes = {n: v + larger for n, v in small_parameters(state.scop).items()}
+        self.every = instances(state.scop, self.sizes)
 
     def counters(self, statement: str, points: np.ndarray, loops: tuple[Loop, ...]) -> np.ndarray:
         """Return the counters of loops for instances of a statement: a column each."""
@@ -321,6 +351,17 @@ class Runs:
             ).all(axis=1)
             result.append((first, second, sources[same], sinks[same]))
         return result
+
+    def stride(self, loop: Loop) -> int:
+        """Return the distance of neighbouring iterations, in one iteration of the loops around."""
+        tree = self.state.tree
+        known: dict[tuple[int, ...], set[int]] = defaultdict(set)
+        for name, point in self.every:
+            if name in loop.statements:
+                numbers = np.array([[*point, *(self.sizes[p] for p in tree.parameters), 1]])
+                row = self.counters(name, numbers, (*tree.paths[loop.name], loop))[0].tolist()
+                known[tuple(row[:-1])].add(row[-1])
+        return gcd(*(value - min(own) for own in known.values() for value in own)) or 1
 
     def carries(self, loop: Loop) -> bool:
         """Whether a dependence is between two iterations of a loop."""
@@ -355,23 +396,32 @@ def is_reversed_by_tiles(runs: Runs, loop: Loop, sizes: tuple[int, ...]) -> bool
 
 
 def is_reversed_by_jam(runs: Runs, loop: Loop, count: int) -> bool:
-    """Whether iterations of a loop that run together in the loops in it run a pair backwards."""
+    """Whether iterations of a loop that run together in the loops in it run a pair backwards.
 
-    def times(counters: np.ndarray) -> np.ndarray:
+    Blocks of so many iterations begin at any of them.
+    """
+    span = count * runs.stride(loop)
+
+    def times(first: int, counters: np.ndarray) -> np.ndarray:
         together, inner = counters[:, :1], counters[:, 1:]
-        return np.concatenate([together // count, inner, together], axis=1)
+        return np.concatenate([(together - first) // span, inner, together], axis=1)
 
-    return runs.reverses(loop, times)
+    return any(runs.reverses(loop, partial(times, first)) for first in range(span))
 
 
 def is_reversed_by_vectors(runs: Runs, loop: Loop, count: int) -> bool:
-    """Whether lanes have an order: blocks of iterations innermost, the last one first, too."""
+    """Whether lanes have an order, in a loop that is innermost: the last one first, too."""
+    span = count * runs.stride(loop)
 
-    def times(counters: np.ndarray) -> np.ndarray:
+    def times(first: int, sign: int, counters: np.ndarray) -> np.ndarray:
         own, inner = counters[:, :1], counters[:, 1:]
-        return np.concatenate([own // count, inner, -own], axis=1)
+        return np.concatenate([inner, (own - first) // span, sign * own], axis=1)
 
-    return is_reversed_by_jam(runs, loop, count) or runs.reverses(loop, times)
+    return any(
+        runs.reverses(loop, partial(times, first, sign))
+        for first in range(span)
+        for sign in (1, -1)
+    )
 
 
 NESTS = {
@@ -383,6 +433,10 @@ NESTS = {
     "(1,1)": "S: A[i][j] = A[i - 1][j - 1];",
     "none": "S: A[i][j] = B[i][j];",
     "transpose": "S: A[i][j] = A[j][i];",
+    "(3,-1)": "S: A[i + 1][j] = A[i - 2][j + 1];",
+    "(0,3)": "S: A[i][j + 1] = A[i][j - 2];",
+    "(2,0) (3,-1)": "S: A[i + 1][j] = A[i - 1][j] + A[i - 2][j + 1];",
+    "(2,-1) two": "{\nS: A[i + 1][j] = B[i][j];\nT: B[i + 1][j] = A[i][j + 1];\n}",
     "two": "{\nS: A[i][j] = B[i - 1][j];\nT: B[i][j] = A[i][j - 1];\n}",
     "two back": "{\nS: A[i][j] = B[i - 1][j + 1];\nT: B[i][j] = A[i][j];\n}",
     "sum": "S: C[i] += A[i][j];",
@@ -397,8 +451,22 @@ def two_deep(body: str) -> str:
     )
 
 
+LARGER = {"three": 3, "jacobi-1d": 3, "by two": 8, "doubling": 12}
+"""By how much sizes are larger than the smallest ones: more pairs, and longer distances."""
+
+
 def mapping_programs() -> list[str]:
-    return [*NESTS, "three", "jacobi-1d", "seidel-2d", "gemm", "doitgen", "trmm"]
+    return [
+        *NESTS,
+        "three",
+        "by two",
+        "doubling",
+        "jacobi-1d",
+        "seidel-2d",
+        "gemm",
+        "doitgen",
+        "trmm",
+    ]
 
 
 def state_for_mapping(name: str) -> TransformState:
@@ -409,6 +477,20 @@ def state_for_mapping(name: str) -> TransformState:
             "for (int i = 1; i < n; i++)\n  for (int j = 1; j < n - 1; j++)\n"
             "    for (int k = 1; k < n - 1; k++)\n"
             "S:      A[j][k] = A[j][k] + A[j + 1][k - 1];",
+            "int n, double A[n][n]",
+        )
+        return start_of(text, mapping=THREADS)
+    if name == "by two":
+        text = c_function(
+            "for (int i = 4; i < n; i += 2)\n  for (int j = 0; j < n - 1; j++)\n"
+            "S:    A[i][j] = A[i - 4][j + 1];",
+            "int n, double A[n][n]",
+        )
+        return start_of(text, mapping=THREADS)
+    if name == "doubling":
+        text = c_function(
+            "for (int i = 2; 2 * i < n; i++)\n  for (int j = 0; j < n - 1; j++)\n"
+            "S:    A[2 * i][j] = A[i][j + 1];",
             "int n, double A[n][n]",
         )
         return start_of(text, mapping=THREADS)
@@ -433,7 +515,7 @@ def variants(state: TransformState) -> list[TransformState]:
 @pytest.mark.parametrize("name", mapping_programs())
 def test_steps_about_the_mapping_by_force(name: str) -> None:
     """Each against its meaning, on all pairs of instances."""
-    larger = 5 if name in NESTS else 3 if name in ("three", "jacobi-1d") else 1
+    larger = 5 if name in NESTS else LARGER.get(name, 1)
     for state in variants(state_for_mapping(name)):
         runs = Runs(state, larger)
         tree = state.tree
@@ -444,7 +526,7 @@ def test_steps_about_the_mapping_by_force(name: str) -> None:
                 allowed = state.verdicts([step])[0].is_allowed
                 assert allowed == is_permutable(state, chain, 0, last), step
                 # Not squares only: those of A[i][j] = A[j][i] are in order.
-                choices = product(range(2, 5) if larger > 1 else (2,), repeat=last + 1)
+                choices = product(range(2, 7) if larger > 1 else (2,), repeat=last + 1)
                 broken = any(is_reversed_by_tiles(runs, loop, sizes) for sizes in choices)
                 assert not (allowed and broken), step
                 if larger > 1:
@@ -461,12 +543,17 @@ def test_steps_about_the_mapping_by_force(name: str) -> None:
                 assert not jam.is_allowed
                 assert not jam.is_illegal
                 continue
-            counts = (2, 3, 4, 8)
-            broken = any(is_reversed_by_vectors(runs, loop, k) for k in counts)
-            assert vector.is_allowed == (not broken), loop.name
+            # Small sizes have no longer distances than 16.
+            assert vector.is_allowed == (not is_reversed_by_vectors(runs, loop, 16)), loop.name
+            for bits in (128, 256, 512):
+                allowed = state.verdicts([Vectorize(loop.name, bits)])[0].is_allowed
+                broken = is_reversed_by_vectors(runs, loop, bits // 64)
+                assert allowed == (not broken), (loop.name, bits)
             if len(chain) > 1:
-                broken = any(is_reversed_by_jam(runs, loop, k) for k in counts)
-                assert jam.is_allowed == (not broken), loop.name
+                for count in (2, 3, 4, 5, 8):
+                    allowed = state.verdicts([UnrollJam(loop.name, count)])[0].is_allowed
+                    broken = is_reversed_by_jam(runs, loop, count)
+                    assert allowed == (not broken), (loop.name, count, tree.text())
             else:
                 assert "expected a loop with a loop in it" in jam.reason
 

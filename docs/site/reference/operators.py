@@ -2,17 +2,19 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
-from polygym.graphs.onnx.importer.node_order import import_rows
-from polygym.graphs.operators import elementwise, images, movement, products
+from polygym.graphs.onnx.importer.constant_folding import foldable_operators
+from polygym.graphs.onnx.importer.node_order import import_rows, refused_operators
+from polygym.graphs.operators import elementwise, images, movement, products, whole_numbers
 from polygym.graphs.operators.definition import GraphOperator, OnnxMapping
 from polygym.graphs.operators.registry import OPERATORS
-from polygym.graphs.operators.types import DTYPES
+from polygym.graphs.operators.types import DTYPES, ELEMENT_BYTES
 
 FAMILIES = (
     ("Elements", elementwise),
+    ("Whole numbers", whole_numbers),
     ("Products, reductions, normalization", products),
     ("Images", images),
     ("Movement, names, parts", movement),
@@ -24,7 +26,8 @@ _OPENING = PageOpening(
     (
         "A node of a tensor graph is `(operator child …)`.",
         "Kinds of children: N a number, S a text, T a tensor, P a split.",
-        f"Elements are {', '.join(map(code, DTYPES))}.",
+        f"Elements are {', '.join(map(code, DTYPES))}; inputs and results also "
+        f"{', '.join(code(name) for name in ELEMENT_BYTES if name not in DTYPES)}.",
     ),
     """\
 ```text title="tiny.txt"
@@ -41,6 +44,12 @@ $ polygym graph show tiny.txt
 ```
 """,
 )
+
+_IMPORT = """\
+Half precision is computed in `float32`, and rounded after each operator. Narrow integers wrap; of
+64 unsigned bits, operators that would differ from signed ones are refused. Quantized operators are
+computed with integers, as in the file.
+"""
 
 _INTRODUCTION = """\
 *ONNX* names the operators that the exporter writes.
@@ -62,8 +71,21 @@ def operators_page() -> str:
         f"Further operators by their number of children: {code('concat2')}, {code('concat3')}, … "
         f"take {code(concat_children())}.",
         heading(2, "ONNX import"),
-        f"The importer reads these operators: {', '.join(map(code, sorted(import_rows())))}.",
+        _IMPORT,
+        table(("Operators", "Read"), _import_rows()),
     )
+
+
+def _import_rows() -> list[tuple[str, str]]:
+    """Return which operators of ONNX are read, by whether and when."""
+    read = set(import_rows())
+    constants = {*foldable_operators(), "If"} - read
+    rows = [(_codes(read), "yes"), (_codes(constants), "where their inputs are known")]
+    return rows + [(_codes(names), f"no; {hint}") for hint, names in refused_operators().items()]
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(map(code, sorted(names)))
 
 
 def concat_children() -> str:

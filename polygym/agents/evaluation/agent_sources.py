@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from polygym.agents.experiments.environments import make_env
-from polygym.agents.experiments.experiment import RESERVED_ARGUMENTS, Experiment
+from polygym.agents.experiments.experiment import RESERVED_ARGUMENTS, SATURATE, Experiment
 from polygym.agents.experiments.models import load_model
 from polygym.agents.experiments.options import OPTIONS_BY_ALGORITHM
 from polygym.agents.experiments.reading import argument_error_text
@@ -122,6 +122,8 @@ def policies_of_agent(
             f"{name}: expected a policy, found value functions of terms; they are for "
             "`polygym rewrite optimize --value-function`"
         )
+    if experiment.environment == SATURATE:
+        raise InputError(f"{name}: expected a policy for programs, found one of graphs")
     if not models:
         raise InputError(f"{name}: expected a seed that has been trained to its end, found none")
     return experiment, (

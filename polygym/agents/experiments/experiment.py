@@ -30,6 +30,9 @@ same seed.
 For ``polygym/Rewrite-v0`` kernels are terms, the algorithm is knossos, and a step is an epoch
 (:mod:`polygym.agents.experiments.rewrite_terms`).
 
+For ``polygym/Saturate-v0`` kernels are tensor graphs, such as ``vgg19:bias, random:0-99``, and the
+network is ``mlp``.
+
 All entries but ``kernels`` and ``steps`` are optional.
 """
 
@@ -39,6 +42,9 @@ from pathlib import Path
 from typing import Any
 
 from polygym.mdp.policies.registry import POLICIES
+
+SATURATE = "polygym/Saturate-v0"
+"""The environment whose kernels are tensor graphs."""
 
 KNOSSOS, GRAPH = "knossos", "graph"
 """Algorithm and network of experiments on terms."""
@@ -57,7 +63,7 @@ CORPUS_TEACHER = "corpus"
 SEARCH_TEACHER = "search"
 """The teacher that searches the episodes of each program for good ones."""
 
-RESERVED_ARGUMENTS = ("kernel", "seed", "render_mode")
+RESERVED_ARGUMENTS = ("kernel", "graph", "seed", "render_mode")
 """Arguments of environments that other entries of an experiment determine."""
 
 

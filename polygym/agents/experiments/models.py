@@ -5,7 +5,7 @@ from typing import Any
 
 from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.experiments.options import model_hyperparameters
-from polygym.agents.policies.env_policy import inner_env
+from polygym.agents.policies.env_policy import trainable_env
 from polygym.errors import InputError
 
 
@@ -97,7 +97,7 @@ def new_model(
     if is_masked or experiment.network == "sets":
         from polygym.agents.networks import MaskableMlpPolicy, MaskableSetPolicy, SetPolicy
 
-        first = inner_env(envs.envs[0]).FIRST_ACTION
+        first = trainable_env(envs.envs[0]).FIRST_ACTION
         given["policy_kwargs"] = {**given.get("policy_kwargs", {}), "first": first}
         over_sets = MaskableSetPolicy if is_masked else SetPolicy
         policy = over_sets if experiment.network == "sets" else MaskableMlpPolicy

@@ -4,13 +4,14 @@
 entry.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from polygym.agents.experiments.document_entries import DocumentEntry
-from polygym.agents.experiments.environments import make_env
+from polygym.agents.experiments.environments import make_env, selected_subjects
 from polygym.agents.experiments.experiment import (
     ALGORITHMS,
     CORPUS_TEACHER,
@@ -20,6 +21,7 @@ from polygym.agents.experiments.experiment import (
     NETWORKS,
     RESERVED_ARGUMENTS,
     ROLLOUT_ALGORITHMS,
+    SATURATE,
     SEARCH_TEACHER,
     EvaluationPlan,
     Experiment,
@@ -40,6 +42,8 @@ from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE, TRANSFORM
 from polygym.mdp.policies.registry import POLICIES
 from polygym.mdp.problems.loading import load_problem
 from polygym.search.corpus.program_choice import TEST_KERNELS
+
+_ENVIRONMENTS = (*ENVIRONMENT_IDS, REWRITE, SATURATE)
 
 _TEACHERS = (
     f"a rule ({', '.join(POLICIES)}), {SEARCH_TEACHER}, {CORPUS_TEACHER}, or the file of one "
@@ -76,7 +80,7 @@ def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
 
 def _expect_one_environment(data: object, file: str) -> None:
     if not isinstance(data, Mapping) or len(data) != 1:
-        known = ", ".join((*ENVIRONMENT_IDS, REWRITE))
+        known = ", ".join(_ENVIRONMENTS)
         raise InputError(f"{file}: expected one environment at the top, one of {known}")
 
 
@@ -88,11 +92,14 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
     """
     _expect_one_environment(data, file)
     ((environment, own),) = data.items()
-    known = (*ENVIRONMENT_IDS, REWRITE)
-    if environment not in known:
-        raise InputError(f"{file}: expected one of {', '.join(known)}, found {environment!r}")
+    if environment not in _ENVIRONMENTS:
+        known = ", ".join(_ENVIRONMENTS)
+        raise InputError(f"{file}: expected one of {known}, found {environment!r}")
     of_terms = environment == REWRITE
-    read, networks = (programs_of_selection, (GRAPH,)) if of_terms else (selected_kernels, NETWORKS)
+    read: Callable[[str], object] = partial(selected_subjects, environment)
+    networks: tuple[str, ...] = ("mlp",) if environment == SATURATE else NETWORKS
+    if of_terms:
+        read, networks = programs_of_selection, (GRAPH,)
     at = DocumentEntry(file, str(environment))
     entries = at.mapping(
         own, [field.name for field in fields(Experiment) if field.name != "environment"]
@@ -160,6 +167,9 @@ def _check_experiment(experiment: Experiment, at: DocumentEntry) -> None:
             f"{at.child('algorithm')}: expected another one than {KNOSSOS}, which "
             f"learns in {REWRITE} alone"
         )
+    if experiment.environment == SATURATE and experiment.algorithm not in ROLLOUT_ALGORITHMS:
+        allowed = f"{', '.join(ROLLOUT_ALGORITHMS)} for {SATURATE}"
+        raise at.child("algorithm").error(allowed, experiment.algorithm)
     if experiment.algorithm == "dqn" and experiment.network == "sets":
         raise InputError(f"{at.child('network')}: expected mlp for dqn, found sets")
     _check_teacher(experiment, at)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from polygym.agents.experiments.environments import make_env
-from polygym.agents.experiments.experiment import Experiment
+from polygym.agents.experiments.experiment import SATURATE, Experiment
 from polygym.agents.experiments.rewrite_terms import REWRITE
 from polygym.agents.experiments.splits import selected_kernels, split_part
 from polygym.agents.policies.env_policy import inner_env
@@ -51,7 +51,7 @@ def expect_no_held_out_programs(experiment: Experiment) -> None:
     Raises:
         InputError: one of its programs is of that split.
     """
-    if experiment.environment == REWRITE:
+    if experiment.environment in (REWRITE, SATURATE):
         return
     for selection in filter(None, (experiment.kernels, experiment.evaluation.kernels)):
         for name in filter(is_reserved_for_tests, selected_kernels(selection)):
@@ -106,7 +106,8 @@ def leakage_note(agent: str, seen: Sequence[str]) -> str:
 
 
 def _learns_from_its_kernels(experiment: Experiment) -> bool:
-    return experiment.environment != REWRITE and experiment.algorithm != "cloning"
+    is_of_programs = experiment.environment not in (REWRITE, SATURATE)
+    return is_of_programs and experiment.algorithm != "cloning"
 
 
 def _equivalent_test_kernels(experiment: Experiment, kernel: str) -> tuple[str, ...]:

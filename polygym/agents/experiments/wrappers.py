@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
-from polygym.agents.policies.env_policy import inner_env
+from polygym.agents.policies.env_policy import inner_env, trainable_env
 from polygym.envs.episode_end import Info
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import Observation
@@ -30,7 +30,7 @@ class PolygymWrapper(
 
     def action_masks(self) -> np.ndarray[Any, Any]:
         """Return which actions are allowed, for algorithms with masks."""
-        return inner_env(self.env).action_masks()
+        return trainable_env(self.env).action_masks()
 
 
 class KernelOrderWrapper(PolygymWrapper):
@@ -44,7 +44,7 @@ class KernelOrderWrapper(PolygymWrapper):
     def __init__(self, env: _Env) -> None:
         RecordConstructorArgs.__init__(self)  # unless there are arguments, which are kept already
         gymnasium.Wrapper.__init__(self, env)
-        self._kernels: Sequence[str] = inner_env(env).targets
+        self._kernels: Sequence[str] = trainable_env(env).targets
         self._seed: int | None = None
         self._episode, self._is_held = 0, False
 
@@ -59,11 +59,12 @@ class KernelOrderWrapper(PolygymWrapper):
         if seed is not None and not self._is_held:
             self._seed, self._episode = seed, 0
         elif self._seed is None:
-            self._seed = inner_env(self.env).next_seed
+            self._seed = trainable_env(self.env).next_seed
         given = {} if options is None else options
-        if not isinstance(given, Mapping) or given.get("kernel") is not None:
+        subject = trainable_env(self.env).SUBJECT
+        if not isinstance(given, Mapping) or given.get(subject) is not None:
             return self.env.reset(seed=seed, options=options)
-        chosen = {**given, "kernel": self._kernel(self._seed, self._episode)}
+        chosen = {**given, subject: self._kernel(self._seed, self._episode)}
         result = self.env.reset(seed=seed, options=chosen)
         self._episode += 1
         return result

@@ -3,12 +3,12 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import gymnasium
 
 from polygym.envs.base import PolygymEnv
-from polygym.mdp.observation.arrays import Observation
+from polygym.mdp.observation.arrays import Array, Observation
 from polygym.pickling import pickle_by_name
 
 
@@ -32,6 +32,36 @@ class EpisodeSummary:
     reward: float
     steps: int
     info: dict[str, Any]
+
+
+class TrainableEnv(Protocol):
+    """What trainers, wrappers and trained policies ask of an environment of programs or graphs."""
+
+    SUBJECT: ClassVar[str]
+    FIRST_ACTION: ClassVar[int]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The programs or graphs that episodes are about."""
+
+    @property
+    def next_seed(self) -> int:
+        """The seed of the next reset if none is given."""
+
+    @property
+    def observation_space(self) -> Any:
+        """The space of observations."""
+
+    def action_masks(self) -> Array:
+        """Return which actions are allowed."""
+
+
+def trainable_env(env: gymnasium.Env[Any, Any]) -> TrainableEnv:
+    """Return the environment of programs or graphs inside of wrappers."""
+    from polygym.graphs.envs.base import GraphEnv
+
+    result = env.unwrapped
+    return result if isinstance(result, GraphEnv) else inner_env(env)
 
 
 def inner_env(env: gymnasium.Env[Any, Any]) -> PolygymEnv:

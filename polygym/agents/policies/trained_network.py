@@ -5,7 +5,7 @@ from typing import Any
 
 import gymnasium
 
-from polygym.agents.policies.env_policy import inner_env
+from polygym.agents.policies.env_policy import trainable_env
 from polygym.errors import InputError
 from polygym.mdp.observation.arrays import OBSERVATION_VERSION, Observation
 
@@ -24,7 +24,7 @@ class TrainedPolicy:
         if self._checked is not env:
             expect_same_observations(self._model, env)
             self._checked = env
-        extra = {"action_masks": inner_env(env).action_masks()} if self._takes_mask else {}
+        extra = {"action_masks": trainable_env(env).action_masks()} if self._takes_mask else {}
         action, _ = self._model.predict(observation, deterministic=self._deterministic, **extra)
         return int(action)
 
@@ -36,7 +36,7 @@ def expect_same_observations(model: Any, env: gymnasium.Env[Any, Any]) -> None:
         InputError: the environment shows something else than the model was trained on.
     """
     trained = model.observation_space
-    shown = inner_env(env).observation_space
+    shown = trainable_env(env).observation_space
     if trained == shown:
         return
     known, wanted = (dict(getattr(space, "spaces", {})) for space in (trained, shown))

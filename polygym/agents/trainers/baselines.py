@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polygym.agents.experiments.environments import subject_of
 from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.policies.env_policy import inner_env
 from polygym.agents.trainers.delayed_rewards import (
@@ -79,8 +80,9 @@ class LibraryLearner:
             InputError: the replay buffer is missing that belongs to the checkpoint.
         """
         beginning = load_trainer_state(experiment, seed, checkpoint)
-        for env in beginning.envs.envs:
-            inner_env(env).remote_evaluator = remote_evaluator
+        if remote_evaluator is not None:
+            for env in beginning.envs.envs:
+                inner_env(env).remote_evaluator = remote_evaluator
         model = beginning.model
         memory = ".npz" if experiment.algorithm == "dqn" else ""
         if memory and checkpoint.exists():
@@ -97,6 +99,7 @@ class LibraryLearner:
         from stable_baselines3.common.callbacks import BaseCallback
 
         experiment = self.experiment
+        subject = subject_of(experiment.environment)
         episodes: list[TrainingEpisode] = []
 
         class Watching(BaseCallback):
@@ -124,7 +127,7 @@ class LibraryLearner:
                         self._late.append((len(episodes), late[place]))
                     episodes.append(
                         TrainingEpisode(
-                            self.num_timesteps, info["kernel"],
+                            self.num_timesteps, info[subject],
                             round(float(self._rewards[place]), 6),
                             int(self._lengths[place]), info["status"],
                         )

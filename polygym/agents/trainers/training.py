@@ -32,11 +32,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polygym.agents.experiments.environments import make_env
+from polygym.agents.experiments.environments import (
+    make_env,
+    selected_subjects,
+    speedup_of,
+    subject_of,
+)
 from polygym.agents.experiments.experiment import Experiment
 from polygym.agents.experiments.reading import parse_experiment
 from polygym.agents.experiments.rewrite_terms import REWRITE
-from polygym.agents.experiments.splits import selected_kernels
 from polygym.agents.experiments.train_test_leakage import (
     TEST_KERNELS_KEY,
     expect_no_held_out_programs,
@@ -209,15 +213,17 @@ def _evaluate(
         episodes: list[EvaluationEpisode] = model.evaluate()
         return episodes
     episodes = []
-    for kernel in selected_kernels(experiment.evaluation.kernels):
+    subject = subject_of(experiment.environment)
+    for kernel in selected_subjects(experiment.environment, experiment.evaluation.kernels):
         env, policy = make_env(experiment, kernel), TrainedPolicy(model)
-        inner_env(env).remote_evaluator = _remote_evaluator(endings)
+        if endings is not None:
+            inner_env(env).remote_evaluator = _remote_evaluator(endings)
         for number in range(experiment.evaluation.episodes):
             ending = run_episode(env, policy, seed=_EVALUATION_SEED + number)
             episodes.append(
                 EvaluationEpisode(
-                    steps, ending.info["kernel"], number, round(ending.reward, 6),
-                    ending.info["status"], round(ending.info["speedup"], 6),
+                    steps, ending.info[subject], number, round(ending.reward, 6),
+                    ending.info["status"], round(speedup_of(ending.info), 6),
                 )
             )  # fmt: skip
         env.close()

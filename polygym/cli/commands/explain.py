@@ -8,6 +8,7 @@ import click
 
 from polygym.cli.options import common
 from polygym.cli.options.schedules import schedule_maker
+from polygym.cli.options.values import duration_option
 from polygym.cli.options.variants import VariantOptions, variant_options
 from polygym.cli.output import console
 from polygym.ir.scop import Scop
@@ -16,7 +17,7 @@ from polygym.poly.legality import find_violation
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.strategy import is_strategy
 from polygym.programs import load_scop
-from polygym.runtime.evaluation.time_limits import check_within
+from polygym.runtime.evaluation.time_limits import check_within, explain_within
 from polygym.transformations.inverse import NoStepsFound, StepsToResult, steps_to
 from polygym.transformations.sentences import sentence_of, summary_of
 from polygym.transformations.state import TransformProgram
@@ -77,6 +78,7 @@ class _TreeNumber(click.ParamType[int]):
     "keep, or what the schedule's file has",
     for_sizes=False,
 )
+@duration_option("--time-limit", default="60s", help="Limit of the search for steps.")
 @common.parameters_option
 @common.json_option
 def command(
@@ -85,6 +87,7 @@ def command(
     region: str | None,
     tree_number: int | None,
     variant: VariantOptions,
+    time_limit: float,
     parameters: dict[str, int],
     as_json: bool,
 ) -> console.CommandResult:
@@ -102,7 +105,7 @@ def command(
             as_json, document, lambda: console.write_verdict("illegal", f": {violation}"), 1
         )
     subject = _subject(schedule_text)
-    found = check_within(lambda: _explained(scop, schedule, subject))
+    found = explain_within(lambda: _explained(scop, schedule, subject), time_limit)
     trees = found["trees"]
     if tree_number is not None and tree_number >= len(trees):
         raise click.UsageError(

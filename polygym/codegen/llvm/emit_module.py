@@ -16,6 +16,7 @@ they get a slot on the stack which LLVM promotes.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -30,7 +31,7 @@ from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder, begin_subsc
 from polygym.codegen.llvm.core.source_builder import SourceBuilder, note
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, i32, i64
 from polygym.codegen.llvm.emit_function import FunctionEmitter
-from polygym.codegen.llvm.loops.emit_parallel import thread_slots
+from polygym.codegen.llvm.loops.thread_slots import thread_slots
 from polygym.codegen.loopir.ir import LoopProgram, instances_in
 from polygym.codegen.loopir.pass_types import Pass, Representation
 from polygym.codegen.recurrences.streams.emit import settle
@@ -91,10 +92,41 @@ def _emit_kernel(
     takes_threads: bool = False,
 ) -> ir.Function:
     """Emit the kernel as a function of a name."""
+    function = _kernel_function(module, program, name, takes_threads=takes_threads)
+    builder = kind(function.append_basic_block("entry"))
+    given = caller_arrays(program.scop)
+    parameters = _parameter_values(program, function.args[len(given) :])
+    storage: dict[str, Any] = {}
+    for array, argument in zip(given, function.args[: len(given)], strict=True):
+        note(argument, hint=array.name)
+        argument.add_attribute("noalias")
+        storage[array.name] = _array_address(module, builder, program, array, argument)
+    thread_count = function.args[-1] if takes_threads else i32(program.threads)
+    memory = _KernelMemory(module, builder, program, storage, {}, [])
+    memory.allocate(parameters, thread_count)
+    storage |= memory_allocation.allocate_stack_arrays(builder, program)
+    checks = begin_subscript_checks(
+        builder, program, is_instrumented=isinstance(builder, CheckedBuilder)
+    )
+    if isinstance(builder, CheckedBuilder) and checks is not None:
+        builder.checks = checks.runtime_checks
+    emitter = FunctionEmitter(module, program, builder, parameters, storage, memory.extents, checks)
+    emitter.thread_count = thread_count
+    emitter.emit_node(program.body, dict(parameters))
+    if program.nontemporal_stores:
+        settle(module, builder)
+    _release_arrays(module, builder, memory.allocated)
+    builder.ret(i32(0) if checks is None else checks.runtime_checks.return_code(builder))
+    return function
+
+
+def _kernel_function(
+    module: ir.Module, program: LoopProgram, name: str, *, takes_threads: bool
+) -> ir.Function:
+    """Declare the kernel: its arguments, and how wide its vectors may be."""
     scop = program.scop
-    given = caller_arrays(scop)
-    count = len(given)
-    types = [POINTER] * count + [I64] * len(scop.parameters) + [I32] * takes_threads
+    pointers = [POINTER] * len(caller_arrays(scop))
+    types = pointers + [I64] * len(scop.parameters) + [I32] * takes_threads
     function = ir.Function(module, ir.FunctionType(I32, types), name)
     function.linkage = "internal"
     function.attributes = _Attributes(["noinline", "nounwind"])
@@ -103,64 +135,71 @@ def _emit_kernel(
         # A CPU may prefer narrower vectors than it has; those that were chosen are to be used.
         function.attributes.add(f'"prefer-vector-width"="{widest}"')
         function.attributes.add(f'"min-legal-vector-width"="{widest}"')
-    builder = kind(function.append_basic_block("entry"))
-    names = (parameter.name for parameter in scop.parameters)
-    values = function.args[count : count + len(scop.parameters)]
-    parameters: Environment = dict(zip(names, values, strict=True))
-    for parameter, argument in parameters.items():
-        note(argument, hint=parameter)
-    if program.sizes is not None:
-        parameters = {name: i64(value) for name, value in program.sizes}
-    storage: dict[str, Any] = {}
-    extents: dict[str, tuple[Any, ...]] = {}
-    for array, argument in zip(given, function.args[:count], strict=True):
-        note(argument, hint=array.name)
-        argument.add_attribute("noalias")
-        storage[array.name] = _array_address(module, builder, program, array, argument)
-    new: list[Array] = []
-    pooled = pooled_arrays(program)
-    thread_count = function.args[-1] if takes_threads else i32(program.threads)
-    slots = thread_slots(builder, program, thread_count) if pooled else None
-    for array, sizes in zip(scop.arrays, program.extents, strict=True):
-        extents[array.name] = tuple(emit_index(builder, size, parameters) for size in sizes)
-        if array.storage_class is StorageClass.SCRATCH and not array.rank:
-            storage[array.name] = _new_scalar(builder, array)
-        elif array.storage_class is StorageClass.SCRATCH and _is_constant(program, array):
-            storage[array.name] = _initialized_array(module, builder, program, array, None)
-        elif array.storage_class is StorageClass.SCRATCH or array.name in pooled:
-            new.append(array)
-    offsets = [memory_allocation.staggered_offset(k, len(new)) for k in range(len(new))]
-    pairs = tuple(zip(new, offsets, strict=True))
-    shapes = {name: (slots, i64(slot_elements(program, name))) for name in pooled}
-    own = [
-        _allocation_size(builder, array, shapes.get(array.name, extents[array.name]), at)
-        for array, at in pairs
-    ]
-    if len(new) > 1:
-        memory_allocation.preallocate(module, builder, reduce(builder.add, own))
-    made: list[Any] = []
-    for (array, at), size in zip(pairs, own, strict=True):
-        memory = _allocate_array(module, builder, array, size, made)
-        begin = builder.gep(memory, [i64(at)], source_etype=ir.IntType(8))
-        storage[array.name] = note(begin, hint=array.name, element=LLVM_TYPE[array.type])
-    for array, _ in pairs:
-        if isinstance(array.initial, tuple):
-            address = storage[array.name]
-            storage[array.name] = _initialized_array(module, builder, program, array, address)
-    storage |= memory_allocation.allocate_stack_arrays(builder, program)
-    checks = begin_subscript_checks(
-        builder, program, is_instrumented=isinstance(builder, CheckedBuilder)
-    )
-    if isinstance(builder, CheckedBuilder) and checks is not None:
-        builder.checks = checks.runtime_checks
-    emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
-    emitter.thread_count = thread_count
-    emitter.emit_node(program.body, dict(parameters))
-    if program.nontemporal_stores:
-        settle(module, builder)
-    _release_arrays(module, builder, made)
-    builder.ret(i32(0) if checks is None else checks.runtime_checks.return_code(builder))
     return function
+
+
+def _parameter_values(program: LoopProgram, arguments: Sequence[Any]) -> Environment:
+    """Return the values of the parameters: their arguments, or known sizes."""
+    names = [parameter.name for parameter in program.scop.parameters]
+    values: Environment = dict(zip(names, arguments, strict=False))
+    for name, argument in values.items():
+        note(argument, hint=name)
+    if program.sizes is not None:
+        return {name: i64(value) for name, value in program.sizes}
+    return values
+
+
+@dataclass(slots=True)
+class _KernelMemory:
+    """The arrays that a kernel makes: their addresses, their extents, and what is to be freed."""
+
+    module: ir.Module
+    builder: ir.IRBuilder
+    program: LoopProgram
+    storage: dict[str, Any]
+    extents: dict[str, tuple[Any, ...]]
+    allocated: list[Any]
+
+    def allocate(self, parameters: Environment, thread_count: Any) -> None:
+        """Make all arrays of the kernel but those on the stack."""
+        builder, program = self.builder, self.program
+        pooled = pooled_arrays(program)
+        slots = thread_slots(builder, program, thread_count) if pooled else None
+        new: list[Array] = []
+        for array, sizes in zip(program.scop.arrays, program.extents, strict=True):
+            self.extents[array.name] = tuple(
+                emit_index(builder, size, parameters) for size in sizes
+            )
+            if array.storage_class is StorageClass.SCRATCH and not array.rank:
+                self.storage[array.name] = _new_scalar(builder, array)
+            elif array.storage_class is StorageClass.SCRATCH and _is_constant(program, array):
+                self.storage[array.name] = self._initialized(array, None)
+            elif array.storage_class is StorageClass.SCRATCH or array.name in pooled:
+                new.append(array)
+        shapes = {name: (slots, i64(slot_elements(program, name))) for name in pooled}
+        self._allocate_on_heap(new, shapes)
+        for array in new:
+            if isinstance(array.initial, tuple):
+                self.storage[array.name] = self._initialized(array, self.storage[array.name])
+
+    def _allocate_on_heap(self, new: Sequence[Array], shapes: dict[str, tuple[Any, ...]]) -> None:
+        """Make arrays in memory that is asked for, each at its own offset."""
+        builder = self.builder
+        offsets = [memory_allocation.staggered_offset(k, len(new)) for k in range(len(new))]
+        sizes = [
+            _allocation_size(builder, array, shapes.get(array.name, self.extents[array.name]), at)
+            for array, at in zip(new, offsets, strict=True)
+        ]
+        if len(new) > 1:
+            memory_allocation.preallocate(self.module, builder, reduce(builder.add, sizes))
+        for array, at, size in zip(new, offsets, sizes, strict=True):
+            memory = _allocate_array(self.module, builder, array, size, self.allocated)
+            begin = builder.gep(memory, [i64(at)], source_etype=ir.IntType(8))
+            element = LLVM_TYPE[array.type]
+            self.storage[array.name] = note(begin, hint=array.name, element=element)
+
+    def _initialized(self, array: Array, address: Any) -> Any:
+        return _initialized_array(self.module, self.builder, self.program, array, address)
 
 
 def caller_arrays(scop: Scop) -> tuple[Array, ...]:

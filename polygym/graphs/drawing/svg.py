@@ -5,151 +5,54 @@ weights that it takes, small and grey, and the name of the result that it is. Th
 says what kind of operator that is. Weights are no boxes of their own: there are as many of them as
 of products, and each is named where it is used.
 
-Difference of a graph after rewriting: the nodes that only one of the two graphs has.
-
-A term holds all that it is computed from, so whatever comes after a change is another term, and
-comparing terms alone would call nearly everything changed. Here two nodes correspond as well when
-they do the same (operator, literals, tensors known ahead, shape) and
-
-- they give a result of the same name, or
-- are taken in the same place by nodes that correspond, or
-- take nodes that correspond, and are alone in doing the same with them, or
-- are alone in their graphs in doing the same with the same weight.
+Of two graphs a sign and a colour say what changed: - gone, + new, ≠ altered, ⇄ moved. In large ones
+a region that is the same in both is one box.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from html import escape
-from typing import TypeAlias
 
 from polygym.errors import printable
+from polygym.graphs.drawing.difference import NodeChange, graph_difference
 from polygym.graphs.drawing.layout import GraphLayout, Point, layered_layout
+from polygym.graphs.drawing.regions import equal_regions, region_lines, with_neighbours
 from polygym.graphs.ir.graph import Graph, signature_of
-from polygym.graphs.operators.types import TensorType
 from polygym.pictures import style
 from polygym.rewrite.term import Term
-
-_NodeKey: TypeAlias = tuple[Hashable, ...]
-
-
-def changed_nodes(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[Term]]:
-    """Return the nodes of one graph that nothing in the other corresponds to, of each.
-
-    >>> from polygym.graphs.ir.build import concat, graph_input, matmul, relu, split, tanh, weight
-    >>> x, v, w = graph_input("x", 2, 3), weight("v", 3, 4), weight("w", 3, 5)
-    >>> first, second = split(1, 4, matmul(x, concat(1, [v, w])))
-    >>> one = Graph.of("g", relu(matmul(x, v)), tanh(matmul(x, w)))
-    >>> other = Graph.of("g", relu(first), tanh(second))
-    >>> for nodes in changed_nodes(one, other):
-    ...     print(*sorted(str(node.head) for node in nodes))
-    matmul matmul
-    concat2 matmul split split0 split1
-    """
-    pairs = _Correspondence(before, after)
-    for (_, term), (_, other) in zip(before.outputs, after.outputs, strict=False):
-        pairs.add(term, other)
-    pairs.add_by_weights()
-    pairs.add_by_what_is_in_both()
-    return (
-        frozenset(pairs.left.nodes.keys() - pairs.partners.keys()),
-        frozenset(pairs.right.nodes.keys() - set(pairs.partners.values())),
-    )
-
-
-class _GraphIndex:
-    """A graph, what its nodes do, and what takes them."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.nodes = {node: _node_key(graph, node) for node in graph.nodes()}
-        self.takers: dict[Term, list[Term]] = defaultdict(list)
-        for term in self.nodes:
-            for child in dict.fromkeys(term.children):
-                self.takers[child].append(term)
-
-
-class _Correspondence:
-    """Nodes of two graphs that correspond."""
-
-    def __init__(self, before: Graph, after: Graph) -> None:
-        self.left, self.right = _GraphIndex(before), _GraphIndex(after)
-        self.partners = {term: term for term in self.left.nodes if term in self.right.nodes}
-        self._taken = set(self.partners)
-
-    def add(self, one: Term, other: Term) -> None:
-        """Take two nodes for the same if they do the same, and go on from there."""
-        waiting = [(one, other)]
-        while waiting:
-            one, other = waiting.pop()
-            if one in self.partners or other in self._taken:
-                continue
-            if self.left.nodes.get(one) is None or self.left.nodes[one] != self.right.nodes.get(
-                other
-            ):
-                continue
-            self.partners[one] = other
-            self._taken.add(other)
-            waiting.extend(zip(one.children, other.children, strict=True))
-            waiting.extend(self._takers_alike(one, other))
-
-    def add_by_weights(self) -> None:
-        """Take nodes for the same that do what nothing else does with a weight."""
-        left, right = (self._by_weights(side) for side in (self.left, self.right))
-        for kind, nodes in left.items():
-            others = right.get(kind, [])
-            if len(nodes) == len(others) == 1:
-                self.add(nodes[0], others[0])
-
-    def add_by_what_is_in_both(self) -> None:
-        """Take nodes for the same that are alone in what they do with one and the same node."""
-        for term in [one for one, other in self.partners.items() if one is other]:
-            for pair in self._takers_alike(term, term):
-                self.add(*pair)
-
-    def _takers_alike(self, one: Term, other: Term) -> list[tuple[Term, Term]]:
-        kinds: dict[_NodeKey, tuple[list[Term], list[Term]]] = defaultdict(lambda: ([], []))
-        for taker in self.left.takers[one]:
-            if taker not in self.partners:
-                kinds[self.left.nodes[taker]][0].append(taker)
-        for taker in self.right.takers[other]:
-            if taker not in self._taken:
-                kinds[self.right.nodes[taker]][1].append(taker)
-        return [
-            (some[0], others[0]) for some, others in kinds.values() if len(some) == len(others) == 1
-        ]
-
-    def _by_weights(self, side: _GraphIndex) -> dict[_NodeKey, list[Term]]:
-        terms: dict[_NodeKey, list[Term]] = defaultdict(list)
-        for term, kind in side.nodes.items():
-            if any(child.head == "weight" for child in term.children):
-                terms[kind].append(term)
-        return terms
-
-
-def _node_key(graph: Graph, node: Term) -> _NodeKey:
-    """Return what a node does: all but the tensors that come from inputs."""
-
-    def is_fixed(child: Term) -> bool:
-        data = graph.data(child)
-        return not child.children or (isinstance(data, TensorType) and data.constant)
-
-    fixed = tuple(child if is_fixed(child) else None for child in node.children)
-    return (node.head, fixed, graph.data(node))
-
 
 MAX_NODES = 400
 """How many nodes are drawn at most; a note says how many there are."""
 
 _LARGE, _NORMAL, _SMALL = 15.0, 11.0, 8.5
 # How wide letters are, in parts of their size; those of bold texts are a tenth wider.
-_WIDE, _NARROW, _LETTER = frozenset("mwMWOQ@%—"), frozenset("fijlrtI .,:;'|()-"), 0.62
+_WIDE, _NARROW, _LETTER = frozenset("mwMWOQ@%—+≠⇄"), frozenset("fijlrtI .,:;'|()-"), 0.62
 _MAX_LABEL, _MAX_TITLE, _MAX_WEIGHTS = 34, 80, 5
 _MARGIN, _STRIPE, _TITLE = 18.0, 4.0, 30.0
 
-_REMOVED, _ADDED = ("#fde3e5", style.HIGHLIGHT), ("#dff3e6", style.STATEMENTS[2])
-_UNCHANGED = (style.BACKGROUND, style.GRID)
+_REGIONS_FROM = 60
+"""Nodes of both graphs together from which on equal regions are one box."""
+
+_BARE_FROM = 150
+"""Nodes of a graph from which on the neighbours of what changed are in regions, too."""
+
+_UNCHANGED, _REGION = (style.BACKGROUND, style.GRID), (style.BAND, style.GRID)
+_COLOURS = {
+    NodeChange.GONE: ("#fde3e5", style.HIGHLIGHT),
+    NodeChange.NEW: ("#dff3e6", style.STATEMENTS[2]),
+    NodeChange.ALTERED: ("#fff1d6", style.CURRENT),
+    NodeChange.MOVED: ("#e3effa", style.STATEMENTS[0]),
+}
+_SIGNS = {
+    NodeChange.GONE: "-",
+    NodeChange.NEW: "+",
+    NodeChange.ALTERED: "≠",
+    NodeChange.MOVED: "⇄",
+}
 
 _KINDS = (
     (frozenset({"matmul", "conv"}), style.STATEMENTS[0]),
@@ -167,7 +70,8 @@ def graph_svg(
     graph: Graph, changed: Collection[Term] = (), title: str = "", max_nodes: int = MAX_NODES
 ) -> str:
     """Return a graph as SVG, some nodes of it in colour."""
-    drawing = _Drawing.of(graph, frozenset(changed), title or graph.name, _ADDED, max_nodes)
+    changes = dict.fromkeys(changed, NodeChange.NEW)
+    drawing = _Drawing.of(graph, changes, title or graph.name, max_nodes, has_regions=False)
     return _document([drawing])
 
 
@@ -177,25 +81,28 @@ def comparison_svg(
     titles: tuple[str, str] = ("before", "after"),
     max_nodes: int = MAX_NODES,
 ) -> str:
-    """Return two graphs side by side as SVG, with the nodes in colour that only one of them has.
+    """Return two graphs side by side as SVG, with what changed in colour.
 
-    Of large graphs what is nearest to these is drawn.
+    Of large graphs what is nearest to that is drawn.
     """
-    gone, new = changed_nodes(before, after)
+    difference = graph_difference(before, after)
+    sides = ((before, difference.before), (after, difference.after))
+    is_large = sum(len(_drawn_nodes(graph)) for graph, _ in sides) >= _REGIONS_FROM
     return _document(
         [
-            _Drawing.of(before, gone, titles[0], _REMOVED, max_nodes),
-            _Drawing.of(after, new, titles[1], _ADDED, max_nodes),
+            _Drawing.of(graph, changes, title, max_nodes, has_regions=is_large)
+            for (graph, changes), title in zip(sides, titles, strict=True)
         ]
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A node that is drawn: lines of text, each with a size and a colour."""
+    """A node, or a region by its first node: lines of text, each with a size and a colour."""
 
     node: Term
     lines: tuple[tuple[str, float, str], ...]
+    colours: tuple[str, str] = _UNCHANGED
 
     @property
     def width(self) -> float:
@@ -214,77 +121,128 @@ class _Drawing:
 
     title: str
     note: str
+    counts: tuple[tuple[NodeChange, int], ...]
     boxes: tuple[_Box, ...]
-    changed: frozenset[Term]
-    colours: tuple[str, str]
     layout: GraphLayout
 
     @staticmethod
     def of(
-        graph: Graph, changed: frozenset[Term], title: str, colours: tuple[str, str], max_nodes: int
+        graph: Graph,
+        changes: Mapping[Term, NodeChange],
+        title: str,
+        max_nodes: int,
+        *,
+        has_regions: bool,
     ) -> _Drawing:
         """Lay a graph out, or the part of it that is nearest to what changed."""
-        nodes = [term for term in graph.nodes() if term.head != "weight"]
-        used = set(nodes)
-        nodes = [*(input_ for input_ in graph.inputs if input_ not in used), *nodes]
-        shown = _nearest_to_change(nodes, changed, max_nodes)
-        boxes = tuple(_box(graph, node) for node in nodes if node in shown)
+        nodes = _drawn_nodes(graph)
+        changed = frozenset(node for node in nodes if node in changes)
+        regions: list[tuple[Term, ...]] = []
+        if has_regions:
+            ends = {node for node in nodes if node.head == "input"}
+            ends |= {node for _, node in graph.outputs}
+            near = with_neighbours(nodes, changed) if len(nodes) < _BARE_FROM else set(changed)
+            regions = equal_regions(nodes, near | ends)
+        first = {node: region[0] for region in regions for node in region}
+        boxes_of = {region[0]: _region_box(region) for region in regions}
+        links = _links(nodes, first)
+        heads = list(TopologicalSorter(links).static_order()) if regions else nodes
+        shown = _nearest_to_change(heads, changed, max_nodes, links)
+        boxes = tuple(
+            boxes_of.get(node) or _box(graph, node, changes.get(node))
+            for node in heads
+            if node in shown
+        )
         place = {box.node: number for number, box in enumerate(boxes)}
         edges = [
-            (place[child], place[box.node])
+            (place[source], place[box.node])
             for box in boxes
-            for child in dict.fromkeys(box.node.children)
-            if child in place
+            for source in links[box.node]
+            if source in place
         ]
         note = f"{len(nodes)} nodes"
-        if len(boxes) < len(nodes):
+        if len(boxes) < len(heads):
             note = f"{len(boxes)} of {note} are drawn"
-        if changed:
-            note += f", {len(changed)} in colour"
+        found = Counter(changes[node] for node in changed)
+        counts = tuple((change, found[change]) for change in NodeChange if found[change])
         layout = layered_layout([(box.width, box.height) for box in boxes], edges)
-        return _Drawing(title, note, boxes, changed, colours, layout)
+        return _Drawing(title, note, counts, boxes, layout)
 
     @property
     def width(self) -> float:
         """How wide the drawing is, its title included."""
+        texts = [self.note, *(_legend(*entry) for entry in self.counts)]
         return max(
             self.layout.width,
             _width(_truncate(self.title, _MAX_TITLE), _LARGE),
-            _width(self.note, _NORMAL),
+            sum(_width(text, _NORMAL) + _LEGEND_GAP for text in texts),
         )
 
     def elements(self, left: float) -> Iterator[str]:
         """Yield the elements of the drawing."""
         title = _truncate(self.title, _MAX_TITLE)
         yield _text(left, _MARGIN + _LARGE, title, _LARGE, style.INK, "bold")
-        yield _text(left, _MARGIN + _LARGE + 16, self.note, _NORMAL, style.FAINT_INK)
+        y = _MARGIN + _LARGE + 16
+        yield _text(left, y, self.note, _NORMAL, style.FAINT_INK)
+        x = left + _width(self.note, _NORMAL) + _LEGEND_GAP
+        for change, count in self.counts:
+            text, (fill, edge) = _legend(change, count), _COLOURS[change]
+            width = _width(text, _NORMAL)
+            size = f'width="{width + 8:.1f}" height="{_NORMAL + 6:.1f}"'
+            place = f'x="{x - 4:.1f}" y="{y - _NORMAL - 1:.1f}"'
+            yield f'<rect {place} {size} rx="2" fill="{fill}" style="stroke: {edge}"/>'
+            yield _text(x, y, text, _NORMAL, style.INK)
+            x += width + _LEGEND_GAP
         top = _MARGIN + _TITLE + 14
         yield f'<g transform="translate({left:.1f} {top:.1f})">'
         for line in self.layout.lines:
             yield f'<path d="{_path(line)}"/>'
         for box, middle in zip(self.boxes, self.layout.middles, strict=True):
-            yield from self._box_elements(box, middle)
+            yield from _box_elements(box, middle)
         yield "</g>"
 
-    def _box_elements(self, box: _Box, middle: Point) -> Iterator[str]:
-        x, y = middle[0] - box.width / 2, middle[1] - box.height / 2
-        fill, edge = self.colours if box.node in self.changed else _UNCHANGED
-        size = f'width="{box.width:.1f}" height="{box.height:.1f}"'
-        stripe = next((colour for kind, colour in _KINDS if box.node.head in kind), _OTHER_KIND)
-        yield f'<rect x="{x:.1f}" y="{y:.1f}" {size} rx="2" fill="{fill}" stroke="{edge}"/>'
-        yield (
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{_STRIPE}" height="{box.height:.1f}" '
-            f'fill="{stripe}"/>'
-        )
-        y += 3
-        for text, letters, colour in box.lines:
-            y += letters * 1.3
-            weight = "bold" if text == box.lines[0][0] and letters == _NORMAL else ""
-            yield _text(x + _STRIPE + 6, y - letters * 0.3, text, letters, colour, weight)
+
+_LEGEND_GAP = 16.0
 
 
-def _box(graph: Graph, node: Term) -> _Box:
-    words = [str(node.head)]
+def _legend(change: NodeChange, count: int) -> str:
+    return f"{_SIGNS[change]} {count} {change.value}"
+
+
+def _box_elements(box: _Box, middle: Point) -> Iterator[str]:
+    x, y = middle[0] - box.width / 2, middle[1] - box.height / 2
+    fill, edge = box.colours
+    size = f'width="{box.width:.1f}" height="{box.height:.1f}"'
+    stripe = next((colour for kind, colour in _KINDS if box.node.head in kind), _OTHER_KIND)
+    if box.colours == _REGION:
+        stripe = style.GRID
+    yield f'<rect x="{x:.1f}" y="{y:.1f}" {size} rx="2" fill="{fill}" stroke="{edge}"/>'
+    yield (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{_STRIPE}" height="{box.height:.1f}" '
+        f'fill="{stripe}"/>'
+    )
+    y += 3
+    for text, letters, colour in box.lines:
+        y += letters * 1.3
+        weight = "bold" if text == box.lines[0][0] and letters == _NORMAL else ""
+        yield _text(x + _STRIPE + 6, y - letters * 0.3, text, letters, colour, weight)
+
+
+def _drawn_nodes(graph: Graph) -> list[Term]:
+    """Return the nodes that get boxes: all but weights, and inputs that nothing takes."""
+    nodes = [term for term in graph.nodes() if term.head != "weight"]
+    used = set(nodes)
+    return [*(input_ for input_ in graph.inputs if input_ not in used), *nodes]
+
+
+def _region_box(region: tuple[Term, ...]) -> _Box:
+    title, operators = region_lines(region)
+    lines = ((title, _NORMAL, style.FAINT_INK), (operators, _SMALL, style.FAINT_INK))
+    return _Box(region[0], lines, _REGION)
+
+
+def _box(graph: Graph, node: Term, change: NodeChange | None) -> _Box:
+    words = [str(node.head)] if change is None else [_SIGNS[change], str(node.head)]
     weights: list[str] = []
     if node.head == "input":
         signature = signature_of(node)
@@ -307,22 +265,36 @@ def _box(graph: Graph, node: Term) -> _Box:
         for name, result in graph.outputs
         if result is node
     ]
-    return _Box(node, tuple(lines))
+    return _Box(node, tuple(lines), _UNCHANGED if change is None else _COLOURS[change])
+
+
+def _links(nodes: Sequence[Term], first: Mapping[Term, Term]) -> dict[Term, list[Term]]:
+    """Return what every box takes operands from; ``first`` has the node that a region goes by."""
+    known = set(nodes)
+    links: dict[Term, dict[Term, None]] = {first.get(node, node): {} for node in nodes}
+    for node in nodes:
+        target = first.get(node, node)
+        for child in node.children:
+            source = first.get(child, child)
+            if child in known and source is not target:
+                links[target][source] = None
+    return {target: list(sources) for target, sources in links.items()}
 
 
 def _nearest_to_change(
-    nodes: Sequence[Term], changed: frozenset[Term], max_nodes: int
+    nodes: Sequence[Term],
+    changed: frozenset[Term],
+    max_nodes: int,
+    links: Mapping[Term, Sequence[Term]],
 ) -> set[Term]:
     """Return the nodes with the fewest edges between them and what changed, else the first ones."""
     if len(nodes) <= max_nodes or not changed:
         return set(nodes[:max_nodes])
-    known = set(nodes)
     beside: dict[Term, list[Term]] = {node: [] for node in nodes}
     for term in nodes:
-        for child in term.children:
-            if child in known:
-                beside[term].append(child)
-                beside[child].append(term)
+        for child in links[term]:
+            beside[term].append(child)
+            beside[child].append(term)
     result = dict.fromkeys([node for node in nodes if node in changed][:max_nodes])
     waiting = list(result)
     for term in waiting:

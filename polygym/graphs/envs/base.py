@@ -140,6 +140,9 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
     }
 
     ID: ClassVar[str]
+    FIRST_ACTION: ClassVar[int] = 0
+    SUBJECT: ClassVar[str] = "graph"
+    """The key of ``info`` and of the options of a reset that names the graph."""
 
     def __init__(
         self,
@@ -285,6 +288,13 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
     def targets(self) -> tuple[str, ...]:
         """The names of the graphs that episodes are about."""
         return tuple(graph.name if isinstance(graph, Graph) else graph for graph in self._targets)
+
+    @property
+    def next_seed(self) -> int:
+        """The seed of the random choices that the next reset has if none is given to it."""
+        if self._episode is None and self._seed is not None:
+            return self._seed
+        return max(0, self.np_random_seed)  # Gymnasium's -1: the generator came without one
 
     @property
     def action_meanings(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """An episode as a text, as a picture of its graph, and as a page of pixels."""
 
 from polygym.errors import InputError
-from polygym.graphs.drawing.svg import changed_nodes, comparison_svg, graph_svg
+from polygym.graphs.drawing.difference import changed_nodes
+from polygym.graphs.drawing.svg import comparison_svg, graph_svg
 from polygym.graphs.envs.saturation_episode import EXTRACT_GREEDY, SaturationEpisode
 from polygym.graphs.envs.substitution_episode import STOP, SubstitutionEpisode, nodes_in_text_order
 from polygym.graphs.ir.graph import Graph

@@ -142,6 +142,7 @@ class SaturateEnv(GraphEnv):
     | argument | default | meaning |
     |---|---|---|
     | `max_nodes` | 10000 | nodes of the e-graph at most |
+    | `max_growth` | 0.0 | nodes at most, by those of the start; 0: no such limit |
     | `max_steps` | 30 | groups of rules that are applied at most |
     | `node_price` | 1e-7 | what a node costs in every step |
     | `second_price` | 0.0 | what a second costs |
@@ -155,6 +156,7 @@ class SaturateEnv(GraphEnv):
         graph: Any = "nasrnn",
         *,
         max_nodes: int = 10_000,
+        max_growth: float = 0.0,
         max_steps: int = 30,
         node_price: float = 1e-7,
         second_price: float = 0.0,
@@ -164,6 +166,7 @@ class SaturateEnv(GraphEnv):
         super().__init__(graph, **others)
         self._options = SaturationOptions(
             integer_argument("max_nodes", max_nodes, 1, _MAX_NODES),
+            real_argument("max_growth", max_growth),
             integer_argument("max_steps", max_steps, 1, _MAX_NODES),
             real_argument("node_price", node_price),
             real_argument("second_price", second_price),

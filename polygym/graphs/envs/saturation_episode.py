@@ -26,9 +26,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from math import ceil
 from typing import Any
 
-from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators
+from polygym.graphs.envs.rule_groups import RuleGroup
 from polygym.graphs.envs.task import GraphEpisode, GraphTask, operator_name
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.egraph import EGraph, StopReason, run_iteration
@@ -96,6 +97,7 @@ class SaturationOptions:
     """How far the e-graph may grow, how long an episode is, and what it costs."""
 
     max_nodes: int = 10_000
+    max_growth: float = 0.0
     max_steps: int = 30
     node_price: float = 1e-7
     second_price: float = 0.0
@@ -171,6 +173,10 @@ class SaturationEpisode(GraphEpisode):
 
     def mask(self) -> tuple[bool, ...]:
         """Return which actions are possible; none after the end."""
+        return self._mask
+
+    @cached_property
+    def _mask(self) -> tuple[bool, ...]:
         return tuple(not self.refusal(action) for action in range(len(ACTIONS)))
 
     def meanings(self) -> tuple[str, ...]:
@@ -278,9 +284,7 @@ class SaturationEpisode(GraphEpisode):
         return frozenset(
             group
             for group in _groups_of_action(action)
-            if any(
-                rule_operators(rule, of_sources=True) <= there for rule in self.task.groups[group]
-            )
+            if any(needed <= there for needed in self.task.needed_operators[group])
         )
 
     def _at_start(self) -> dict[str, Any]:
@@ -292,6 +296,9 @@ def start_saturation(task: GraphTask, options: SaturationOptions) -> SaturationE
     egraph = EGraph(task.types)
     root = egraph.add_term(task.graph.root)
     egraph.rebuild()
+    if options.max_growth:
+        most = ceil(options.max_growth * egraph.node_count)
+        options = replace(options, max_nodes=min(options.max_nodes, most))
     return SaturationEpisode(
         task=task,
         options=options,

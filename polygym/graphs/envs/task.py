@@ -19,10 +19,11 @@ from typing import Any, Self
 from polygym.envs.episode_end import INVALID_STATUS
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.costs import MeasuredCosts, NodeCosts, RooflineCosts
-from polygym.graphs.envs.rule_groups import RuleGroup, rules_by_group
+from polygym.graphs.costs import NodeCosts, RooflineCosts
+from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators, rules_by_group
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph, Model
+from polygym.graphs.measured_costs import MeasuredCosts
 from polygym.graphs.rules import load_rule_file, standard_rules
 from polygym.graphs.saved_model import open_source
 from polygym.lru_cache import LruCache
@@ -39,6 +40,7 @@ RUNNING = "running"
 _MAX_CACHED_TERMS = 200_000
 _MAX_CACHED_GRAPHS = 256
 _INSTANCES = 300
+_MAX_RANDOM = 10_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,14 @@ class GraphTask:
     def groups(self) -> dict[RuleGroup, tuple[Rule, ...]]:
         """The rules of every group."""
         return rules_by_group(self.rules)
+
+    @cached_property
+    def needed_operators(self) -> dict[RuleGroup, tuple[frozenset[str], ...]]:
+        """For every group, the different sets of operators that the sources of a rule need."""
+        return {
+            group: tuple({rule_operators(rule, of_sources=True) for rule in rules})
+            for group, rules in self.groups.items()
+        }
 
     @cached_property
     def start_operators(self) -> Counter[str]:
@@ -221,10 +231,10 @@ def check_sound(rule: Rule) -> None:
 
 
 def graphs_from_argument(graph: object) -> tuple[str | Graph, ...]:
-    """Return the graphs that an argument stands for: names of the library, paths, one value.
+    """Return the graphs that an argument stands for: texts of the library, paths, one value.
 
-    >>> graphs_from_argument("bert, nasrnn")
-    ('bert', 'nasrnn')
+    >>> graphs_from_argument("bert, nasrnn:bias, random:7-8")
+    ('bert', 'nasrnn:bias', 'random:7', 'random:8')
 
     Raises:
         InputError: there is no such model or file.
@@ -244,9 +254,20 @@ def graphs_from_argument(graph: object) -> tuple[str | Graph, ...]:
 def _expand_pattern(name: str) -> tuple[str, ...]:
     if name == "all":
         return library.NAMES
-    if name not in library.NAMES and not Path(name).exists():
+    kind, _, rest = name.partition(":")
+    if kind == library.RANDOM:
+        seeds, _, options = rest.partition(":")
+        first, dash, last = seeds.partition("-")
+        if dash and first.isdecimal() and last.isdecimal():
+            suffix = f":{options}" if options else ""
+            names = [f"{kind}:{seed}{suffix}" for seed in range(int(first), int(last) + 1)]
+            if names and len(names) <= _MAX_RANDOM:
+                return tuple(names)
+    if library.is_network_text(name):
+        library.graph_of_text(name, "small")  # refuses options that there are not
+    elif not Path(name).exists():
         raise InputError(
-            "graph: expected the path of a file or folder, all, or one of "
+            "graph: expected the path of a file or folder, all, random:SEED, or one of "
             f"{', '.join(library.NAMES)}; found {name!r}"
         )
     return (name,)
@@ -256,7 +277,9 @@ def open_graph(name: str | Graph, size: str) -> Graph:
     """Return a graph of :func:`graphs_from_argument`; ``size`` is that of the library's models."""
     if isinstance(name, Graph):
         return name
-    return open_source(f"{name}:{size}" if name in library.NAMES else name).graph
+    if library.is_network_text(name):
+        return library.graph_of_text(name, size)
+    return open_source(name).graph
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@
 ``operators``  loop bodies of the operators that are more than elementwise
 ``planning``   plans of execution: kernels and their variants, fusion, memory
 ``runtime``    compiled models: code, memory, calls
-``timing``     times of operators, kernels and steps, measured by the worker
+``timing``     times of kernels and steps, measured by the worker
 =============  ==============================================================
 """
 

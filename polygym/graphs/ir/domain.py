@@ -11,6 +11,7 @@ from typing import Any
 from polygym.graphs.operators.registry import clear_with_registry, infer_node
 from polygym.graphs.operators.types import (
     Data,
+    TensorPair,
     TensorType,
     expect_axis,
     expect_integer,
@@ -64,6 +65,19 @@ def _per_channel(c: Any) -> bool:
     return len(shape) in (3, 4) and shape[-2:] == (1, 1) and (len(shape) == 3 or shape[0] == 1)
 
 
+def _per_column(c: Any) -> bool:
+    """Whether a tensor, broadcast with a matrix, has one value for every column."""
+    shape = expect_tensor(c).shape
+    return len(shape) > 0 and set(shape[:-1]) <= {1}
+
+
+def _axis_beside(axis: Any, x: Any, c: Any) -> Head:
+    """Return the axis of c that broadcasting puts beside an axis of x."""
+    wide, narrow = len(expect_tensor(x).shape), len(expect_tensor(c).shape)
+    place = expect_axis(axis, wide) - (wide - narrow)
+    return place if place >= 0 else reject_node(f"expected an axis of {expect_tensor(c)}")
+
+
 def _broadcasts_into(c: Any, x: Any) -> bool:
     narrow, wide = expect_tensor(c).shape, expect_tensor(x).shape
     beside = wide[len(wide) - len(narrow) :]
@@ -84,6 +98,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
         lambda p, i: expect_numbers(p)[expect_axis(i, len(expect_numbers(p)))],
         "p i: entry i of a permutation",
     ),
+    "beside": (_axis_beside, "axis x c: the axis of c that is added to an axis of x"),
     "place": (
         lambda p, axis: expect_numbers(p).index(expect_axis(axis, len(expect_numbers(p)))),
         "p axis: where transposing by p puts an axis",
@@ -92,6 +107,12 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
         lambda w: f"{expect_tensor(w, 4).shape[0]}-1-1-1",
         "w: the shape of one value for every filter of a kernel",
     ),
+    "per-input": (
+        lambda w: f"1-{expect_tensor(w, 4).shape[1]}-1-1",
+        "w: the shape of one value for every input channel of a kernel",
+    ),
+    "row": (lambda w: f"1-{expect_tensor(w).shape[-2]}", "w: the shape of a row that w multiplies"),
+    "column": (lambda w: f"{expect_tensor(w).shape[-2]}-1", "w: the shape of a column beside w"),
     "plus": (lambda a, b: expect_number(a) + expect_number(b), "a b: a + b"),
     "minus": (lambda a, b: expect_number(a) - expect_number(b), "a b: a - b"),
     "times": (lambda a, b: expect_number(a) * expect_number(b), "a b: a * b"),
@@ -106,8 +127,10 @@ _CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
     "different": (lambda a, b: bool(a != b), "a b: different literals"),
     "rank": (lambda x, n: len(expect_tensor(x).shape) == expect_integer(n), "x n: x has n axes"),
     "constant": (lambda x: expect_tensor(x).constant, "x: known from weights alone"),
+    "computed": (lambda x: not expect_tensor(x).constant, "x: not known from weights alone"),
     "ascending": (_ascending, "p: a permutation that changes nothing"),
     "per-channel": (_per_channel, "c: one value for every channel of an image"),
+    "per-column": (_per_column, "c: one value for every column of a matrix"),
     "one-element": (lambda c: expect_tensor(c).elements == 1, "c: one element, whatever the rank"),
     "fits": (_broadcasts_into, "c x: broadcast with c, x keeps its shape"),
     "below": (lambda a, b: expect_number(a) < expect_number(b), "a b: a < b"),
@@ -178,6 +201,12 @@ class TensorDomain:
     def holds(self, condition: str, arguments: tuple[Any, ...]) -> bool:
         """Whether a condition holds."""
         return condition_holds(condition, arguments)
+
+    def is_free(self, data: Data) -> bool:
+        """Whether a node is known from weights alone, so that it is computed ahead."""
+        if isinstance(data, TensorPair):
+            return data.first.constant and data.second.constant
+        return isinstance(data, TensorType) and data.constant
 
     def functions(self) -> dict[str, str]:
         """Return the functions and what they are."""

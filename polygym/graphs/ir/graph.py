@@ -17,7 +17,7 @@ import numpy as np
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import infer_all
 from polygym.graphs.operators.shape_functions import named_tensor
-from polygym.graphs.operators.types import Data, TensorType
+from polygym.graphs.operators.types import Data, TensorType, numpy_type
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
@@ -211,8 +211,8 @@ def _values(
     name: str, shape: tuple[int, ...], dtype: str, seed: int, is_weight: bool
 ) -> np.ndarray[Any, Any]:
     generator = np.random.default_rng([seed, *name.encode()])
-    if dtype.startswith("int"):
+    if dtype == "bool" or "int" in dtype:
         return generator.integers(0, 2, shape).astype(dtype)
     inputs = prod(shape[1:]) if len(shape) == 4 else prod(shape[:-1])
     scale = inputs**-0.5 if is_weight else 1.0
-    return (generator.standard_normal(shape, np.float32) * scale).astype(dtype)
+    return (generator.standard_normal(shape, np.float32) * scale).astype(numpy_type(dtype))

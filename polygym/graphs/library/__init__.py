@@ -1,7 +1,8 @@
 """The seven networks on which the TENSAT paper is measured, at its sizes and at small ones.
 
 ``catalog`` knows them by name, describes each, and gives all of them weights from a seed;
-``image_networks``, ``inception`` and ``sequence_networks`` define them.
+``image_networks``, ``inception`` and ``sequence_networks`` define them, ``biases`` adds biases, and
+``random_networks`` makes others from a seed.
 
     >>> from polygym.graphs import library
     >>> library.NAMES
@@ -10,6 +11,24 @@
     ['1-16', '1-16']
 """
 
-from polygym.graphs.library.catalog import NAMES, SIZES, describe, graph, model
+from polygym.graphs.library.catalog import (
+    NAMES,
+    RANDOM,
+    SIZES,
+    describe,
+    graph,
+    graph_of_text,
+    is_network_text,
+    model,
+)
 
-__all__ = ["NAMES", "SIZES", "describe", "graph", "model"]
+__all__ = [
+    "NAMES",
+    "RANDOM",
+    "SIZES",
+    "describe",
+    "graph",
+    "graph_of_text",
+    "is_network_text",
+    "model",
+]

@@ -1,5 +1,8 @@
 """The networks by name: a graph, or a model whose weights come from a seed.
 
+A *text* names a network with its options, in any order: ``bert`` (at the paper's size),
+``bert:small``, ``bert:bias`` (with biases), ``bert:small:bias``, ``random:7``, ``random:7:bias``.
+
 Weights from a seed under which no result of a deep network vanishes or explodes.
 
 Independent weights of variance v make of n numbers whose squares are m in the mean a sum whose
@@ -21,8 +24,10 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.ir.graph import Graph, Model, random_weights, signature_of
+from polygym.graphs.library.biases import with_biases
 from polygym.graphs.library.image_networks import nasnet_a, resnext50, squeezenet, vgg19
 from polygym.graphs.library.inception import inception_v3
+from polygym.graphs.library.random_networks import random_network
 from polygym.graphs.library.sequence_networks import bert, nasrnn
 from polygym.rewrite.term import Term
 
@@ -110,6 +115,10 @@ SIZES = ("small", "paper")
 """As small as a test wants it, with all kinds of operators; and as the paper has it."""
 
 
+BIAS, RANDOM = "bias", "random"
+"""The option of texts for biases, and the name of random networks, whose option is a seed."""
+
+
 def describe(name: str) -> str:
     """Return a sentence about a network.
 
@@ -130,6 +139,38 @@ def graph(name: str, size: str = "small") -> Graph:
     if size not in SIZES:
         raise InputError(f"expected one of {', '.join(SIZES)} for the size, found {size}")
     return network(**arguments[SIZES.index(size)])
+
+
+def is_network_text(text: str) -> bool:
+    """Return whether a text names a network, whatever its options are.
+
+    >>> is_network_text("bert:bias"), is_network_text("bert.onnx")
+    (True, False)
+    """
+    name, colon, _ = text.partition(":")
+    return name in NAMES or (name == RANDOM and bool(colon))
+
+
+@cache
+def graph_of_text(text: str, size: str = "paper") -> Graph:
+    """Return the graph of a text; ``size`` is that of a network whose text has none.
+
+    >>> graph_of_text("vgg19:bias", "small").name
+    'vgg19:bias'
+
+    Raises:
+        InputError: there is no such network, or no such option.
+    """
+    name, *options = text.split(":")
+    has_biases = BIAS in options
+    rest = [option for option in options if option != BIAS]
+    is_random = name == RANDOM
+    known = "a seed" if is_random else f"{', '.join(SIZES)}"
+    is_fine = rest[0].isdecimal() if is_random and rest else not set(rest).difference(SIZES)
+    if len(rest) > 1 or not is_fine or (is_random and not rest) or len(set(options)) < len(options):
+        raise InputError(f"{text}: expected {name} with {known} or {BIAS} after it")
+    result = random_network(int(rest[0])) if is_random else graph(name, rest[0] if rest else size)
+    return with_biases(result) if has_biases else result
 
 
 def model(name: str, size: str = "small", seed: int = 0) -> Model:

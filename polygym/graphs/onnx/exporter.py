@@ -99,6 +99,8 @@ class OnnxEmitter:
 _OPSET = 20  # the first with gelu
 _IR_VERSION = 9
 _ALIGNMENT = 64
+_ALWAYS_INLINE = 1024
+"""Bytes up to which values stand in the graph, however many there are."""
 
 
 def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> None:
@@ -129,7 +131,7 @@ def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> Non
     except OSError as error:
         place = printable(str(target))
         raise InputError(f"{place}: expected a file that can be written: {error}") from None
-    _remove_stale_weights(target, beside)
+    remove_stale_weights(target, beside)
 
 
 def _emit_model(model: Model) -> OnnxEmitter:
@@ -185,21 +187,29 @@ def _signature(name: str, tensor: TensorType) -> Any:
 def _store_weights(
     graph: Any, constants: dict[str, Array], target: Path, inline_bytes: int
 ) -> Path | None:
-    """Put values into the graph, or into a file beside it, whose path is returned."""
+    """Put values into the graph, or into a file beside it, whose path is returned.
+
+    Small ones are always in the graph: axes and shapes, which readers look at, are among them.
+    """
     arrays = onnx_module("numpy_helper")
-    if sum(constant.nbytes for constant in constants.values()) <= inline_bytes:
-        graph.initializer.extend(
-            arrays.from_array(constant, name) for name, constant in constants.items()
-        )
+    total = sum(constant.nbytes for constant in constants.values())
+    most = inline_bytes if total <= inline_bytes else min(inline_bytes, _ALWAYS_INLINE)
+    large = {name: constant for name, constant in constants.items() if constant.nbytes > most}
+    graph.initializer.extend(
+        arrays.from_array(constant, name)
+        for name, constant in constants.items()
+        if name not in large
+    )
+    if not large:
         return None
     digest = blake2b(digest_size=8)
-    for array in constants.values():
+    for array in large.values():
         digest.update(_bytes(array))
     path = target.with_name(f"{target.name}.{digest.hexdigest()}.data")
     external = onnx_module().TensorProto.EXTERNAL
     helper = onnx_module("helper")
     with atomic_file(path) as beside, beside.open("wb") as file:
-        for name, array in constants.items():
+        for name, array in large.items():
             file.write(bytes(-file.tell() % _ALIGNMENT))
             tensor = graph.initializer.add(name=name, dims=array.shape, data_location=external)
             tensor.data_type = helper.np_dtype_to_tensor_dtype(array.dtype)
@@ -216,7 +226,7 @@ def _bytes(array: Array) -> memoryview | bytes:
     return little.reshape(-1).view(np.uint8).data
 
 
-def _remove_stale_weights(target: Path, beside: Path | None) -> None:
+def remove_stale_weights(target: Path, beside: Path | None) -> None:
     """Remove the weights of models that had the name before."""
     for other in target.parent.glob("*.data"):
         digits = other.name[len(target.name) + 1 : -len(".data")]

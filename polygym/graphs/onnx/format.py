@@ -1,10 +1,6 @@
 """ONNX files: the package, safe names, tensors, and the file as it is opened.
 
-Nothing in a file is believed: its kind, its size and what it names are checked first. Half
-precision is computed in single precision: ``float16`` and ``bfloat16`` become ``float32``, inputs
-and results of the model included. Where a file converts numbers to half precision they are rounded.
-Types that polygym does not have (booleans, bytes) may appear where elements are known while the
-file is read, in shapes and masks.
+Nothing in a file is believed: its kind, its size and what it names are checked first.
 
 Names of foreign files, made safe: for texts of graphs, for ``name@shape``, and all different.
 
@@ -27,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError, MissingLibraryError, printable
-from polygym.graphs.operators.types import HALF_TYPES
 
 
 def onnx_module(name: str = "") -> Any:
@@ -72,16 +67,11 @@ class SafeNames:
 Array = np.ndarray[Any, Any]
 
 
-def widen_half(array: Array) -> Array:
-    """Return an array in single precision if it is in half."""
-    return array.astype(np.float32) if array.dtype.name in HALF_TYPES else array
-
-
 def dtype_of(number: int) -> str:
-    """Return the name of an ONNX element type as it is read, or what ONNX calls it.
+    """Return the name of an ONNX element type in NumPy, or what ONNX calls it.
 
     >>> dtype_of(1), dtype_of(10), dtype_of(8), dtype_of(999)
-    ('float32', 'float32', 'STRING', 'type 999')
+    ('float32', 'float16', 'STRING', 'type 999')
     """
     onnx = onnx_module()
     if number not in onnx.TensorProto.DataType.values():
@@ -89,17 +79,7 @@ def dtype_of(number: int) -> str:
     title = str(onnx.TensorProto.DataType.Name(number))
     if title in ("STRING", "UNDEFINED"):
         return title
-    string = np.dtype(onnx_module("helper").tensor_dtype_to_np_dtype(number)).name
-    return "float32" if string in HALF_TYPES else str(string)
-
-
-def half_type_of(number: int) -> str | None:
-    """Return the name of an ONNX element type of half precision, None for other types.
-
-    >>> half_type_of(10), half_type_of(16), half_type_of(1)
-    ('float16', 'bfloat16', None)
-    """
-    return {10: "float16", 16: "bfloat16"}.get(number)
+    return str(np.dtype(onnx_module("helper").tensor_dtype_to_np_dtype(number)).name)
 
 
 def array_of(tensor: Any, folder: Path, place: str) -> Array:
@@ -116,9 +96,9 @@ def array_of(tensor: Any, folder: Path, place: str) -> Array:
     if tensor.HasField("segment") or min(tensor.dims, default=0) < 0:
         raise InputError(f"{place}: expected a whole tensor, found extents {list(tensor.dims)}")
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return widen_half(_read_external(tensor, folder, place))
+        return _read_external(tensor, folder, place)
     try:
-        return widen_half(np.asarray(arrays.to_array(tensor)))
+        return np.asarray(arrays.to_array(tensor))
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
         raise InputError(
             f"{place}: expected {kind} of the extents {list(tensor.dims)}, "

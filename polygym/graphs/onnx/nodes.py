@@ -17,15 +17,41 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from polygym.errors import InputError
+from polygym.errors import InputError, printable
 from polygym.graphs.ir import build
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.onnx.format import Array, SafeNames
-from polygym.graphs.operators.types import DTYPES, Data, TensorType
+from polygym.graphs.operators.types import DTYPES, HALF_TYPES, Data, TensorType
 from polygym.rewrite.domain import Inadmissible
-from polygym.rewrite.term import Head, Term
+from polygym.rewrite.term import Head, Term, postorder
 
 _SAME_SHAPE_OPERATOR = {"add": "ewadd", "mul": "ewmul"}
+
+_COMPUTING_TYPES = {dtype: dtype for dtype in DTYPES} | {
+    "float16": "float32", "bfloat16": "float32", "bool": "float32", "int8": "int32",
+    "uint8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64", "uint64": "int64",
+}  # fmt: skip
+
+
+def computing_type(dtype: str) -> str:
+    """Return the type in which values of a type are computed, or nothing.
+
+    >>> computing_type("uint8"), computing_type("bfloat16"), computing_type("float8_e5m2")
+    ('int32', 'float32', '')
+    """
+    return _COMPUTING_TYPES.get(dtype, "")
+
+
+class UnknownValueError(InputError):
+    """A node needs a value while the file is read that depends on inputs of the model.
+
+    ``inputs`` are their names in the file.
+    """
+
+    def __init__(self, message: str, inputs: tuple[str, ...]) -> None:
+        """Keep the names beside the message."""
+        super().__init__(message)
+        self.inputs = inputs
 
 
 class OnnxGraphBuilder:
@@ -35,6 +61,7 @@ class OnnxGraphBuilder:
         """Begin with nothing."""
         self.names = SafeNames()
         self.values: dict[str, Array] = {}
+        self._input_names: dict[Term, str] = {}
         self._shared: dict[Any, Term] = {}
         self._of_term: dict[Term, Array] = {}
         self._data: dict[Term, Data] = {}
@@ -73,7 +100,14 @@ class OnnxGraphBuilder:
         """Return an input."""
         term = build.graph_input(self.names.unique(name), *shape, dtype=dtype)
         self.data(term)
+        self._input_names[term] = name
         return term
+
+    def inputs_of(self, term: Term) -> tuple[str, ...]:
+        """Return the names of the inputs that a node depends on, as the file has them."""
+        return tuple(
+            self._input_names[node] for node in postorder((term,)) if node in self._input_names
+        )
 
     def weight(self, array: Array, name: str) -> Term:
         """Return the weight with certain elements.
@@ -81,12 +115,12 @@ class OnnxGraphBuilder:
         Raises:
             Inadmissible: polygym has no such type, or there are no elements.
         """
-        if array.dtype.name not in DTYPES or not array.size:
+        computing = computing_type(array.dtype.name)
+        if not computing or not array.size:
             raise Inadmissible(
-                f"expected elements of {', '.join(DTYPES)} for {name}, "
-                f"found {array.dtype.name} of shape {array.shape}"
+                f"expected numbers for {name}, found {array.dtype.name} of shape {array.shape}"
             )
-        whole = np.ascontiguousarray(array).reshape(array.shape)
+        whole = np.ascontiguousarray(array.astype(computing, copy=False)).reshape(array.shape)
         digest = blake2b(whole.data if whole.ndim else whole.tobytes(), digest_size=16).digest()
         key = (whole.dtype.name, whole.shape, digest)
         if (term := self._shared.get(key)) is None:
@@ -140,6 +174,15 @@ MAX_ELEMENTS = 1 << 28
 """More than any table of a model has; a few numbers in a file must not ask for more."""
 
 
+UNFITTING = (ValueError, TypeError, IndexError, KeyError, AttributeError, ZeroDivisionError)
+"""Errors of Python where numbers in a file are others than anything expects."""
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an error in one line."""
+    return printable(" ".join(str(error).split()))
+
+
 def shortest_float(value: Any) -> float:
     """Return a number of single precision by its shortest name.
 
@@ -151,7 +194,10 @@ def shortest_float(value: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OnnxNode:
-    """An operator with what it takes; ``is_only_user`` when nothing else takes its first input."""
+    """An operator with what it takes; ``is_only_user`` when nothing else takes its first input.
+
+    ``types`` and ``result_types`` are those that ONNX gives its inputs and results.
+    """
 
     operator: str
     title: str
@@ -160,6 +206,8 @@ class OnnxNode:
     values: tuple[OnnxValue | None, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
+    types: tuple[str, ...]
+    result_types: tuple[str, ...]
     is_only_user: bool
     builder: OnnxGraphBuilder
 
@@ -184,16 +232,16 @@ class OnnxNode:
 
     def array(self, place: int, purpose: str) -> Array:
         """Return an input that must be known while the file is read."""
-        onnx_value = self._given(place)
-        if isinstance(onnx_value, Term):
-            known = self.builder.value(onnx_value)
-            if known is None:
-                self.reject(
-                    f"expected {purpose} known from constants, found {self.names[place]}, which is "
-                    "computed from the model's inputs: fix it before exporting"
-                )
-            return known
-        return onnx_value
+        known = self.known_array(place)
+        if known is None:
+            term = self.term(place)
+            raise UnknownValueError(
+                f"{self.title}: expected {purpose} known from constants, found "
+                f"{printable(self.names[place])}, which is computed from the model's inputs: fix "
+                "it before exporting, or give these inputs as values of read()",
+                self.builder.inputs_of(term),
+            )
+        return known
 
     def integers(self, place: int, purpose: str) -> tuple[int, ...]:
         """Return an input that is a list of known integers."""
@@ -205,7 +253,10 @@ class OnnxNode:
     def known_array(self, place: int) -> Array | None:
         """Return an input's elements if they are known."""
         onnx_value = self._given(place)
-        return self.builder.value(onnx_value) if isinstance(onnx_value, Term) else onnx_value
+        if isinstance(onnx_value, Term):
+            return self.builder.value(onnx_value)
+        is_half = onnx_value.dtype.name in HALF_TYPES
+        return onnx_value.astype(np.float32) if is_half else onnx_value
 
     def shape(self, place: int) -> tuple[int, ...]:
         """Return the shape of an input."""

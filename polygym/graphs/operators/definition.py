@@ -5,7 +5,8 @@ inference, the reference, node costs, generated code, the ONNX files, PyTorch an
 of rules read it from there. Definitions import neither ONNX nor PyTorch; both come as arguments.
 
 A node's children stand in the order of ``parameters``: N is a number, S a text, T a tensor, P a
-split. The functions of a definition take the children in this order, literals as values.
+split. Products and convolutions may have a bias after them. The functions of a definition take the
+children in this order, literals as values.
 
 Texts of numbers and functions in comprehensions, in the type of the elements.
 
@@ -25,7 +26,7 @@ import numpy as np
 from polygym.graphs.operators.types import Data, TensorType, parse_numbers
 from polygym.rewrite.term import Head, Term
 
-_COMPREHENSION_TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
+_COMPREHENSION_TYPES = {"float32": "float", "float64": "double"}
 
 # tanh(x) = x + x³ P(x²) for |x| < 5/8, erf(x) = x Q(x²) for |x| < 1, 1 - erf(x) = exp(R(x)) for
 # 1 ≤ x ≤ 4; beyond 4 erf is 1 in single precision. Polynomials whose largest relative error (of
@@ -42,7 +43,7 @@ _ERFC = (
 
 def tc_type(dtype: str) -> str:
     """Return a type of elements in the language of comprehensions."""
-    return _COMPREHENSION_TYPES[dtype]
+    return _COMPREHENSION_TYPES.get(dtype, dtype)
 
 
 def literal_text(value: float, dtype: str) -> str:
@@ -194,11 +195,18 @@ class GraphOperator:
     """Whether results on integers are rounded."""
     needs_positive: bool = False
     """Whether rules with it are also verified on positive numbers."""
+    optional: str = ""
+    """A last child that a node may leave out: ``"bias:T"``."""
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """Names and kinds of the children."""
-        return tuple((child[:-2], child[-1]) for child in self.takes.split())
+        """Names and kinds of the children that every node has."""
+        return _parameters(self.takes)
+
+    def parameters_of(self, count: int) -> tuple[tuple[str, str], ...]:
+        """Names and kinds of the children of a node with so many, or of the fewest."""
+        every = _parameters(f"{self.takes} {self.optional}")
+        return every if count == len(every) else self.parameters
 
     @property
     def is_unary(self) -> bool:
@@ -215,6 +223,10 @@ class GraphOperator:
         assert self.onnx is not None
         write = self.onnx.write if isinstance(self.onnx, OnnxMapping) else self.onnx
         return write(writer, *children)
+
+
+def _parameters(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((child[:-2], child[-1]) for child in text.split())
 
 
 def literal_numbers(literal: Head) -> tuple[int, ...]:

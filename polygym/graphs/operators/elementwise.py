@@ -19,10 +19,10 @@ from polygym.graphs.operators.definition import (
     OnnxWriter,
     tc_type,
 )
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import TensorType, numpy_type
 from polygym.rewrite.term import Term
 
-_FUNCTION_COST = 10
+FUNCTION_COST = 10
 """Operations of a function such as the exponential."""
 
 
@@ -48,8 +48,13 @@ def write_activation(writer: OnnxWriter, name: str, activation: Term) -> str:
     return writer.operator(mapping.kind, name)
 
 
-def _pair(
-    name: str, doc: str, kind: str, reference: Callable[..., Array], text: str, **facts: Any
+def pair(
+    name: str,
+    doc: str,
+    kind: str,
+    reference: Callable[..., Array],
+    text: str | Callable[[NumberText], str],
+    **facts: Any,
 ) -> GraphOperator:
     """Define a function of pairs of elements, broadcast."""
     defaults: dict[str, Any] = {
@@ -62,7 +67,7 @@ def _pair(
     )
 
 
-def _unary(
+def unary(
     name: str,
     doc: str,
     kind: str,
@@ -74,7 +79,7 @@ def _unary(
     defaults: dict[str, Any] = {
         "torch": name,
         "onnx": OnnxMapping(kind, reads=True),
-        "operations": _FUNCTION_COST,
+        "operations": FUNCTION_COST,
         "needs_floating": True,
         "is_inexact": True,
     }
@@ -97,7 +102,7 @@ def _exact(
     text: str | Callable[[NumberText], str],
 ) -> GraphOperator:
     """Define a function of an element that is exact, for all numbers."""
-    return _unary(
+    return unary(
         name, doc, kind, reference, text, operations=1, needs_floating=False, is_inexact=False
     )
 
@@ -174,7 +179,7 @@ def _comparison(
         reference=lambda x, y: compare(x, y).astype(x.dtype),
         torch=in_torch,
         onnx=write,
-        element=lambda n: f"({{0}} {sign} {{1}} ? {n(1)} : {n(0)})",
+        element=lambda n: f"{tc_type(n.dtype)}({{0}} {sign} {{1}} ? {n(1)} : {n(0)})",
         operations=1,
     )
 
@@ -188,7 +193,7 @@ def _write_where(writer: OnnxWriter, c: Term, x: Term, y: Term) -> str:
 _ROUNDED: dict[str, Any] = {"needs_floating": True, "is_inexact": True}
 
 OPERATORS = (
-    _pair(
+    pair(
         "ewadd",
         "sum of two tensors of one shape",
         "Add",
@@ -198,7 +203,7 @@ OPERATORS = (
         infer=shapes.equal_shapes,
         onnx=OnnxMapping("Add"),
     ),
-    _pair(
+    pair(
         "ewmul",
         "product, element by element, of one shape",
         "Mul",
@@ -209,18 +214,18 @@ OPERATORS = (
         onnx=OnnxMapping("Mul"),
     ),
     _exact("relu", "max(x, 0)", "Relu", _relu, lambda n: f"({{0}} < {n(0)} ? {n(0)} : {{0}})"),
-    _unary("tanh", "hyperbolic tangent", "Tanh", np.tanh, lambda n: n.tanh("{0}")),
-    _unary(
+    unary("tanh", "hyperbolic tangent", "Tanh", np.tanh, lambda n: n.tanh("{0}")),
+    unary(
         "sigmoid",
         "1 / (1 + exp(-x))",
         "Sigmoid",
         _sigmoid,
         lambda n: f"({n(1)} / ({n(1)} + exp(-{{0}})))",
     ),
-    _pair("add", "x + y, broadcast", "Add", np.add, "({0} + {1})", torch="add"),
-    _pair("sub", "x - y, broadcast", "Sub", np.subtract, "({0} - {1})", torch="sub"),
-    _pair("mul", "x * y, broadcast", "Mul", np.multiply, "({0} * {1})", torch="mul"),
-    _pair(
+    pair("add", "x + y, broadcast", "Add", np.add, "({0} + {1})", torch="add"),
+    pair("sub", "x - y, broadcast", "Sub", np.subtract, "({0} - {1})", torch="sub"),
+    pair("mul", "x * y, broadcast", "Mul", np.multiply, "({0} * {1})", torch="mul"),
+    pair(
         "div",
         "x / y, broadcast",
         "Div",
@@ -231,7 +236,7 @@ OPERATORS = (
         needs_positive=True,
         **_ROUNDED,
     ),
-    _pair(
+    pair(
         "minimum",
         "the smaller, broadcast",
         "Min",
@@ -240,7 +245,7 @@ OPERATORS = (
         torch="minimum",
         onnx=OnnxMapping("Min", reads=True, variadic=True),
     ),
-    _pair(
+    pair(
         "maximum",
         "the larger, broadcast",
         "Max",
@@ -249,7 +254,7 @@ OPERATORS = (
         torch="maximum",
         onnx=OnnxMapping("Max", reads=True, variadic=True),
     ),
-    _pair(
+    pair(
         "pow",
         "x to the power of y, broadcast",
         "Pow",
@@ -257,11 +262,11 @@ OPERATORS = (
         "pow({0}, {1})",
         torch="pow",
         onnx=OnnxMapping("Pow"),
-        operations=_FUNCTION_COST,
+        operations=FUNCTION_COST,
         needs_positive=True,
         **_ROUNDED,
     ),
-    _unary(
+    unary(
         "gelu",
         "x Φ(x), by the error function",
         "Gelu",
@@ -270,7 +275,7 @@ OPERATORS = (
         torch="nn.functional.gelu",
         onnx=OnnxMapping("Gelu"),
     ),
-    _unary(
+    unary(
         "gelu-tanh",
         "the same, approximated by tanh",
         "Gelu",
@@ -279,13 +284,13 @@ OPERATORS = (
         torch=lambda torch, _: lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
         onnx=OnnxMapping("Gelu", fixed={"approximate": "tanh"}),
     ),
-    _unary("exp", "exponential", "Exp", np.exp, "exp({0})"),
-    _unary("log", "natural logarithm", "Log", np.log, "log({0})", needs_positive=True),
-    _unary("sqrt", "square root", "Sqrt", np.sqrt, "sqrt({0})", operations=1, needs_positive=True),
-    _unary("erf", "error function", "Erf", _erf, lambda n: n.erf("{0}")),
+    unary("exp", "exponential", "Exp", np.exp, "exp({0})"),
+    unary("log", "natural logarithm", "Log", np.log, "log({0})", needs_positive=True),
+    unary("sqrt", "square root", "Sqrt", np.sqrt, "sqrt({0})", operations=1, needs_positive=True),
+    unary("erf", "error function", "Erf", _erf, lambda n: n.erf("{0}")),
     _exact("neg", "-x", "Neg", np.negative, "(-{0})"),
     _exact("abs", "absolute value", "Abs", np.abs, "abs({0})"),
-    _unary(
+    unary(
         "reciprocal",
         "1 / x",
         "Reciprocal",
@@ -327,7 +332,7 @@ OPERATORS = (
         torch=lambda torch, alpha, _: lambda x: torch.nn.functional.elu(x, alpha),
         onnx=OnnxMapping("Elu", {"alpha": 1.0}, reads=True),
         element=lambda n, alpha: f"({{0}} < {n(0)} ? {n(alpha)} * (exp({{0}}) - {n(1)}) : {{0}})",
-        operations=_FUNCTION_COST,
+        operations=FUNCTION_COST,
         **_ROUNDED,
     ),
     GraphOperator(
@@ -335,7 +340,7 @@ OPERATORS = (
         "dtype:S x:T",
         "another element type",
         infer=shapes.cast,
-        reference=lambda dtype, x: x.astype(dtype),
+        reference=lambda dtype, x: x.astype(numpy_type(dtype)),
         torch=lambda torch, dtype, _: lambda x: x.to(getattr(torch, dtype)),
         onnx=lambda writer, dtype, x: writer.cast(writer.name(x), str(dtype.head)),
         element=lambda _, dtype: f"{tc_type(dtype)}({{0}})",
@@ -366,8 +371,19 @@ OPERATORS = (
         element=lambda n: f"({{0}} == {n(0)} ? {{2}} : {{1}})",
         operations=1,
     ),
-    _unary("sin", "sine", "Sin", np.sin, "sin({0})"),
-    _unary("cos", "cosine", "Cos", np.cos, "cos({0})"),
+    *(
+        unary(name, doc, name.title(), getattr(np, numpy_name), f"{name}({{0}})")
+        for name, numpy_name, doc in (
+            ("sin", "sin", "sine"),
+            ("cos", "cos", "cosine"),
+            ("asin", "arcsin", "inverse sine"),
+            ("acos", "arccos", "inverse cosine"),
+            ("atan", "arctan", "inverse tangent"),
+            ("asinh", "arcsinh", "inverse hyperbolic sine"),
+            ("acosh", "arccosh", "inverse hyperbolic cosine"),
+            ("atanh", "arctanh", "inverse hyperbolic tangent"),
+        )
+    ),
 )
 
 _NAMED = {operator.name: operator for operator in OPERATORS}

@@ -34,7 +34,7 @@ def _windows(
 
 
 def _conv(
-    stride_h: int, stride_w: int, padding: Head, activation: str, x: Array, w: Array
+    stride_h: int, stride_w: int, padding: Head, activation: str, x: Array, w: Array, *bias: Array
 ) -> Array:
     filters, inner, *kernel = w.shape
     groups = x.shape[1] // inner
@@ -46,7 +46,7 @@ def _conv(
     right = w.reshape(groups, filters // groups, -1).transpose(0, 2, 1)
     made = np.matmul(left, right).reshape(groups, count, rows, columns, filters // groups)
     made = made.transpose(1, 0, 4, 2, 3).reshape(count, filters, rows, columns)
-    return activate(activation, made)
+    return activate(activation, sum((added.reshape(-1, 1, 1) for added in bias), made))
 
 
 def _conv_in_torch(
@@ -57,18 +57,19 @@ def _conv_in_torch(
     activation: str,
     image: TensorType,
     kernel: TensorType,
+    *_: TensorType,
 ) -> Callable[..., Any]:
     functional, stride = torch.nn.functional, (stride_h, stride_w)
     activated = torch_activation(torch, activation)
     groups = image.shape[1] // kernel.shape[1]
     top, left, bottom, right = _pads(padding, image.shape, kernel.shape[2:], stride)
     if (top, left) == (bottom, right):
-        return lambda x, w: activated(
-            functional.conv2d(x, w, stride=stride, padding=(top, left), groups=groups)
+        return lambda x, *operands: activated(
+            functional.conv2d(x, *operands, stride=stride, padding=(top, left), groups=groups)
         )
     pads = [left, right, top, bottom]
-    return lambda x, w: activated(
-        functional.conv2d(functional.pad(x, pads), w, stride=stride, groups=groups)
+    return lambda x, *operands: activated(
+        functional.conv2d(functional.pad(x, pads), *operands, stride=stride, groups=groups)
     )
 
 
@@ -80,13 +81,13 @@ def _write_conv(
     activation: Term,
     x: Term,
     w: Term,
+    *bias: Term,
 ) -> str:
     stride = [int(step.head) for step in (stride_h, stride_w)]
     image, kernel = writer.tensor(x).shape, writer.tensor(w).shape
     result = writer.operator(
         "Conv",
-        writer.name(x),
-        writer.name(w),
+        *map(writer.name, (x, w, *bias)),
         kernel_shape=kernel[2:],
         strides=stride,
         pads=list(_pads(padding.head, image, kernel[2:], stride)),
@@ -227,13 +228,14 @@ OPERATORS = (
     GraphOperator(
         "conv",
         "stride_h:N stride_w:N padding:S activation:S x:T w:T",
-        "convolution in groups, then the activation",
+        "convolution in groups, a bias for every channel, then the activation",
         infer=shapes.convolution,
         reference=_conv,
         torch=_conv_in_torch,
         onnx=_write_conv,
         operations=lambda result, *children: 2 * result.elements * prod(children[5].shape[1:]),
         onnx_needs_floating=True,
+        optional="bias:T",
     ),
     _pool(
         "poolmax",

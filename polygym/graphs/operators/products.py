@@ -18,13 +18,19 @@ from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Head, Term
 
 
+def _matmul(activation: str, x: Array, y: Array, *bias: Array) -> Array:
+    return activate(activation, sum(bias, np.matmul(x, y)))
+
+
 def _matmul_in_torch(torch: Any, activation: str, *_: TensorType) -> Callable[..., Any]:
     activated = torch_activation(torch, activation)
-    return lambda x, y: activated(torch.matmul(x, y))
+    return lambda x, y, *bias: activated(sum(bias, torch.matmul(x, y)))
 
 
-def _write_matmul(writer: OnnxWriter, activation: Term, x: Term, y: Term) -> str:
+def _write_matmul(writer: OnnxWriter, activation: Term, x: Term, y: Term, *bias: Term) -> str:
     result = writer.operator("MatMul", writer.name(x), writer.name(y))
+    for added in bias:
+        result = writer.operator("Add", result, writer.name(added))
     return write_activation(writer, result, activation)
 
 
@@ -43,11 +49,21 @@ def _reduction(name: str, doc: str, torch_name: str, is_rounded: bool = False) -
     """Define a reduction along axes, by its name in NumPy."""
 
     def reference(axes: Head, keep: int, x: Array) -> Array:
-        return np.asarray(getattr(x, name)(axis=literal_numbers(axes), keepdims=bool(keep)))
+        facts = {"dtype": x.dtype} if name == "prod" else {}
+        along = literal_numbers(axes)
+        return np.asarray(getattr(x, name)(axis=along, keepdims=bool(keep), **facts))
 
     def in_torch(torch: Any, axes: Head, keep: int, _: TensorType) -> Callable[..., Any]:
         reduce, along = getattr(torch, torch_name), literal_numbers(axes)
-        return lambda x: reduce(x, along, bool(keep))
+        if torch_name != "prod":
+            return lambda x: reduce(x, along, bool(keep))
+
+        def product(x: Any) -> Any:  # PyTorch takes one axis at a time
+            for axis in sorted(along, reverse=True):
+                x = reduce(x, axis, bool(keep)).to(x.dtype)
+            return x
+
+        return product
 
     def write(writer: OnnxWriter, axes: Term, keep: Term, x: Term) -> str:
         along = writer.constant(literal_numbers(axes.head), "int64")
@@ -72,12 +88,13 @@ OPERATORS = (
     GraphOperator(
         "matmul",
         "activation:S x:T y:T",
-        "product of matrices, activated",
+        "product of matrices, a bias added to its rows, activated",
         infer=shapes.matmul,
-        reference=lambda activation, x, y: activate(activation, np.matmul(x, y)),
+        reference=_matmul,
         torch=_matmul_in_torch,
         onnx=_write_matmul,
-        operations=lambda result, _, x, y: 2 * result.elements * x.shape[-1],
+        operations=lambda result, _, x, *__: 2 * result.elements * x.shape[-1],
+        optional="bias:T",
     ),
     GraphOperator(
         "softmax",
@@ -110,4 +127,5 @@ OPERATORS = (
     _reduction("sum", "sum along axes", "sum"),
     _reduction("mean", "mean along axes", "mean", is_rounded=True),
     _reduction("max", "largest along axes", "amax"),
+    _reduction("prod", "product along axes", "prod"),
 )

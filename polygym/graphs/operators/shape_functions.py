@@ -13,6 +13,7 @@ from polygym.graphs.operators.types import (
     TensorType,
     all_constant,
     check_activation,
+    expect_any_tensor,
     expect_axis,
     expect_dtype,
     expect_integer,
@@ -52,14 +53,14 @@ def graph_input(identifier: Data) -> TensorType:
 
 def weight(identifier: Data) -> TensorType:
     """``(weight w@64-1024)``: a constant of the model."""
-    return named_tensor(expect_text(identifier), True)
+    return expect_tensor(named_tensor(expect_text(identifier), True))
 
 
 def noop(left: Data, right: Data) -> TensorBundle:
     """``(noop a b)``: the results of a graph as one node."""
     parts: list[TensorType] = []
     for part in (left, right):
-        parts.extend(part.parts if isinstance(part, TensorBundle) else (expect_tensor(part),))
+        parts.extend(part.parts if isinstance(part, TensorBundle) else (expect_any_tensor(part),))
     return TensorBundle(tuple(parts))
 
 
@@ -106,12 +107,28 @@ def broadcast(x: Data, y: Data) -> TensorType:
     return TensorType(shape, tensor_type.dtype, tensor_type.constant and other.constant)
 
 
+def integer_pair(x: Data, y: Data) -> TensorType:
+    """The same for integers."""
+    tensor = broadcast(x, y)
+    return tensor if tensor.is_integer else reject_node(f"expected integers, found {tensor}")
+
+
 def select(c: Data, x: Data, y: Data) -> TensorType:
     """One of two elements by a third, all broadcast to each other."""
     return broadcast(c, broadcast(x, y))
 
 
-def matmul(activation: Data, x: Data, y: Data) -> TensorType:
+def _with_bias(tensor: TensorType, extent: int, bias: Data | None) -> TensorType:
+    """A product or convolution to whose columns or channels a bias is added, if there is one."""
+    if bias is None:
+        return tensor
+    added = expect_tensor(bias)
+    if added.shape != (extent,) or added.dtype != tensor.dtype:
+        reject_node(f"expected a bias of {extent} elements of {tensor.dtype}, found {added}")
+    return TensorType(tensor.shape, tensor.dtype, tensor.constant and added.constant)
+
+
+def matmul(activation: Data, x: Data, y: Data, bias: Data | None = None) -> TensorType:
     """Products of matrices; leading extents are equal, or the second has none."""
     tensor, other = expect_tensor(x), expect_tensor(y)
     check_activation(activation, tensor)
@@ -121,11 +138,18 @@ def matmul(activation: Data, x: Data, y: Data) -> TensorType:
     *own, again, columns = other.shape
     if inner != again or (own and own != batch) or tensor.dtype != other.dtype:
         reject_node(f"expected matrices that can be multiplied, found {tensor} and {other}")
-    return TensorType((*batch, rows, columns), tensor.dtype, tensor.constant and other.constant)
+    made = TensorType((*batch, rows, columns), tensor.dtype, tensor.constant and other.constant)
+    return _with_bias(made, columns, bias)
 
 
 def convolution(
-    stride_h: Data, stride_w: Data, padding: Data, activation: Data, x: Data, w: Data
+    stride_h: Data,
+    stride_w: Data,
+    padding: Data,
+    activation: Data,
+    x: Data,
+    w: Data,
+    bias: Data | None = None,
 ) -> TensorType:
     """Convolution of an image (n, c, h, w) by (f, c / groups, kh, kw)."""
     image, kernel = expect_tensor(x, 4), expect_tensor(w, 4)
@@ -135,7 +159,8 @@ def convolution(
     if channels % inner or filters % (channels // inner) or image.dtype != kernel.dtype:
         reject_node(f"expected channels in groups that fit, found {image} and {kernel}")
     sizes = _windows(stride_h, stride_w, padding, (height, width), (kernel_h, kernel_w))
-    return TensorType((count, filters, *sizes), image.dtype, image.constant and kernel.constant)
+    made = TensorType((count, filters, *sizes), image.dtype, image.constant and kernel.constant)
+    return _with_bias(made, filters, bias)
 
 
 def pooling(
@@ -331,9 +356,8 @@ def pad(value: Data, pads: Data, x: Data) -> TensorType:
 
 def cast(dtype: Data, x: Data) -> TensorType:
     """Elements of another type."""
-    return TensorType(
-        expect_tensor(x).shape, expect_dtype(expect_text(dtype)), expect_tensor(x).constant
-    )
+    tensor = expect_any_tensor(x)
+    return TensorType(tensor.shape, expect_dtype(expect_text(dtype)), tensor.constant)
 
 
 def rounding(dtype: Data, x: Data) -> TensorType:

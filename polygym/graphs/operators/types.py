@@ -5,17 +5,25 @@ class. ``constant`` says that a tensor is known from weights alone: it is comput
 """
 
 from dataclasses import dataclass
+from importlib import import_module
 from math import prod
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
 
 from polygym.rewrite.domain import Inadmissible
 
 DTYPES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
-"""The element types, and how many bytes each takes."""
-
+"""The element types that operators compute with, and how many bytes each takes."""
 
 HALF_TYPES = ("float16", "bfloat16")
-"""Types of half precision, to which numbers are rounded; no tensor has them."""
+"""Types of half precision, to which numbers are rounded."""
+
+ELEMENT_BYTES = DTYPES | {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "uint32": 4, "uint64": 8,
+    "float16": 2, "bfloat16": 2,
+}  # fmt: skip
+"""All element types: the others are those of inputs and results, which ``cast`` converts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class TensorType:
     @property
     def bytes(self) -> int:
         """How much memory it takes."""
-        return self.elements * DTYPES[self.dtype]
+        return self.elements * ELEMENT_BYTES[self.dtype]
 
     def __str__(self) -> str:
         """Return the shape, and the type where it is not the usual one."""
@@ -139,10 +147,16 @@ def reject_node(message: str) -> NoReturn:
     raise Inadmissible(message)
 
 
+def expect_any_tensor(data: Data) -> TensorType:
+    """Return a tensor, of any element type."""
+    return data if isinstance(data, TensorType) else reject_node(f"expected a tensor, found {data}")
+
+
 def expect_tensor(data: Data, rank: int | None = None) -> TensorType:
-    """Return a tensor, of a certain rank if one is said."""
-    if not isinstance(data, TensorType):
-        reject_node(f"expected a tensor, found {data}")
+    """Return a tensor of a type that is computed with, of a certain rank if one is said."""
+    data = expect_any_tensor(data)
+    if data.dtype not in DTYPES:
+        reject_node(f"expected elements of {', '.join(DTYPES)}, found {data}: cast it before")
     if rank is not None and len(data.shape) != rank:
         reject_node(f"expected a tensor of rank {rank}, found the shape {data}")
     return data
@@ -251,6 +265,13 @@ def expect_dtype(name: str) -> str:
     """Return the name of an element type."""
     return (
         name
-        if name in DTYPES
-        else reject_node(f"expected one of {', '.join(DTYPES)}, found {name}")
+        if name in ELEMENT_BYTES
+        else reject_node(f"expected one of {', '.join(ELEMENT_BYTES)}, found {name}")
     )
+
+
+def numpy_type(name: str) -> np.dtype[Any]:
+    """Return the type in NumPy; that of ``bfloat16`` is of the package ``ml_dtypes``."""
+    if name == "bfloat16":
+        import_module("ml_dtypes")  # makes its name known to NumPy
+    return np.dtype(name)

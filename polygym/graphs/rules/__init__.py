@@ -31,7 +31,7 @@ from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.rewrite.rule import Rule, check_rule_terms, parse_rules
 from polygym.rewrite.term import Term, substitute, term, variable_names
 
-__all__ = ["RuleKey", "canonical_key", "load_rule_file", "load_rules", "standard_rules"]
+__all__ = ["TABLES", "RuleKey", "canonical_key", "load_rule_file", "load_rules", "standard_rules"]
 
 RuleKey: TypeAlias = tuple[tuple[Term, ...], tuple[Term, ...], frozenset[Term]]
 
@@ -45,6 +45,9 @@ def canonical_key(rule: Rule) -> RuleKey:
     )
     return sources, targets, frozenset(conditions)
 
+
+TABLES = ("generated", "handwritten", "biases")
+"""The tables of the package that are used, less what the table ``seldom`` names."""
 
 _FILE_CASES = 400
 """How many instances a rule of a user is tried on, literals apart."""
@@ -94,7 +97,7 @@ def standard_rules() -> list[Rule]:
 @cache
 def _cached_standard_rules() -> tuple[Rule, ...]:
     seldom = {canonical_key(rule) for rule in _package_table("seldom")}
-    rules = load_rules(["generated", "handwritten"])
+    rules = load_rules(TABLES)
     return tuple(rule for rule in rules if canonical_key(rule) not in seldom)
 
 

@@ -8,7 +8,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -87,7 +87,7 @@ def variable_kinds(rule: Rule) -> dict[str, tuple[str, str]]:
         if term.head in ("input", "weight"):
             raise InputError(f"rule {rule.name}: expected variables, found {term_text(term)}")
         try:
-            takes = operator_named(term.head).parameters
+            takes = operator_named(term.head).parameters_of(len(term.children))
         except Inadmissible as error:
             raise InputError(f"rule {rule.name}: {error}") from None
         if len(takes) != len(term.children):
@@ -251,7 +251,9 @@ def _adjust_to_conditions(
             datas[name] = values[1]
         elif isinstance(values[0], TensorType):
             shape = values[0].shape
-            if condition.head == "one-element":
+            if condition.head == "computed":
+                datas[name] = replace(values[0], constant=False)
+            elif condition.head == "one-element":
                 datas[name] = TensorType((1,) * rng.randrange(5), constant=True)
             elif condition.head == "per-channel":
                 channels = rng.choice(_channels(data) or [1])

@@ -39,13 +39,19 @@ _SMALL_EXTENT = 6
 
 
 def bind_conv(maker: VariableBinder, node: Term, want: Shape | None) -> None:
-    """Bind what is under a convolution."""
+    """Bind what is under a convolution, and a bias of its channels."""
+    _bind_image_and_kernel(maker, node, want)
+    for bias in node.children[6:]:
+        maker.bind(bias, maker.tensor(node.children[5], None)[:1])
+
+
+def _bind_image_and_kernel(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     names = ("stride_h", "stride_w", "padding", "activation")
     stride_h, stride_w, padding, _ = (
         maker.literal(child, *LITERAL_CHOICES[name])
         for name, child in zip(names, node.children[:4], strict=True)
     )
-    x, w = node.children[4:]
+    x, w = node.children[4:6]
     count, filters, *size = want if want and len(want) == 4 else (maker.extent(), 0, 0, 0)
     if maker.is_bound(x) and not maker.is_bound(w):
         _, channels, *extents = maker.tensor(x, None)
@@ -154,7 +160,8 @@ def _bind_generic(maker: VariableBinder, node: Term, want: Shape | None) -> None
     operator = operator_named(node.head)
     keeps_shape = operator.infer in (shapes.unary, shapes.unary_with_number, shapes.clip)
     inner = want if keeps_shape else None
-    for (name, kind), child in zip(operator.parameters, node.children, strict=True):
+    takes = operator.parameters_of(len(node.children))
+    for (name, kind), child in zip(takes, node.children, strict=True):
         if kind in "NS":
             maker.literal(child, *LITERAL_CHOICES.get(name, ("scalar",)))
         else:
@@ -171,11 +178,15 @@ def _broadcast(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     shape = maker.tensor(first, want)
     narrow = tuple(maker.rng.choice((extent, 1)) for extent in shape)
     narrow = narrow[maker.rng.randrange(len(narrow) + 1) :] if narrow else narrow
-    maker.bind(second, maker.rng.choice((narrow, narrow, shape)))
+    # One value for every row, or for every column, which a square hides.
+    axis = maker.rng.randrange(len(shape)) if shape else 0
+    single = tuple(extent if place == axis else 1 for place, extent in enumerate(shape))
+    wide = (maker.extent(), *narrow)  # the result has more axes than the first
+    maker.bind(second, maker.rng.choice((narrow, narrow, single, single, shape, shape, wide)))
 
 
 def _matmul(maker: VariableBinder, node: Term, want: Shape | None) -> None:
-    activation, x, y = node.children
+    activation, x, y, *bias = node.children
     maker.literal(activation, *LITERAL_CHOICES["activation"])
     if want is None:
         want = maker.shape(maker.rng.choice((2, 2, 3, 4)))
@@ -188,6 +199,8 @@ def _matmul(maker: VariableBinder, node: Term, want: Shape | None) -> None:
     else:
         *own, inner, _ = maker.tensor(y, None)
         maker.bind(x, (*(own or want[:-2]), want[-2], inner))
+    for added in bias:
+        maker.bind(added, maker.tensor(y, None)[-1:])
 
 
 def _concat(maker: VariableBinder, node: Term, want: Shape | None) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -31,7 +31,7 @@ from polygym.mdp.observation.arrays import logarithm, numbers_of, scaled
 from polygym.mdp.observation.mapping_arrays import mapping_arrays
 from polygym.mdp.transforming import StepOffer
 from polygym.transformations.loop_marks import LoopMarks, marks_of
-from polygym.transformations.loop_tree import Loop, Node
+from polygym.transformations.loop_tree import Loop
 from polygym.transformations.state import TransformState
 from polygym.transformations.steps import (
     STEP_TYPES,
@@ -57,7 +57,13 @@ from polygym.transformations.steps import (
 )
 
 MOST_TREE_LOOPS = 48
-"""A program with more loops shows its first ones."""
+"""A program with more loops shows its first ones. Steps about the others are offered all the same:
+of a loop without a row their columns have the number of statements alone."""
+
+
+def hidden_loops(state: TransformState) -> int:
+    """Return how many loops of a state have no row."""
+    return max(0, len(state.tree.loops) - MOST_TREE_LOOPS)
 
 
 @dataclass(frozen=True)
@@ -125,78 +131,67 @@ LOOPS = (
     scaled("static", "1 if in static chunks", lambda at: at.marks.sharing is WorkSharing.STATIC),
     scaled("dynamic", "1 if in dynamic chunks", lambda at: at.marks.sharing is WorkSharing.DYNAMIC),
     scaled("sequential", "1 if in one thread", lambda at: at.marks.sharing is WorkSharing.OFF),
+    scaled("hidden", "loops of the program that have no row",
+           lambda at: logarithm(hidden_loops(at.state))),
 )  # fmt: skip
 """The columns of ``loops``, of a :class:`TreeLoop`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepChoice:
-    """An action: its step, whether it is allowed, and the loops and statements that it names."""
+@lru_cache(maxsize=16384)
+def names_in_step(step: Step) -> tuple[str, str]:
+    """Return the first two loops or statements that a step names; empty for none."""
+    match step:
+        case Interchange(first, second) | Reorder(first, second):
+            return first, second
+        case Fuse(first, second):
+            return first, second
+        case Distribute(first, second) | Shift(first, second) | Skew(first, second):
+            return first, second
+        case Reverse(name) | UnrollJam(name) | Vectorize(name) | Parallelize(name):
+            return name, ""
+        case Tile(loops):
+            return loops[0], loops[-1] if len(loops) > 1 else ""
+        case Stop() | Undo() | SplitIndexSet() | Store() | Contract():
+            return "", ""
+        case SetMapping() | SetSchedule():
+            return "", ""
 
-    state: TransformState
-    step: Step
-    is_allowed: bool
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The loops and statements that the step names, the first two."""
-        match self.step:
-            case Interchange(first, second) | Reorder(first, second):
-                return first, second
-            case Fuse(first, second):
-                return first, second
-            case Distribute(first, second) | Shift(first, second) | Skew(first, second):
-                return first, second
-            case Reverse(name) | UnrollJam(name) | Vectorize(name) | Parallelize(name):
-                return (name,)
-            case Tile(loops):
-                return loops[:1] if len(loops) == 1 else (loops[0], loops[-1])
-            case Stop() | Undo() | SplitIndexSet() | Store() | Contract():
-                return ()
-            case SetMapping() | SetSchedule():
-                return ()
+def _amount(step: Step) -> float:
+    """Return the number of a step: a shift, a factor, a size."""
+    match step:
+        case Skew(_, _, amount) | Shift(_, _, amount):
+            return amount
+        case Fuse(_, _, _, shift):
+            return shift
+        case Tile(_, sizes):
+            return logarithm(sizes[0])
+        case UnrollJam(_, count):
+            return logarithm(count)
+        case Vectorize(_, bits):
+            return logarithm(bits or 0)
+        case _:
+            return 0
 
-    @property
-    def amount(self) -> float:
-        """The number of the step: a shift, a factor, a size."""
-        match self.step:
-            case Skew(_, _, amount) | Shift(_, _, amount):
-                return amount
-            case Fuse(_, _, _, shift):
-                return shift
-            case Tile(_, sizes):
-                return logarithm(sizes[0])
-            case UnrollJam(_, count):
-                return logarithm(count)
-            case Vectorize(_, bits):
-                return logarithm(bits or 0)
-            case _:
-                return 0
 
-    @property
-    def is_off(self) -> bool:
-        """Whether it turns something off."""
-        match self.step:
-            case Vectorize(_, 0) | Parallelize(_, WorkSharing.OFF) | UnrollJam(_, 1):
-                return True
-            case _:
-                return False
-
-    def node(self, place: int) -> Node | None:
-        """Return the node that stands at a place of the step's names."""
-        names = self.names
-        return self.state.tree.nodes.get(names[place]) if place < len(names) else None
+def _is_off(step: Step) -> bool:
+    """Whether a step turns something off."""
+    match step:
+        case Vectorize(_, 0) | Parallelize(_, WorkSharing.OFF) | UnrollJam(_, 1):
+            return True
+        case _:
+            return False
 
 
 def _is_step(kind: type[Step]) -> arrays.Column:
     name = kind.syntax.split()[0]
-    return scaled(f"is_{name}", "the kind of the step", lambda at: isinstance(at.step, kind))
+    return scaled(f"is_{name}", "the kind of the step", lambda at: isinstance(at, kind))
 
 
 _SHOWN = [
     place
     for place, column in enumerate(LOOPS)
-    if column.name not in ("exists", "parent", "statements")
+    if column.name not in ("exists", "parent", "statements", "hidden")
 ]
 
 
@@ -212,20 +207,20 @@ def _of_node(name: str, doc: str) -> tuple[arrays.Column, ...]:
 
 
 CHOICES = (
-    scaled("allowed", "1 if the mask has it", lambda at: at.is_allowed),
+    scaled("allowed", "1 if the mask has it", lambda _: 0),
     *map(_is_step, STEP_TYPES),
-    arrays.Column("amount", "its shift, factor, size or count", lambda at: at.amount, -64.0, 64.0),
-    scaled("depth", "how many loops are fused", lambda at: getattr(at.step, "depth", 0)),
-    scaled("loops", "how many loops are tiled", lambda at: len(getattr(at.step, "loops", ()))),
-    scaled("off", "1 if it turns something off", lambda at: at.is_off),
+    arrays.Column("amount", "its shift, factor, size or count", _amount, -64.0, 64.0),
+    scaled("depth", "how many loops are fused", lambda at: getattr(at, "depth", 0)),
+    scaled("loops", "how many loops are tiled", lambda at: len(getattr(at, "loops", ()))),
+    scaled("off", "1 if it turns something off", _is_off),
     scaled(
         "static", "1 if in static chunks",
-        lambda at: getattr(at.step, "sharing", None) is WorkSharing.STATIC,
+        lambda at: getattr(at, "sharing", None) is WorkSharing.STATIC,
     ),
     *_of_node("first", "the first loop or statement that it names"),
     *_of_node("second", "the second one"),
 )  # fmt: skip
-"""The columns of ``choices``, of a :class:`StepChoice`."""
+"""The columns of ``choices``, of a step; :func:`choices_array` fills in the mask and the nodes."""
 
 LOOP_COLUMNS = arrays.names_of(LOOPS)
 CHOICE_COLUMNS = arrays.names_of(CHOICES)
@@ -276,16 +271,26 @@ def choices_array(offer: StepOffer | None, loops: arrays.Array, actions: int) ->
         return array
     tree = offer.state.tree
     places = {loop.name: place for place, loop in enumerate(tree.loops[:MOST_TREE_LOOPS])}
-    for row, step, verdict in zip(array, offer.steps, offer.verdicts, strict=False):
-        choice = StepChoice(offer.state, step, verdict.is_allowed)
-        row[:_OWN] = numbers_of(CHOICES[:_OWN], choice)
-        for number, start in enumerate((_OWN, _OWN + _NODE)):
-            node = choice.node(number)
-            if node is not None:
-                row[start] = logarithm(len(node.statements))
-                if node.name in places:
-                    row[start + 1 : start + _NODE] = loops[places[node.name], _SHOWN]
+    nodes = np.zeros((len(tree.nodes) + 1, _NODE), np.float32)
+    rows = {}
+    for place, (name, node) in enumerate(tree.nodes.items()):
+        rows[name] = place
+        nodes[place, 0] = logarithm(len(node.statements))
+        if name in places:
+            nodes[place, 1:] = loops[places[name], _SHOWN]
+    steps = offer.steps[:actions]
+    array[: len(steps), :_OWN] = [_own_numbers(step) for step in steps]
+    array[: len(steps), 0] = offer.mask()[:actions]
+    for number, start in enumerate((_OWN, _OWN + _NODE)):
+        named = [rows.get(names_in_step(step)[number], -1) for step in steps]
+        array[: len(steps), start : start + _NODE] = nodes[named]
     return array
+
+
+@lru_cache(maxsize=16384)
+def _own_numbers(step: Step) -> tuple[float, ...]:
+    """Return the columns of a step that depend on nothing else."""
+    return tuple(numbers_of(CHOICES[:_OWN], step))
 
 
 _NODE = 1 + len(_SHOWN)

@@ -6,6 +6,7 @@
 ``egraph``       the e-graph: classes of equal nodes, closed under congruence
 ``matching``     matching: where in an e-graph a pattern stands
 ``saturation``   equality saturation: rules are applied until nothing is new, or a limit is reached
+``serialized``   e-graphs in the JSON of other projects
 ===============  ==================================================================================
 """
 

@@ -8,7 +8,8 @@ their nodes may make a target inadmissible whose parts were not, or the e-graph 
 these parts remain as nodes that nothing uses, which changes no meaning.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ from polygym.rewrite.domain import TypeTable
 from polygym.rewrite.egraph.egraph import EGraph, EGraphFullError
 from polygym.rewrite.egraph.matching import EGraphMatch
 from polygym.rewrite.rule import Rule, is_computed_literal
-from polygym.rewrite.term import Term, is_variable, postorder
+from polygym.rewrite.term import Head, Term, is_variable, postorder, term
 
 
 class RuleProgram:
@@ -29,6 +30,18 @@ class RuleProgram:
         self.join: MatchJoin = rule_join(rule)
         self._types = types
         self._apply: Callable[[EGraph, list[EGraphMatch], int], tuple[int, int]] | None = None
+
+    @cached_property
+    def exchanges_operands(self) -> bool:
+        """Whether the target is the source with its variables in another order."""
+        sides = self.rule.sources, self.rule.targets
+        left, right = (list(_heads_in_order(side)) for side in sides)
+        return (
+            not self.rule.is_multiple
+            and Counter(left) == Counter(right)
+            and [head for head in left if is_variable(term(head))]
+            != [head for head in right if is_variable(term(head))]
+        )
 
     @cached_property
     def prospects(self) -> RuleApplicability:
@@ -60,6 +73,15 @@ class RuleProgram:
         return self._apply(graph, rows, first)
 
 
+def _heads_in_order(roots: tuple[Term, ...]) -> Iterator[Head]:
+    """Yield the heads of terms as they are written."""
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        yield node.head
+        stack += reversed(node.children)
+
+
 def _build_code(
     rule: Rule, prospects: RuleApplicability, types: TypeTable, values: list[str]
 ) -> tuple[dict[Term, str], list[str]]:
@@ -68,16 +90,16 @@ def _build_code(
     say = lines.append
     names: dict[Term, str] = {}
     nodes = built_parts(rule.targets)
-    for at, term in enumerate(node for node in postorder(rule.targets) if node in nodes):
-        if is_variable(term):
-            names[term] = values[prospects.variables.index(str(term.head))]
+    for at, part in enumerate(node for node in postorder(rule.targets) if node in nodes):
+        if is_variable(part):
+            names[part] = values[prospects.variables.index(str(part.head))]
             continue
-        name = names[term] = f"node{at}"
-        if is_computed_literal(term):
-            key = f"(prospect[{prospects.computed.index(term)}],)"
+        name = names[part] = f"node{at}"
+        if is_computed_literal(part):
+            key = f"(prospect[{prospects.computed.index(part)}],)"
         else:
-            operator = types.operator(term.head, len(term.children))
-            key = f"({operator}, {''.join(f'{names[child]}, ' for child in term.children)})"
+            operator = types.operator(part.head, len(part.children))
+            key = f"({operator}, {''.join(f'{names[child]}, ' for child in part.children)})"
         say(f"            key = {key}")
         say(f"            {name} = table.get(key)")
         say(f"            if {name} is None:")

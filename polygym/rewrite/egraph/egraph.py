@@ -26,7 +26,7 @@ matching nor chosen by extraction. *Original* nodes are those of terms that were
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
 from polygym.rewrite.domain import REFUSED, Data, Domain, Inadmissible, TypeTable, type_table
@@ -162,8 +162,16 @@ class EGraph:
         Raises:
             Inadmissible: a part of it makes no sense; the parts before are there nevertheless.
         """
+        return self.add_terms([root])[0]
+
+    def add_terms(self, roots: Sequence[Term]) -> list[int]:
+        """Add terms that may share parts, in one walk. Return their classes.
+
+        Raises:
+            Inadmissible: a part of one makes no sense; the parts before are there nevertheless.
+        """
         made: dict[Term, int] = {}
-        for term in postorder([root]):
+        for term in postorder(roots):
             key = (
                 self.types.operator(term.head, len(term.children)),
                 *(self.find(made[child]) for child in term.children),
@@ -176,7 +184,7 @@ class EGraph:
                 self.touched[node] = self.tick
             self.originals[node] = 1
             made[term] = self.find(node)
-        return made[root]
+        return [made[root] for root in roots]
 
     def add(self, head: Head, children: Iterable[int] = ()) -> int:
         """Add a node, if it is not there, and return its class.

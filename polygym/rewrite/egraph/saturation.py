@@ -5,6 +5,9 @@ iterations), then those with one; between the two, and at the end, the e-graph i
 the end cycles are cut. All matches of a group are found before any is applied. Of rules with one
 source only those matches are looked for that changed parts can have made.
 
+A sum of n parts has 2^n partial sums, so rules that only exchange operands would fill any e-graph.
+Such a rule rests from the iteration on in which it has more matches than ``exchanges``.
+
     >>> from polygym.rewrite.s_expressions import parse_term
     >>> from polygym.rewrite.domain import TrivialDomain
     >>> from polygym.rewrite.rule import parse_rules
@@ -49,6 +52,7 @@ class StopReason(Enum):
     NODES = "nodes"
     ITERATIONS = "iterations"
     TIME = "time"
+    REQUESTED = "requested"
 
 
 @pickle_by_name
@@ -61,10 +65,13 @@ class SaturationLimits:
     seconds: float = math.inf
     k_multi: int = 1
     """In how many iterations, from the first, rules with several sources are applied."""
+    exchanges: float = math.inf
+    """Beyond how many matches in an iteration a rule rests that only exchanges operands."""
 
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
-        for name, least in (("nodes", 1), ("iterations", 0), ("seconds", 0), ("k_multi", 0)):
+        limits = {"nodes": 1, "iterations": 0, "seconds": 0, "k_multi": 0, "exchanges": 0}
+        for name, least in limits.items():
             value = getattr(self, name)
             if not value >= least:
                 raise InputError(f"limit {name}: expected {least} or more, found {value}")
@@ -82,6 +89,8 @@ class IterationReport:
     """The limit at which it ended before its end: ``NODES`` or ``TIME``."""
     blacklisted: int
     """How many nodes were blacklisted."""
+    resting: tuple[str, ...] = ()
+    """The rules that exchange operands and had too many matches."""
 
 
 @pickle_by_name
@@ -99,6 +108,8 @@ class SaturationReport:
     """Rule: how many of its matches changed something."""
     blacklisted: int = 0
     """How many nodes of the e-graph are blacklisted."""
+    resting: tuple[str, ...] = ()
+    """The rules that exchange operands and had too many matches at the end."""
 
 
 def saturate(
@@ -107,8 +118,11 @@ def saturate(
     limits: SaturationLimits | None = None,
     cycles: CycleFilter = CycleFilter.EFFICIENT,
     progress: Callable[[EGraph, IterationReport], None] | None = None,
+    is_stopped: Callable[[], bool] | None = None,
 ) -> SaturationReport:
     """Apply rules until nothing changes or a limit is reached; the e-graph is rebuilt at the end.
+
+    ``is_stopped`` is asked now and then: once it holds, the e-graph stays as it is then.
 
     Raises:
         Inadmissible: two classes became equal by congruence that the domain says cannot be; a rule
@@ -120,11 +134,14 @@ def saturate(
     single = [rule for rule in rules if not rule.is_multiple]
     applied = dict.fromkeys((rule.name for rule in rules), 0)
     stop = StopReason.ITERATIONS
+    resting: tuple[str, ...] = ()
     begun = 0
     for begun in range(1, limits.iterations + 1):
+        group = rules if begun <= limits.k_multi else single
         done = run_iteration(
-            graph, rules if begun <= limits.k_multi else single, limits.nodes, cycles, deadline
+            graph, group, limits.nodes, cycles, deadline, limits.exchanges, is_stopped
         )
+        resting = done.resting
         for name, count in done.applications.items():
             applied[name] += count
         if progress is not None:
@@ -138,7 +155,7 @@ def saturate(
     seconds = time.perf_counter() - begin
     black = len(graph.blacklist)
     return SaturationReport(
-        stop, begun, graph.node_count, graph.class_count, seconds, applied, black
+        stop, begun, graph.node_count, graph.class_count, seconds, applied, black, resting
     )
 
 
@@ -148,6 +165,8 @@ def run_iteration(
     nodes: int = 50_000,
     cycles: CycleFilter = CycleFilter.EFFICIENT,
     deadline: float = math.inf,
+    exchanges: float = math.inf,
+    is_stopped: Callable[[], bool] | None = None,
 ) -> IterationReport:
     """Apply rules for one iteration, those with several sources first.
 
@@ -159,17 +178,22 @@ def run_iteration(
     before = graph.changes
     programs = [graph.types.compiled(RuleProgram, rule) for rule in rules]
     applied: dict[str, int] = {}
+    resting: list[str] = []
     stop: StopReason | None = None
     for is_multiple in (True, False):
         group = [program for program in programs if program.rule.is_multiple == is_multiple]
         if group and stop is None:
-            work = _RuleGroupRun(graph, nodes, cycles, deadline, applied)
-            stop = work.multiple(group) if is_multiple else work.single(group)
+            work = _RuleGroupRun(graph, nodes, cycles, deadline, applied, is_stopped)
+            if is_multiple:
+                stop = work.multiple(group)
+            else:
+                stop = work.single(group, exchanges)
+                resting = work.resting
             graph.rebuild()
     changed = graph.changes != before
     if cycles is not CycleFilter.NONE:
         blacklisted += break_cycles(graph)
-    return IterationReport(applied, changed, stop, blacklisted)
+    return IterationReport(applied, changed, stop, blacklisted, tuple(resting))
 
 
 class _RuleGroupRun:
@@ -182,28 +206,34 @@ class _RuleGroupRun:
         cycles: CycleFilter,
         deadline: float,
         applied: dict[str, int],
+        is_stopped: Callable[[], bool] | None,
     ) -> None:
         self._graph, self._nodes, self._cycles, self._deadline = graph, nodes, cycles, deadline
-        self._applied = applied
+        self._applied, self._is_stopped = applied, is_stopped
+        self.resting: list[str] = []
         self._index = OperatorIndex(graph)
         self._now = graph.tick
         graph.tick += 1
 
-    def single(self, programs: list[RuleProgram]) -> StopReason | None:
+    def single(self, programs: list[RuleProgram], exchanges: float) -> StopReason | None:
         """Apply rules with one source, to the matches that changes since the last time can have."""
         graph = self._graph
         matches: dict[tuple[Term, int], list[EGraphMatch]] = {}
         work: list[tuple[RuleProgram, list[EGraphMatch]]] = []
         for program in programs:
-            if self._is_late():
-                return StopReason.TIME
+            if (stop := self._limit_reached()) is not None:
+                return stop
             since = graph.searched.get(program.rule, 0)
             key = (program.join.patterns[0], since)
             if key not in matches:
                 matches[key] = graph.types.compiled(EGraphPattern, key[0]).matches(
                     self._index, since
                 )
-            work.append((program, matches[key]))
+            rows = matches[key]
+            if program.exchanges_operands and len(rows) > exchanges:
+                self.resting.append(program.rule.name)
+            else:
+                work.append((program, rows))
         for program, rows in work:
             stop = self._apply(
                 program, (rows[at : at + _CHUNK_SIZE] for at in range(0, len(rows), _CHUNK_SIZE))
@@ -219,11 +249,11 @@ class _RuleGroupRun:
         matches: dict[Term, list[EGraphMatch]] = {}
         for program in programs:
             for pattern in program.join.patterns:
-                if self._is_late():
-                    return StopReason.TIME
+                if (stop := self._limit_reached()) is not None:
+                    return stop
                 if pattern not in matches:
                     finder = graph.types.compiled(EGraphPattern, pattern)
-                    matches[pattern] = finder.matches(self._index)
+                    matches[pattern] = self._not_free(finder.matches(self._index))
         closes: Callable[[RuleProgram, EGraphMatch], bool] | None = None
         if self._cycles is CycleFilter.VANILLA:
             closes = partial(would_close_cycle, is_reachable=reachability(graph))
@@ -236,6 +266,13 @@ class _RuleGroupRun:
             if stop is not None:
                 return stop
         return None
+
+    def _not_free(self, rows: list[EGraphMatch]) -> list[EGraphMatch]:
+        """Return matches without those of classes that cost nothing anyway."""
+        graph = self._graph
+        numbers, values, find = graph.numbers, graph.types.values, graph.find
+        free = {at for at, value in enumerate(values) if graph.types.domain.is_free(value)}
+        return [row for row in rows if numbers[find(row[0])] not in free]
 
     def _chunks(
         self,
@@ -260,8 +297,8 @@ class _RuleGroupRun:
         graph.limit = self._nodes
         try:
             for rows in chunks:
-                if self._is_late():
-                    return StopReason.TIME
+                if (stop := self._limit_reached()) is not None:
+                    return stop
                 place = 0
                 while True:
                     place, changed = program.apply(graph, rows, place)
@@ -275,5 +312,7 @@ class _RuleGroupRun:
             graph.limit = before
         return None
 
-    def _is_late(self) -> bool:
-        return time.perf_counter() >= self._deadline
+    def _limit_reached(self) -> StopReason | None:
+        if self._is_stopped is not None and self._is_stopped():
+            return StopReason.REQUESTED
+        return StopReason.TIME if time.perf_counter() >= self._deadline else None

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from enum import Enum
 from heapq import heapify, heappop, heappush
 
-from polygym.rewrite.egraph.egraph import EGraph
+from polygym.rewrite.extraction.costs import NodeClasses
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ExtractionChoices:
         """Return what a choice costs."""
         return math.fsum(self.costs[chosen[name]] for name in self.reached(chosen))
 
-    def of_graph(self, graph: EGraph, chosen: Mapping[int, int]) -> dict[int, int]:
+    def of_graph(self, graph: NodeClasses, chosen: Mapping[int, int]) -> dict[int, int]:
         """Return a choice that is given by names; for what was left out, what is as good."""
         order = {name: place for place, name in enumerate(self.names)}
         places = {node: place for place, node in enumerate(self.nodes)}
@@ -92,7 +92,11 @@ class ExtractionChoices:
 
 
 def extraction_choices(
-    graph: EGraph, root: int, costs: list[float], chosen: dict[int, int], trees: dict[int, float]
+    graph: NodeClasses,
+    root: int,
+    costs: Sequence[float],
+    chosen: dict[int, int],
+    trees: dict[int, float],
 ) -> ExtractionChoices:
     """Return what there is to choose, given the cheapest trees; the root must have one."""
     keys, find, members = graph.keys, graph.find, graph.members
@@ -176,15 +180,22 @@ def strong_components(edges: list[list[int]]) -> list[int]:
 
 
 def _undominated_nodes(
-    rows: list[tuple[int, frozenset[int]]], costs: list[float], chosen: int
+    rows: list[tuple[int, frozenset[int]]], costs: Sequence[float], chosen: int
 ) -> list[tuple[int, frozenset[int]]]:
-    """Return the nodes beside which no other is at least as good; of equals the chosen one."""
+    """Return the nodes beside which no other is at least as good; of equals the chosen one.
+
+    Nodes are kept under the least class that they need, so that those of one class in tens of
+    thousands are not all compared.
+    """
     kept: list[tuple[int, frozenset[int]]] = []
+    by_least: dict[int, list[frozenset[int]]] = {}
     for node, needs in sorted(
         rows, key=lambda row: (costs[row[0]], len(row[1]), row[0] != chosen, row[0])
     ):
-        if not any(other <= needs for _, other in kept):
-            kept.append((node, needs))
+        if any(other <= needs for name in (-1, *needs) for other in by_least.get(name, ())):
+            continue
+        kept.append((node, needs))
+        by_least.setdefault(min(needs, default=-1), []).append(needs)
     return sorted(kept, key=lambda row: row[0])
 
 

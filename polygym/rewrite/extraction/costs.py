@@ -14,11 +14,11 @@ chosen, whatever the e-graph has.
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from heapq import heappop, heappush
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
@@ -30,6 +30,28 @@ CostFunction: TypeAlias = Callable[[Head, tuple[Data, ...], Data], float]
 
 
 NO_TERM = "extraction: expected a term of finite cost in the root's class, found none"
+
+
+class NodeClasses(Protocol):
+    """Nodes in classes: an e-graph, or what was read of one.
+
+    A node's key is its operator and the classes of its children; a class is called as one of its
+    nodes is.
+    """
+
+    @property
+    def keys(self) -> Sequence[tuple[int, ...]]:
+        """Node: its operator and child classes."""
+
+    @property
+    def members(self) -> Mapping[int, Sequence[int]]:
+        """Class: its nodes."""
+
+    def find(self, class_name: int) -> int:
+        """Return the class of a node."""
+
+    def children_of(self, node: int) -> tuple[int, ...]:
+        """Return the classes that a node has as children."""
 
 
 class ExtractionStatus(Enum):
@@ -89,30 +111,42 @@ def node_costs(graph: EGraph, cost: CostFunction) -> list[float]:
     return answer
 
 
-def extracted_term(
-    graph: EGraph, root: int, chosen: Mapping[int, int]
-) -> tuple[Term, tuple[int, ...]]:
-    """Return the term of a class for a choice of a node for each class, and its nodes.
+def chosen_nodes(graph: NodeClasses, root: int, chosen: Mapping[int, int]) -> tuple[int, ...]:
+    """Return the nodes below a class for a choice of a node for each class, children first.
 
     The choice must have no cycle.
     """
-    made: dict[int, Term] = {}
-    nodes: list[int] = []
+    done: dict[int, None] = {}
     stack = [graph.find(root)]
     while stack:
         name = stack[-1]
-        if name in made:
+        if name in done:
             stack.pop()
             continue
-        children = graph.children_of(chosen[name])
-        missing = [child for child in children if child not in made]
+        missing = [child for child in graph.children_of(chosen[name]) if child not in done]
         if missing:
             stack.extend(reversed(missing))
             continue
-        stack.pop()
-        nodes.append(chosen[name])
-        made[name] = term(graph.head_of(chosen[name]), *(made[child] for child in children))
-    return made[graph.find(root)], tuple(nodes)
+        done[stack.pop()] = None
+    return tuple(chosen[name] for name in done)
+
+
+def term_of_nodes(graph: EGraph, nodes: Sequence[int]) -> Term:
+    """Return the term of the last of some nodes, which come children first."""
+    made: dict[int, Term] = {}
+    for node in nodes:
+        children = (made[child] for child in graph.children_of(node))
+        made[graph.find(node)] = term(graph.head_of(node), *children)
+    return made[graph.find(nodes[-1])]
+
+
+def tree_cost(graph: NodeClasses, costs: Sequence[float], nodes: Sequence[int]) -> float:
+    """Return the cost of the last of some nodes as a tree; they come children first."""
+    trees: dict[int, float] = {}
+    for node in nodes:
+        below = sum([trees[child] for child in graph.children_of(node)])  # may be infinite
+        trees[graph.find(node)] = costs[node] + below
+    return trees[graph.find(nodes[-1])]
 
 
 def extract_greedily(graph: EGraph, root: int, cost: CostFunction) -> Extraction:
@@ -137,13 +171,16 @@ def extract_greedily(graph: EGraph, root: int, cost: CostFunction) -> Extraction
     chosen, _ = cheapest_trees(graph, costs)
     if graph.find(root) not in chosen:
         raise InputError(NO_TERM)
-    term, nodes = extracted_term(graph, root, chosen)
+    nodes = chosen_nodes(graph, root, chosen)
     total = math.fsum(costs[node] for node in nodes)
+    term = term_of_nodes(graph, nodes)
     seconds = time.perf_counter() - begin
     return Extraction(term, total, 0.0, ExtractionStatus.GREEDY, seconds, nodes, greedy_cost=total)
 
 
-def cheapest_trees(graph: EGraph, costs: list[float]) -> tuple[dict[int, int], dict[int, float]]:
+def cheapest_trees(
+    graph: NodeClasses, costs: Sequence[float]
+) -> tuple[dict[int, int], dict[int, float]]:
     """Return the node for each class that has a term, and the cost of its tree."""
     keys, find = graph.keys, graph.find
     waiting: dict[int, int] = {}

@@ -19,7 +19,7 @@ numbered from the roots on, in order of what is below them. Then one answer serv
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +35,11 @@ from polygym.rewrite.extraction.costs import (
     CostFunction,
     Extraction,
     ExtractionStatus,
+    NodeClasses,
     cheapest_trees,
-    extracted_term,
+    chosen_nodes,
     node_costs,
+    term_of_nodes,
 )
 from polygym.rewrite.extraction.extraction_program import CycleConstraints
 from polygym.rewrite.extraction.part_search import COST_TOLERANCE, PartResult, search_part
@@ -45,6 +47,23 @@ from polygym.rewrite.extraction.reduction import ClassOption, ReducedChoices, re
 
 _TIME_SHARE = 0.25
 """How much of the time goes into making the choice smaller, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimalChoice:
+    """The nodes that cost least together, as far as was found and proved."""
+
+    nodes: tuple[int, ...]
+    """The chosen nodes, children first."""
+    cost: float
+    """Their sum."""
+    lower_bound: float
+    """What any choice costs at least, as far as was proved."""
+    status: ExtractionStatus
+    greedy_nodes: tuple[int, ...]
+    """Greedy's choice, with which every way begins."""
+    cuts: int
+    """How many constraints were added for cycles that an answer had."""
 
 
 def extract_optimally(
@@ -74,15 +93,41 @@ def extract_optimally(
         InputError: every term of the class has a node of infinite cost.
     """
     begin = time.perf_counter()
+    costs = node_costs(graph, cost)
+    left = seconds - (time.perf_counter() - begin)
+    choice = choose_optimally(graph, root, costs, cycles, left)
+    return Extraction(
+        term_of_nodes(graph, choice.nodes),
+        choice.cost,
+        choice.lower_bound,
+        choice.status,
+        time.perf_counter() - begin,
+        choice.nodes,
+        choice.cuts,
+        math.fsum(costs[node] for node in choice.greedy_nodes),
+    )
+
+
+def choose_optimally(
+    graph: NodeClasses,
+    root: int,
+    costs: Sequence[float],
+    cycles: CycleConstraints = CycleConstraints.LAZY,
+    seconds: float = 3600.0,
+) -> OptimalChoice:
+    """Return the nodes of a class that cost least together, given what each node costs.
+
+    Raises:
+        InputError: every choice has a node of infinite cost.
+    """
+    begin = time.perf_counter()
     deadline = begin + seconds
     root = graph.find(root)
-    costs = node_costs(graph, cost)
     first, trees = cheapest_trees(graph, costs)
     if root not in first:
         raise InputError(NO_TERM)
     choices = extraction_choices(graph, root, costs, first, trees)
     chosen, bound, status, cuts = choices.of_graph(graph, first), 0.0, ExtractionStatus.OPTIMAL, 0
-    _, begun = extracted_term(graph, root, first)
     if any(len(nodes) > 1 for nodes in choices.members):
         whole = _search_parts(choices, cycles, begin, deadline)
         if choices.cost(whole.chosen) < choices.cost(chosen) * (1 - COST_TOLERANCE):
@@ -92,12 +137,10 @@ def extract_optimally(
         if whole.is_optimal:
             status = ExtractionStatus.OPTIMAL
         bound, cuts = max(whole.lower_bound, cost_lower_bound(choices)), whole.cuts
-    term, nodes = extracted_term(graph, root, choices.in_graph(chosen))
+    nodes = chosen_nodes(graph, root, choices.in_graph(chosen))
     total = math.fsum(costs[node] for node in nodes)
     bound = total if status is ExtractionStatus.OPTIMAL else min(max(bound, 0.0), total)
-    seconds = time.perf_counter() - begin
-    first_cost = math.fsum(costs[node] for node in begun)
-    return Extraction(term, total, bound, status, seconds, nodes, cuts, first_cost)
+    return OptimalChoice(nodes, total, bound, status, chosen_nodes(graph, root, first), cuts)
 
 
 def _search_parts(

@@ -1,23 +1,12 @@
 """The cheapest choice of one part: bounds from landmarks, then fractions, then the integer program.
 
-Greedy's choice is where it begins. Landmarks give a bound, which is often reached already. If not,
-the program is solved with fractions and the landmarks that those overlook are added, until there is
-none, or the bound is what the best choice costs; fractions are rounded on the way. What is left is
-for the integer program. What it says is a hint: its choice is followed from the root, its cost is
-summed anew, and a choice with a cycle is no answer; then the cycle is forbidden and the solver
-asked again, while there is time (unless cycles were said not to be looked after).
-
-Local search on a choice: parts that several classes could share are tried, one after the other.
-
-Greedy's choice counts a part as often as it is used, so that it never sees what two classes gain by
-one node that both could be had from (the halves of a merged product). Two moves do:
-
-- *share*: for a class d, all classes of the choice that have a node which needs d choose it;
-- *switch*: one class chooses another of its nodes.
-
-A move that makes the choice cheaper, and closes no cycle, is kept; the search ends when no move is,
-or when time is up. The answer is where the integer program starts from, and what is returned where
-that ends without one; it proves nothing.
+Greedy's choice, improved by local search, is where it begins. Landmarks give a bound, which is
+often reached already. If not, the program is solved with fractions and the landmarks that those
+overlook are added, until there is none, or the bound is what the best choice costs; fractions are
+rounded on the way. What is left is for the integer program. What it says is a hint: its choice is
+followed from the root, its cost is summed anew, and a choice with a cycle is no answer; then the
+cycle is forbidden and the solver asked again, while there is time (unless cycles were said not to
+be looked after).
 
 Landmarks: sets of nodes of which every answer has one.
 
@@ -59,71 +48,7 @@ from polygym.rewrite.extraction.extraction_program import (
     ExtractionProgram,
     solve_program,
 )
-
-_MIN_GAIN = 1e-9
-"""By how much a cost must be less to be less, relative to it."""
-
-
-def improve_choice(
-    choices: ExtractionChoices, chosen: dict[int, int], deadline: float
-) -> dict[int, int]:
-    """Return a choice that is no dearer; ``chosen`` has a node for every class and no cycle."""
-    members, children = choices.members, choices.children
-    needing: list[list[tuple[int, int]]] = [[] for _ in members]
-    for name, nodes in enumerate(members):
-        for node in sorted(nodes, key=lambda member: choices.costs[member]):
-            for child in children[node]:
-                if all(user != name for user, _ in needing[child][-1:]):
-                    needing[child].append((name, node))
-    best = dict(chosen)
-    least = _choice_cost(choices, best)
-    reached = set(choices.reached(best))
-    is_better = True
-    while is_better and time.perf_counter() < deadline:
-        is_better = False
-        for name in range(len(members)):
-            if time.perf_counter() >= deadline:
-                break
-            users = {user: node for user, node in needing[name] if user in reached}
-            moves = [users] if len(users) > 1 else []
-            if name in reached:
-                moves += [{name: node} for node in members[name] if node != best[name]]
-            for move in moves:
-                if all(best[moved] == node for moved, node in move.items()):
-                    continue
-                tried = {**best, **move}
-                cost = _choice_cost(choices, tried)
-                if cost < least * (1 - _MIN_GAIN):
-                    best, least, is_better = tried, cost, True
-                    reached = set(choices.reached(best))
-    return best
-
-
-def _choice_cost(choices: ExtractionChoices, chosen: dict[int, int]) -> float:
-    """Return what a choice costs, infinity if it has a cycle."""
-    children, costs = choices.children, choices.costs
-    total = 0.0
-    state = bytearray(len(choices.members))  # 1: on the path, 2: done
-    stack = [0]
-    while stack:
-        name = stack[-1]
-        if state[name] == 2:
-            stack.pop()
-            continue
-        node = chosen[name]
-        if state[name] == 1:
-            state[name] = 2
-            stack.pop()
-            continue
-        state[name] = 1
-        total += costs[node]
-        for child in children[node]:
-            if state[child] == 1:
-                return math.inf
-            if state[child] == 0:
-                stack.append(child)
-    return total
-
+from polygym.rewrite.extraction.local_search import improve_choice
 
 COST_TOLERANCE = 1e-9
 """What difference between costs is none, relative to them."""
@@ -167,11 +92,13 @@ class _PartSearch:
         first = derive_costs(self._making.needing, choices.costs, CostAggregation.SUM).nodes
         self._best = {name: node for name, node in enumerate(first) if node >= 0}
         self._least = choices.cost(self._best)
+        self._improved = math.inf
         self._bound = 0.0
         self._cuts = 0
 
     def run(self) -> PartResult:
         """Go on until the best is proved to be the best, or time is over."""
+        self._improve()
         self._bound, landmarks = find_landmarks(self._making.needing, self._part_of_time())
         if self._is_proved() or time.perf_counter() >= self._deadline:
             return self._result(self._is_proved())
@@ -182,8 +109,14 @@ class _PartSearch:
         self._solve_in_fractions(model, scale)
         if self._is_proved():
             return self._result(True)
-        self._accept(improve_choice(self._choices, self._best, self._part_of_time()))
+        self._improve()
         return self._result(self._is_proved() or self._solve(model, scale))
+
+    def _improve(self) -> None:
+        """Search locally, unless that was done from the same choice."""
+        if self._least < self._improved:
+            self._accept(improve_choice(self._choices, self._best, self._part_of_time()))
+            self._improved = self._least
 
     def _part_of_time(self, share: float = _TIME_SHARE) -> float:
         now = time.perf_counter()

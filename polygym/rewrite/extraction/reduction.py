@@ -23,6 +23,10 @@ option needs, and no cycle. Four rules are used in turn until none finds anythin
 Classes that need each other in a circle are left as they are, but for plain domination (b needs
 nothing that a does not), and what they need of each other is never dropped: so no cycle is hidden,
 and none comes up, for a class on no circle has nothing below it that leads back to it.
+
+Sets of classes are bits of a number. Where there are tens of thousands of classes, must has only as
+many of those that several others need as memory allows, and options are compared with the cheapest
+of their class alone: less is left out then, nothing wrongly.
 """
 
 import math
@@ -32,6 +36,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from polygym.rewrite.extraction.choices import ExtractionChoices, strong_components
+
+_MOST_BITS = 1 << 31
+"""How many bits all sets of a round have together, at most."""
+_MOST_COMPARED = 100
+"""With how many options of its class an option is compared, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ def reduce_choices(choices: ExtractionChoices, deadline: float = math.inf) -> Re
     """
     whole = _initial(choices)
     while time.perf_counter() < deadline:
-        work = _ReductionRound(whole)
+        work = _ReductionRound(whole, deadline)
         whole = work.result()
         if not work.is_smaller:
             break
@@ -102,16 +111,17 @@ def _initial(choices: ExtractionChoices) -> ReducedChoices:
 class _ReductionRound:
     """All rules, once; the must sets and the trees are those at the beginning."""
 
-    def __init__(self, whole: ReducedChoices) -> None:
+    def __init__(self, whole: ReducedChoices, deadline: float) -> None:
         self.is_smaller = False
-        self._whole = whole
+        self._whole, self._deadline = whole, deadline
         self._options = {name: whole.options[name] for name in _children_first(whole)}
-        self._bits = {name: 1 << place for place, name in enumerate(self._options)}
+        self._bits = self._tracked_bits()
         self._must = self._required_with()
         self._given = 0
         for root in whole.roots:
             self._given |= self._must[root]
         self._required = {name for name, bit in self._bits.items() if bit & self._given}
+        self._required |= whole.roots
         self._trees = _tree_costs(self._options, self._required)
 
     def result(self) -> ReducedChoices:
@@ -125,12 +135,13 @@ class _ReductionRound:
         for name in roots - tied:
             if len(self._options[name]) == 1:
                 fixed.add(name)
+        needed: set[int] = set()
         for name in sorted(fixed):
             [option] = self._options.pop(name)
             nodes += option.nodes
             cost += option.cost
-            roots = roots | option.needs
-        roots = roots - fixed
+            needed |= option.needs
+        roots = (roots | needed) - fixed
         self.is_smaller |= bool(fixed)
         for name, class_options in self._options.items():
             kept = self._undominated(name, class_options)
@@ -141,11 +152,20 @@ class _ReductionRound:
         options = {name: self._options[name] for name in _children_first(left)}
         return ReducedChoices(left.roots, options, left.nodes, cost, tied)
 
+    def _tracked_bits(self) -> dict[int, int]:
+        """Return the bit of each class that sets may have: all, or what several others need."""
+        names = list(self._options)
+        most = _MOST_BITS // max(1, len(names))
+        if len(names) > most:
+            users = _users_of(self._options)
+            names = [name for name in names if len(users.get(name, ())) > 1][-most:]
+        return {name: 1 << place for place, name in enumerate(names)}
+
     def _required_with(self) -> dict[int, int]:
         """Return must(c) for each class, a bit a class; for what is in circles, the class alone."""
         result: dict[int, int] = {}
         for name, options in self._options.items():
-            own = self._bits[name]
+            own = self._bits.get(name, 0)
             if name not in self._whole.in_cycles:
                 common = -1
                 for option in options:
@@ -177,33 +197,38 @@ class _ReductionRound:
             ),
         )
         is_tied = name in self._whole.in_cycles
-        for option in reversed(left[:]):
-            others = (other for other in left if other is not option and other.cost <= option.cost)
+        for place in reversed(range(len(left))):
+            if time.perf_counter() >= self._deadline:
+                break
+            option = left[place]
+            others = (
+                other
+                for other in left[:_MOST_COMPARED]
+                if other is not option and other.cost <= option.cost
+            )
             if is_tied:
                 goes = any(other.needs <= option.needs for other in others)
             else:
                 has = self._given
                 for child in option.needs:
                     has |= self._must[child]
-                goes = any(self._costs_no_more(other, option.cost, has) for other in others)
+                goes = any(self._costs_no_more(other, option, has) for other in others)
             if goes:
-                left.remove(option)
+                del left[place]
         return tuple(sorted(left, key=lambda class_option: class_option.nodes))
 
-    def _costs_no_more(self, option: ClassOption, limit: float, has: int) -> bool:
-        total = option.cost
+    def _costs_no_more(self, option: ClassOption, other: ClassOption, has: int) -> bool:
+        """Whether an option is no dearer than another, with all that comes with that one."""
+        total, limit = option.cost, other.cost
         for child in option.needs:
-            if not self._bits[child] & has:
+            if not (child in other.needs or self._bits.get(child, 0) & has):
                 total += self._trees[child]
                 if total > limit:
                     return False
         return True
 
     def _inline(self, roots: set[int]) -> None:
-        users: dict[int, set[int]] = {}
-        for name, options in self._options.items():
-            for child in {child for option in options for child in option.needs}:
-                users.setdefault(child, set()).add(name)
+        users = _users_of(self._options)
         kept = roots | self._whole.in_cycles
         inlined: dict[int, ClassOption] = {}
         for name, options in self._options.items():
@@ -215,6 +240,15 @@ class _ReductionRound:
         for name in inlined:
             del self._options[name]
         self.is_smaller |= bool(inlined)
+
+
+def _users_of(options: Mapping[int, tuple[ClassOption, ...]]) -> dict[int, set[int]]:
+    """Return the classes that need each class."""
+    users: dict[int, set[int]] = {}
+    for name, class_options in options.items():
+        for child in {child for option in class_options for child in option.needs}:
+            users.setdefault(child, set()).add(name)
+    return users
 
 
 def _inline_options(option: ClassOption, inlined: dict[int, ClassOption]) -> ClassOption:

@@ -56,6 +56,7 @@ _SPACE_ADVICE = f"use smaller --max-generators or a shorter --time-limit; {_LONG
 _COUNT_ADVICE = f"its limit is not known; {_LONGER_ADVICE}"
 _SPLITTING_ADVICE = f"say where to cut, or leave out --split; {_LONGER_ADVICE}"
 _STORAGE_ADVICE = f"it keeps its arrays; {_LONGER_ADVICE}"
+_EXPLAIN_ADVICE = f"a longer --time-limit may find them; {_LONGER_ADVICE}"
 _CHECK_ADVICE = f"a schedule with fewer rows or smaller numbers may take less; {_LONGER_ADVICE}"
 
 
@@ -178,6 +179,11 @@ def storage_variants_within(work: Callable[[], Result], scop: Scop) -> Result:
 def check_within(work: Callable[[], Result]) -> Result:
     """Return what is found about a schedule; raise what that raises, a LimitError if it lasts."""
     return run_forked("checking the schedule", work, allowed_seconds(_CHECK_SECONDS), _CHECK_ADVICE)
+
+
+def explain_within(work: Callable[[], Result], seconds: float) -> Result:
+    """Return the explanation of a schedule; raise what that raises, or a LimitError if it lasts."""
+    return run_forked("looking for steps", work, allowed_seconds(seconds), _EXPLAIN_ADVICE)
 
 
 def count_within(work: Callable[[], Result]) -> Result:

@@ -41,7 +41,7 @@ from polygym.search.strategies.candidates import (
 )
 from polygym.search.strategies.neighborhood import sample_parent
 from polygym.search.strategies.random_search import RandomSearch
-from polygym.transformations.candidates import candidate_steps, sample_by_kind
+from polygym.transformations.candidates import legal_steps, sample_by_kind
 from polygym.transformations.state import TransformProgram, TransformState
 from polygym.transformations.steps import MappingStep, Step, TreeStep
 
@@ -54,10 +54,9 @@ _EXPLORATION = 0.5
 _FAILED = log(0.05)
 
 
-def legal_steps(state: TransformState) -> list[tuple[Step, TransformState]]:
+def next_states(state: TransformState) -> list[tuple[Step, TransformState]]:
     """Return the legal steps about loops and the mapping, with the states that they lead to."""
-    steps = [step for step in candidate_steps(state) if isinstance(step, TreeStep | MappingStep)]
-    pairs = zip(steps, state.verdicts(steps), strict=True)
+    pairs = legal_steps(state, TreeStep | MappingStep)
     return [(step, verdict.state) for step, verdict in pairs if verdict.state is not None]
 
 
@@ -102,7 +101,7 @@ class StepSearch(RandomSearch):
     def _propose(self) -> Candidate:
         state = self.root
         for _ in range(1 + int(self.rng.integers(_LONGEST_WALK))):
-            pairs = legal_steps(state)
+            pairs = next_states(state)
             if not pairs:
                 break
             state = sample_step(pairs, self.rng)
@@ -129,7 +128,7 @@ class StepSearch(RandomSearch):
 
     def promising(self, state: TransformState) -> list[tuple[float, TransformState]]:
         """Return some children of a state with their predictions, the best last."""
-        pairs = legal_steps(state)
+        pairs = next_states(state)
         if not pairs:
             return []
         sampled = {

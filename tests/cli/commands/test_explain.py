@@ -93,3 +93,17 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     for fragment in ("polygym explain gemm", "interchanged, fused", "Exit code 0", "--tree N|all"):
         assert fragment in out
+
+
+def test_the_search_for_steps_has_a_limit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr("polygym.cli.commands.explain.steps_to", search)
+    code, _, error = call(capsys, "explain", "gemm", "--time-limit", "1s")
+    assert code == 2
+    assert "looking for steps: " in error
+    assert "a longer --time-limit may find them" in error

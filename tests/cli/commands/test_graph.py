@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import polygym
-from polygym.graphs import library, onnx
+from polygym.graphs import library, onnx, saturation_stages
+from polygym.graphs.benchmark import BenchmarkResult
 from tests.cli.invoke import call, call_json
 
 
@@ -23,7 +25,30 @@ def test_optimize_with_static_costs(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["changed"] is True
     assert data["k_multi"] == 2
     arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static", "--k-multi", "1"]
-    assert call_json(capsys, *arguments)[1]["k_multi"] == 1
+    assert call_json(capsys, *arguments, "--no-compare")[1]["k_multi"] == 1
+
+
+def test_results_are_compared(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default, also without a clock; what differs is not kept."""
+    arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static"]
+    code, data = call_json(capsys, *arguments)
+    assert code == 0
+    assert data["end_to_end"]["error"] < 1e-4
+    assert "speedup" not in data["end_to_end"]
+    assert "end_to_end" not in call_json(capsys, *arguments, "--no-compare")[1]
+    monkeypatch.setattr(
+        "polygym.graphs.benchmark.run_benchmark",
+        lambda request: {
+            entry.name: BenchmarkResult(error=float(entry.name == "after"))
+            for entry in request.entries
+        },
+    )
+    code, data = call_json(capsys, *arguments)
+    assert code == 1
+    assert data["changed"] is False
+    assert "defect of polygym" in data["end_to_end"]["problem"]
 
 
 def test_optimized_from_a_file_to_a_folder(
@@ -124,7 +149,7 @@ def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
         (["show", "missing.onnx"], "missing.onnx"),
         (["bench", "vgg19:small", "--against", "tvm"], "torch.compile"),
         (["optimize", "bert:small", "--shape", "x"], "NAME=EXTENT"),
-        (["rules", "--check", "a", "--generate", "b"], "--check or --generate"),
+        (["rules", "--check", "a", "--generate", "b"], "--check, --generate and --derivable"),
     ],
 )
 def test_what_is_refused(
@@ -152,3 +177,53 @@ def test_rules_are_listed_and_checked(capsys: pytest.CaptureFixture[str], tmp_pa
     )
     assert code == 2
     assert "wrong" in error
+
+
+def test_published_rules_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table = tmp_path / "taso.txt"
+    table.write_text("(relu (relu ?x))=>(relu ?x)\n(conv2d 1 1 0 0 ?x (Iconv 3 3))=>?x\n")
+    code, out, _ = call(capsys, "graph", "rules", "--derivable", str(table))
+    assert code == 0
+    assert "derivable within 1" in out
+    assert "not expressible: operator Iconv" in out
+    code, out, _ = call(capsys, "graph", "rules", "--derivable", str(table), "--json")
+    document = json.loads(out)
+    assert (document["total"], document["translated"]) == (2, 1)
+    assert document["rules"][0]["iterations"] == 1
+    code, _, error = call(capsys, "graph", "rules", "--derivable", str(tmp_path / "none.txt"))
+    assert code == 2
+    assert "none.txt" in error
+
+
+@pytest.mark.parametrize("asked", [30, 300])
+def test_an_interrupt_keeps_the_best_graph(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    asked: int,
+) -> None:
+    """A signal in the middle of saturation: the answer is written, and the exit code says so."""
+    saturate = saturation_stages.saturate
+
+    def interrupted(*arguments, **options):
+        *others, is_stopped = arguments
+        left = [asked]
+
+        def ask() -> bool:
+            left[0] -= 1
+            if not left[0]:
+                signal.raise_signal(signal.SIGINT)
+            return is_stopped()
+
+        return saturate(*others, ask, **options)
+
+    monkeypatch.setattr(saturation_stages, "saturate", interrupted)
+    out = tmp_path / "out"
+    code, _, error = call(
+        capsys, "graph", "optimize", "nasrnn:small", "--costs", "static", "--out", str(out)
+    )
+    assert code == 130
+    assert "best graph so far" in error
+    report = json.loads((out / "report.json").read_text())
+    assert report["cost"] <= report["initial_cost"]
+    assert report["status"] == "interrupted"

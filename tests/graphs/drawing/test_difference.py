@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polygym.graphs import library
-from polygym.graphs.drawing.svg import changed_nodes
+from polygym.graphs.drawing.difference import (
+    GraphDifference,
+    NodeChange,
+    changed_nodes,
+    graph_difference,
+)
 from polygym.graphs.ir.build import (
     binary,
     concat,
+    conv,
     graph_input,
     matmul,
     relu,
@@ -111,3 +121,69 @@ def test_partners_do_the_same() -> None:
         assert counts[0] == counts[1]
         assert gone <= set(before.nodes())
         assert new <= set(after.nodes())
+
+
+def _named(changes: Mapping[Term, NodeChange]) -> list[str]:
+    kinds = ((str(node.head), change.value) for node, change in changes.items())
+    return sorted(f"{change} {head}" for head, change in kinds if head != "weight")
+
+
+def _differences(before: Graph, after: Graph) -> tuple[list[str], list[str]]:
+    found = graph_difference(before, after)
+    return _named(found.before), _named(found.after)
+
+
+X = graph_input("x", 1, 4, 8, 8)
+W, V = weight("w", 4, 4, 1, 1), weight("v", 4, 4, 1, 1)
+
+
+def test_a_function_in_a_convolution_alters_it() -> None:
+    before = Graph.of("g", tanh(relu(conv(X, W))))
+    after = Graph.of("g", tanh(conv(X, W, activation="relu")))
+    assert _differences(before, after) == (["altered conv", "gone relu"], ["altered conv"])
+
+
+def test_what_stands_after_a_change_is_neither_altered_nor_moved() -> None:
+    before = Graph.of("g", tanh(concat(1, [relu(conv(X, W)), relu(conv(X, V))])))
+    after = Graph.of(
+        "g", tanh(concat(1, [conv(X, W, activation="relu"), conv(X, V, activation="relu")]))
+    )
+    assert _differences(before, after) == (
+        ["altered conv", "altered conv", "gone relu", "gone relu"],
+        ["altered conv", "altered conv"],
+    )
+
+
+def test_nodes_that_change_places_have_moved() -> None:
+    before = Graph.of("g", sigmoid(relu(tanh(X))))
+    after = Graph.of("g", sigmoid(tanh(relu(X))))
+    moved = ["moved relu", "moved sigmoid", "moved tanh"]
+    assert _differences(before, after) == (moved, moved)
+
+
+def test_merged_products_are_new_and_what_takes_them_is_as_before() -> None:
+    x, v, w = graph_input("x", 2, 3), weight("v", 3, 4), weight("w", 3, 5)
+    first, second = split(1, 4, matmul(x, concat(1, [v, w])))
+    before = Graph.of("g", relu(matmul(x, v)), tanh(matmul(x, w)))
+    assert _differences(before, Graph.of("g", relu(first), tanh(second))) == (
+        ["gone matmul", "gone matmul"],
+        ["new concat2", "new matmul", "new split", "new split0", "new split1"],
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 30))
+def test_changes_belong_together(seed: int, other: int, nodes: int) -> None:
+    """Of any two graphs: nodes of each side, as many altered and moved ones on both."""
+    before, after = random_graph(seed, nodes), random_graph(other, nodes)
+    found = graph_difference(before, after)
+    assert set(found.before) <= set(before.nodes())
+    assert set(found.after) <= set(after.nodes())
+    for change in (NodeChange.ALTERED, NodeChange.MOVED):
+        counts = [list(side.values()).count(change) for side in (found.before, found.after)]
+        assert counts[0] == counts[1]
+    assert NodeChange.NEW not in found.before.values()
+    assert NodeChange.GONE not in found.after.values()
+    kept = len(before.nodes()) - list(found.before.values()).count(NodeChange.GONE)
+    assert kept == len(after.nodes()) - list(found.after.values()).count(NodeChange.NEW)
+    assert graph_difference(before, before) == GraphDifference({}, {})

@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 from matplotlib.textpath import TextPath
 
 from polygym.graphs import library
+from polygym.graphs.drawing import svg
+from polygym.graphs.drawing.difference import NodeChange
 from polygym.graphs.drawing.svg import comparison_svg, graph_svg
-from polygym.graphs.ir.build import concat, graph_input, matmul, relu, tanh, weight
+from polygym.graphs.ir.build import (
+    concat,
+    conv,
+    graph_input,
+    make_node,
+    matmul,
+    relu,
+    tanh,
+    weight,
+)
 from polygym.graphs.ir.graph import Graph
 from polygym.pictures import style
 from tests.graphs.random_graphs import random_graph
@@ -20,24 +31,24 @@ from tests.graphs.random_graphs import random_graph
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _texts(svg: str) -> list[str]:
-    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{_SVG}text")]
+def _texts(picture: str) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(picture).iter(f"{_SVG}text")]
 
 
-def _fills(svg: str, stroke: str) -> int:
+def _fills(picture: str, stroke: str) -> int:
     return sum(
         element.get("stroke") == stroke
-        for element in ElementTree.fromstring(svg).iter(f"{_SVG}rect")
+        for element in ElementTree.fromstring(picture).iter(f"{_SVG}rect")
     )
 
 
 @pytest.mark.parametrize("name", library.NAMES)
 def test_every_node_but_weights_has_a_box(name: str) -> None:
     graph = library.graph(name)
-    svg = graph_svg(graph)
+    picture = graph_svg(graph)
     nodes = [term for term in graph.nodes() if term.head != "weight"]
-    assert _fills(svg, style.GRID) == len(nodes)
-    texts = _texts(svg)
+    assert _fills(picture, style.GRID) == len(nodes)
+    texts = _texts(picture)
     assert texts[:2] == [graph.name, f"{len(nodes)} nodes"]
     for result, _ in graph.outputs:
         assert f"→ {result}" in texts
@@ -65,9 +76,9 @@ def test_many_weights_of_one_node_are_counted() -> None:
 )
 def test_names_are_escaped(name: str) -> None:
     x, w = graph_input(name, 2, 3), weight(f"w{name}", 3, 4)
-    svg = graph_svg(Graph(name, (x,), ((name, matmul(x, w)),)), title=name)
-    svg.encode()
-    assert len(_texts(svg)) == 8
+    picture = graph_svg(Graph(name, (x,), ((name, matmul(x, w)),)), title=name)
+    picture.encode()
+    assert len(_texts(picture)) == 8
 
 
 @settings(max_examples=60, deadline=None)
@@ -81,21 +92,23 @@ def test_any_graph_is_drawn(seed: int, nodes: int) -> None:
 def test_what_changed_is_in_colour() -> None:
     x = graph_input("x", 2)
     before, after = Graph.of("g", relu(tanh(relu(x)))), Graph.of("g", relu(relu(relu(x))))
-    svg = comparison_svg(before, after, ("slow", "fast"))
-    texts = _texts(svg)
+    picture = comparison_svg(before, after, ("slow", "fast"))
+    texts = _texts(picture)
     assert "slow" in texts
     assert "fast" in texts
-    assert texts.count("4 nodes, 1 in colour") == 2
-    assert _fills(svg, style.HIGHLIGHT) == 1
-    assert _fills(svg, style.STATEMENTS[2]) == 1
-    assert _fills(svg, style.GRID) == 6
+    assert texts.count("4 nodes") == 2
+    assert "- 1 gone" in texts
+    assert "+ 1 new" in texts
+    assert _fills(picture, style.HIGHLIGHT) == 1
+    assert _fills(picture, style.STATEMENTS[2]) == 1
+    assert _fills(picture, style.GRID) == 6
 
 
 def test_the_same_graph_gives_the_same_picture_without_colour() -> None:
     graph = library.graph("squeezenet")
-    svg = comparison_svg(graph, graph)
-    assert svg == comparison_svg(graph, graph)
-    assert _fills(svg, style.HIGHLIGHT) == _fills(svg, style.STATEMENTS[2]) == 0
+    picture = comparison_svg(graph, graph)
+    assert picture == comparison_svg(graph, graph)
+    assert _fills(picture, style.HIGHLIGHT) == _fills(picture, style.STATEMENTS[2]) == 0
 
 
 def test_of_large_graphs_a_part_is_drawn_and_said() -> None:
@@ -104,13 +117,27 @@ def test_of_large_graphs_a_part_is_drawn_and_said() -> None:
         term = relu(term)
         other = tanh(other) if place == 700 else relu(other)
     before, after = Graph.of("g", term), Graph.of("g", other)
-    svg = graph_svg(before)
-    assert _fills(svg, style.GRID) == 400
-    assert "400 of 1001 nodes are drawn" in _texts(svg)
-    svg = comparison_svg(before, after, max_nodes=30)
-    assert _texts(svg).count("30 of 1001 nodes are drawn, 1 in colour") == 2
-    assert _fills(svg, style.HIGHLIGHT) == 1
-    assert "tanh" in _texts(svg)
+    picture = graph_svg(before)
+    assert _fills(picture, style.GRID) == 400
+    assert "400 of 1001 nodes are drawn" in _texts(picture)
+    texts = _texts(comparison_svg(before, after))
+    assert "+ tanh" in texts
+    assert "700 equal nodes" in texts
+    assert "298 equal nodes" in texts
+    picture = comparison_svg(before, after, max_nodes=3)
+    assert _texts(picture).count("3 of 1001 nodes are drawn") == 2
+    assert _fills(picture, style.HIGHLIGHT) == 1
+
+
+def test_altered_and_moved_nodes_have_their_own_signs() -> None:
+    """A function enters a convolution, which is altered by that."""
+    image, kernel = graph_input("x", 1, 4, 4, 4), weight("w", 4, 4, 1, 1)
+    before = Graph.of("g", relu(make_node("transpose", relu(conv(image, kernel)), "0-2-3-1")))
+    other = make_node("transpose", relu(conv(image, kernel, activation="relu")), "0-2-3-1")
+    texts = _texts(comparison_svg(before, Graph.of("g", other)))
+    assert "≠ conv 1 1 same none" in texts
+    assert "≠ conv 1 1 same relu" in texts
+    assert texts.count("≠ 1 altered") == 2
 
 
 def test_no_picture_is_too_long_to_be_read() -> None:
@@ -127,8 +154,23 @@ def _width_in_pixels(text: str, size: float, is_bold: bool) -> float:
 
 @pytest.mark.parametrize("name", library.NAMES)
 def test_texts_stay_inside_of_their_boxes(name: str) -> None:
+    _expect_texts_inside(graph_svg(library.graph(name)))
+
+
+@pytest.mark.parametrize("name", library.NAMES)
+def test_texts_of_changed_nodes_stay_inside_of_their_boxes(name: str) -> None:
+    graph = library.graph(name)
+    _expect_texts_inside(comparison_svg(graph, Graph.of("other", relu(graph.outputs[0][1]))))
+    for change in NodeChange:
+        changes = dict.fromkeys(graph.nodes(), change)
+        drawing = svg._Drawing.of(graph, changes, "all", 400, has_regions=True)
+        _expect_texts_inside(svg._document([drawing]))
+
+
+def _expect_texts_inside(picture: str) -> None:
     right = float("inf")
-    for element in ElementTree.fromstring(graph_svg(library.graph(name))).iter():
+    groups = ElementTree.fromstring(picture).findall(f"{_SVG}g")
+    for element in (part for group in groups for part in group):
         if element.tag == f"{_SVG}rect" and element.get("stroke"):
             right = float(element.get("x", "0")) + float(element.get("width", "0"))
         if element.tag == f"{_SVG}text" and right < float("inf"):

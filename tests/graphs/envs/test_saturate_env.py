@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.envs import SteepestDescent, Tensat
+from polygym.graphs.envs import SteepestDescent, Tensat, replay
 from polygym.graphs.envs.rule_groups import RuleGroup, rule_group, rule_operators
 from polygym.graphs.envs.saturate_env import GROUP_COLUMNS, SATURATION_PROGRESS
 from polygym.graphs.envs.saturation_episode import (
@@ -114,6 +114,18 @@ def test_a_full_e_graph_allows_extraction_alone() -> None:
     _, _, over, _, info = env.step(EXTRACT_OPTIMAL)
     assert over
     assert info["status"] == "optimal"
+
+
+@pytest.mark.parametrize(("growth", "most"), [(1.5, 80), (0.0, 100), (9.0, 100)])
+def test_the_limit_may_be_by_the_nodes_of_the_start(growth: float, most: int) -> None:
+    env = make(SATURATE, graph="bert", max_growth=growth, max_nodes=100)
+    _, start = env.reset(seed=0)
+    assert start["nodes"] == 53
+    env.step(ALL_MULTI_SOURCE)
+    *_, info = env.step(ALL_SINGLE_SOURCE)
+    assert info["nodes"] == most
+    env.step(EXTRACT_OPTIMAL)
+    assert replay(env.unwrapped.export()).graph == env.unwrapped.graph
 
 
 def test_the_last_step_allows_extraction_alone() -> None:

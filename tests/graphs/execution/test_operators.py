@@ -22,7 +22,9 @@ from polygym.graphs.ir.build import (
     unary,
     weight,
 )
+from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.operators.registry import OPERATORS
+from polygym.graphs.operators.types import DTYPES, ELEMENT_BYTES, numpy_type
 from polygym.rewrite.term import Term
 from tests.graphs.execution.cases import check, model_of
 
@@ -38,6 +40,15 @@ def _first(x: Term, axis: int, at: int) -> Term:
 
 CASES: dict[str, Term] = {
     **{name: unary(name, POSITIVE if name in ("log", "sqrt") else X) for name in sorted(UNARY)},
+    **{name: unary(name, unary("tanh", X)) for name in ("asin", "acos", "atanh")},
+    "acosh": unary("acosh", binary("add", POSITIVE, unary("exp", POSITIVE))),
+    "remainder": binary("remainder", X, Y),
+    "reduce-prod": make_node("reduce-prod", "0-2", 0, CUBE),
+    "reduce-prod of all": make_node("reduce-prod", "0-1-2", 1, CUBE),
+    "softmax of one row": make_node("softmax", 1, graph_input("row", 1, 5)),
+    "layer-norm of one row": make_node(
+        "layer-norm", 1e-5, graph_input("row", 5), weight("scale", 5), weight("bias", 5)
+    ),
     **{name: binary(name, X, Y) for name in "ewadd ewmul add sub mul div minimum maximum".split()},
     "pow": binary("pow", POSITIVE, Y),
     "add of a row": binary("add", X, graph_input("row", 5)),
@@ -122,6 +133,43 @@ CASES: dict[str, Term] = {
 }
 
 
+def test_a_result_that_is_seen_otherwise_is_not_written_over() -> None:
+    """Its memory is copied at the end, turned, and needed by nothing else before."""
+    product = matmul(X, W)
+    check(transpose(product, (1, 0)), transpose(unary("exp", relu(product)), (1, 0)))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("name", ["quotient", "remainder"])
+def test_division_of_integers_never_traps(name: str, dtype: str) -> None:
+    """Truncated as in C and PyTorch; 0 where C has no value; the least by -1 wraps."""
+    least = int(np.iinfo(dtype).min)
+    x = np.array([7, -7, 7, -7, 0, 5, -5, least, least, least], dtype)
+    y = np.array([2, 2, -2, -2, 3, 0, 0, -1, 1, 0], dtype)
+    inputs = [graph_input(letter, x.size, dtype=dtype) for letter in "xy"]
+    model = model_of(binary(name, *inputs))
+    (by_reference,) = evaluate([term for _, term in model.graph.outputs], {"x": x, "y": y})
+    result = compile_model(model)(x, y)
+    np.testing.assert_array_equal(result, by_reference)
+    expected = [3, -3, -3, 3, 0] if name == "quotient" else [1, -1, 1, -1, 0]
+    assert result[:7].tolist() == [*expected, 0, 0]
+    assert result[7:].tolist() == ([least, least, 0] if name == "quotient" else [0, 0, 0])
+
+
+@pytest.mark.parametrize("dtype", [name for name in ELEMENT_BYTES if name not in DTYPES])
+def test_types_of_inputs_and_results(dtype: str) -> None:
+    """They are cast to be computed with, there and back."""
+    wide = "int64" if "int" in dtype else "float32"
+    x = graph_input("x", 3, 5, dtype=dtype)
+    term = make_node("cast", dtype, binary("add", *[make_node("cast", wide, x)] * 2))
+    model = model_of(term)
+    values = np.array([[0, 1, 2, 3, 100]] * 3).astype(numpy_type(dtype))
+    result = compile_model(model)(values)
+    assert result.dtype == values.dtype
+    doubled = (values.astype(wide) * 2).astype(numpy_type(dtype))
+    np.testing.assert_array_equal(result, doubled)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_equals_pytorch(name: str) -> None:
     check(CASES[name])
@@ -135,8 +183,8 @@ def test_all_operators_are_here() -> None:
             part = stack.pop()
             seen.add(str(part.head))
             stack.extend(part.children)
-    # Other tests join results.
-    assert set(OPERATORS) - seen == {"noop"}
+    # Other tests join results, and divide integers.
+    assert set(OPERATORS) - seen == {"noop", "quotient"}
 
 
 @pytest.mark.parametrize("name", ["tanh", "sigmoid", "gelu", "gelu-tanh", "erf", "exp", "elu"])

@@ -89,3 +89,14 @@ def test_moves(order: list[int], shape: tuple[int, int, int, int], axis: int) ->
     joined = concat(axis, [turned, relu(turned)])
     extent = shape_of(joined)[axis]
     check(make_node("slice", axis, extent // 2, extent, 1, joined), joined)
+
+
+@given(st.integers(0, 2), st.integers(1, 40), st.booleans())
+@_SETTINGS
+def test_a_single_row(ones: int, length: int, is_normalized: bool) -> None:
+    row = graph_input("x", *(1,) * ones, length)
+    if is_normalized:
+        root = make_node("layer-norm", 1e-5, row, weight("s", length), weight("m", length))
+    else:
+        root = make_node("softmax", ones, row)
+    check(relu(root))

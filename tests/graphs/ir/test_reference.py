@@ -45,6 +45,18 @@ _UNARY_IN_TORCH = {
     "reciprocal": torch.reciprocal,
     "sin": torch.sin,
     "cos": torch.cos,
+    "asin": torch.asin,
+    "acos": torch.acos,
+    "atan": torch.atan,
+    "asinh": torch.asinh,
+    "acosh": torch.acosh,
+    "atanh": torch.atanh,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "round": torch.round,
+}
+_RANGES = {"log": (0.1, 2.0), "sqrt": (0.1, 2.0), "acosh": (1.0, 2.0)} | {
+    name: (-1.0, 1.0) for name in ("asin", "acos", "atanh")
 }
 
 
@@ -56,7 +68,8 @@ def test_every_unary_operator_is_looked_at() -> None:
 @pytest.mark.parametrize("name", sorted(_UNARY))
 def test_unary(name: str) -> None:
     """Functions of one element are PyTorch's."""
-    x = _array((3, 5), least=0.1 if name in ("log", "sqrt") else -2.0)
+    low, high = _RANGES.get(name, (-2.0, 2.0))
+    x = low + (high - low) * (_array((3, 5)) + 2) / 4
     np.testing.assert_allclose(
         evaluate_node(name, (x,)), _UNARY_IN_TORCH[name](_torch(x)).numpy(), rtol=1e-12
     )

@@ -209,7 +209,7 @@ _SPLIT = make_node("split", 1, 1, _X)
         (make_node("weight", "w@2-0"), "expected a name and a shape such as"),
         (
             make_node("weight", "w@2:int8"),
-            "expected one of float32, float64, int32, int64, found int8",
+            "expected elements of float32, float64, int32, int64, found 2:int8: cast it before",
         ),
         (make_node("input", 7), "input: expected a word, found 7"),
         (make_node("relu", "x"), "relu: expected a tensor, found 'x'"),
@@ -293,9 +293,14 @@ _SPLIT = make_node("split", 1, 1, _X)
         (make_node("slice", 0, 0, 2, 0, _X), "expected an integer from 1 on, found 0"),
         (make_node("pad", 0, "1-1", _X), "expected 4 numbers, found 2"),
         (
-            make_node("cast", "bool", _X),
-            "expected one of float32, float64, int32, int64, found bool",
+            make_node("cast", "int4", _X),
+            "expected one of float32, float64, int32, int64, bool",
         ),
+        (
+            make_node("relu", make_node("cast", "float16", _X)),
+            "expected elements of float32, float64, int32, int64, found 2-3:float16: cast it",
+        ),
+        (make_node("quotient", _X, _X), "expected integers, found 2-3"),
         (make_node("noop", _X, _SPLIT), "noop: expected a tensor, found 2-1 and 2-2"),
         (
             make_node("ewsub", _X, _X),

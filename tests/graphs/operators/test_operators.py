@@ -17,7 +17,9 @@ from polygym.rewrite.term import term
 def test_columns_are_the_arguments_of_inference() -> None:
     for operator in OPERATORS.values():
         parameters = list(inspect.signature(operator.infer).parameters.values())
-        assert len(parameters) == len(operator.parameters), operator.name
+        optional = [operator.optional] if operator.optional else []
+        assert len(parameters) == len(operator.parameters) + len(optional), operator.name
+        assert len(operator.parameters_of(len(parameters))) == len(parameters), operator.name
         assert {kind for _, kind in operator.parameters} <= set("NSTP"), operator.name
         assert operator.doc
 
@@ -40,7 +42,7 @@ def test_sets_are_of_operators() -> None:
     unary = {name for name, operator in OPERATORS.items() if operator.is_unary}
     elementwise = {name for name, operator in OPERATORS.items() if operator.element is not None}
     assert unary < elementwise < OPERATORS.keys()
-    assert len(unary) == 14
+    assert len(unary) == 23
     for name in unary:
         assert [kind for _, kind in OPERATORS[name].parameters] == ["T"]
         assert infer_node(name, (TensorType((2, 3)),)) == TensorType((2, 3))

@@ -16,7 +16,7 @@ from polygym.rewrite.extraction.choices import (
     extraction_choices,
 )
 from polygym.rewrite.extraction.costs import cheapest_trees, node_costs
-from polygym.rewrite.extraction.part_search import improve_choice
+from polygym.rewrite.extraction.local_search import improve_choice
 from tests.rewrite.extraction.random_choices import is_acyclic
 from tests.rewrite.extraction.test_extraction import random_graph
 from tests.rewrite.oracles import cheapest

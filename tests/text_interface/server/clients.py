@@ -23,12 +23,14 @@ def environment() -> dict[str, str]:
 class JsonClient:
     """A client of ``polygym serve --protocol json``."""
 
+    protocol = "json"
+
     def __init__(self, *options: str, folder: Path | None = None, temporary: Path | None = None):
         env = environment()
         if temporary is not None:
             env["TMPDIR"] = str(temporary)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "polygym", "serve", "--protocol", "json", *options],
+            [sys.executable, "-m", "polygym", "serve", "--protocol", self.protocol, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=folder,
@@ -49,9 +51,13 @@ class JsonClient:
     def ask(self, tool: str, **arguments: Any) -> int:
         """Send a request; return its id."""
         self._number += 1
-        request = {"id": self._number, "tool": tool, "arguments": arguments}
-        self.send(json.dumps(request).encode() + b"\n")
+        self.send(self.request(self._number, tool, arguments))
         return self._number
+
+    def request(self, number: int, tool: str, arguments: dict[str, Any]) -> bytes:
+        """Return a request as a line."""
+        request = {"id": number, "tool": tool, "arguments": arguments}
+        return json.dumps(request).encode() + b"\n"
 
     def read(self, seconds: float = 60.0) -> dict[str, Any] | None:
         """Return the next message, None at the end of the output."""
@@ -96,6 +102,43 @@ class JsonClient:
         with suppress(OSError):
             self.input.close()
         self.output.close()
+
+
+class McpClient(JsonClient):
+    """A client of ``polygym serve`` that writes the messages of the protocol itself."""
+
+    protocol = "mcp"
+
+    def greet(self) -> None:
+        """Begin the session."""
+        info = {"name": "hostile", "version": "1"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+        self.send(self.message("initialize", hello, 0))
+        assert "result" in self.reply(0)
+        self.send(self.message("notifications/initialized", {}))
+
+    def message(self, method: str, parameters: Any, number: int | None = None) -> bytes:
+        """Return a request as a line, or without a number a notification."""
+        known = {"jsonrpc": "2.0", "method": method, "params": parameters}
+        return json.dumps(known | ({} if number is None else {"id": number})).encode() + b"\n"
+
+    def request(self, number: int, tool: str, arguments: dict[str, Any]) -> bytes:
+        """Return the call of a tool as a line."""
+        return self.message("tools/call", {"name": tool, "arguments": arguments}, number)
+
+    def reply(self, identity: object) -> dict[str, Any]:
+        """Return the reply to a request."""
+        while True:
+            message = self.read()
+            assert message is not None
+            if message.get("id") == identity and "method" not in message:
+                return message
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool and return what is structured of its result."""
+        content = self.reply(self.ask(tool, **arguments))["result"]["structuredContent"]
+        assert isinstance(content, dict)
+        return content
 
 
 def descendants(process: int) -> set[int]:

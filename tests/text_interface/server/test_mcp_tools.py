@@ -11,10 +11,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from polygym.text_interface.server.tool_table import TOOLS
-from tests.text_interface.server.clients import descendants, environment, wait_for_end
+from tests.rotation import NIGHTLY
+from tests.text_interface.server.clients import (
+    McpClient,
+    descendants,
+    environment,
+    wait_for_end,
+)
+from tests.text_interface.server.test_json_lines import files_of, malformed
+from tests.text_interface.server.test_json_lines import request as random_request
 from tests.text_interface.sessions import STENCIL
 
 HAS_MCP = importlib.util.find_spec("mcp") is not None
@@ -145,6 +154,76 @@ def test_a_client_that_leaves_in_a_measurement_leaves_no_process(tmp_path: Path)
         server.stdout.close()
         assert server.wait(30) == 0
         assert wait_for_end(children) == set()
+
+
+REQUESTS = 10_000 if NIGHTLY else 500
+
+
+def hostile_message(
+    client: McpClient, rng: np.random.Generator, number: int, sessions: list[str]
+) -> bytes:
+    """Return a line: no message, a wrong one, a call with random arguments, a cancellation."""
+    kind = rng.random()
+    if kind < 0.25:
+        return malformed(rng) + b"\n"
+    if kind < 0.35:
+        earlier = int(rng.integers(1000, number + 1))
+        return client.message("notifications/cancelled", {"requestId": earlier})
+    if kind < 0.5:
+        methods = ["shell", "tools/list", "tools/call", "initialize", "ping", "resources/read", ""]
+        parameters = [None, [], {}, 3, {"name": None}, {"name": "show", "arguments": []},
+                      {"uri": "file:///etc/passwd"}, "x" * 30_000]  # fmt: skip
+        method, given = methods[rng.integers(7)], parameters[rng.integers(8)]
+        return client.message(method, given, number if rng.random() < 0.8 else None)
+    asked = json.loads(random_request(rng, number, sessions))
+    return client.request(number, asked["tool"], asked["arguments"])
+
+
+@needs_mcp
+def test_a_hostile_client_harms_nobody(tmp_path: Path) -> None:
+    """Random and malformed messages, huge texts, path tricks, cancellations."""
+    for folder in ("root", "temporary"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "root" / "heat.c").write_text(STENCIL)
+    before = files_of(tmp_path)
+    client = McpClient(
+        "--root", str(tmp_path / "root"), folder=tmp_path, temporary=tmp_path / "temporary"
+    )
+    try:
+        client.greet()
+        descriptors = len(os.listdir(f"/proc/{client.process.pid}/fd"))
+        rng = np.random.default_rng(11)
+        sessions = [
+            client.call("load", program=program, dataset="mini")["session"]
+            for program in ("heat.c", "mvt")
+        ]
+        replies = refused = 0
+        for number in range(1000, 1000 + REQUESTS):
+            client.send(hostile_message(client, rng, number, sessions))
+            if number % 25:
+                continue
+            marker = client.ask("help")
+            while True:
+                message = client.read()
+                assert message is not None
+                replies += 1
+                refused += "error" in message or message.get("result", {}).get("isError", False)
+                assert len(json.dumps(message)) < 200_000
+                if message.get("id") == marker:
+                    break
+        assert replies > REQUESTS / 3
+        assert refused > replies / 4
+        # The sessions are as usable as before, and nothing was left behind.
+        client.call("close", session=sessions[0])
+        assert client.call("load", program="mvt", dataset="mini")["status"] == "ok"
+        assert files_of(tmp_path) == before
+        assert len(os.listdir(f"/proc/{client.process.pid}/fd")) < descriptors + 12
+        children = descendants(client.process.pid)
+        assert client.close() == 0
+        assert wait_for_end(children) == set()
+        assert files_of(tmp_path) == before
+    finally:
+        client.end()
 
 
 def test_without_the_package_the_extra_is_named(tmp_path: Path) -> None:

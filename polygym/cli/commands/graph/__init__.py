@@ -1,7 +1,7 @@
 """Command ``polygym graph``: whole models as tensor graphs; one file a subcommand.
 
-``optimize``, ``tune``, ``show``, ``run``, ``bench`` and ``rules`` are the subcommands, imported
-when they are called; they share ``options``.
+``optimize``, ``tune``, ``show``, ``run``, ``export``, ``bench``, ``rules`` and ``extract`` are the
+subcommands, imported when they are called; they share ``options``.
 """
 
 import click
@@ -15,8 +15,10 @@ _COMMANDS = {
     "tune": "Find the fastest form of every kernel of a model.",
     "show": "Say what a model consists of; draw it.",
     "run": "Run a model, and say where its time goes.",
+    "export": "Write a model as a C library or an ONNX file.",
     "bench": "Run models beside PyTorch and onnxruntime.",
     "rules": "List rules, check those of a file, or find them anew.",
+    "extract": "Extract the cheapest terms of e-graphs in JSON.",
 }
 
 _HELP = """Optimise whole models: graphs of tensor operators, by rules that keep what they compute.
@@ -26,7 +28,7 @@ with :small after it a small one), an ONNX file, a graph as text, or a folder th
 optimize` has written.
 
 Equality saturation applies all rules at once, to an e-graph that holds all equal graphs; of these
-the cheapest is taken, by an integer program. Costs are times of operators on this machine, measured
+the cheapest is taken, by an integer program. Costs are times of kernels on this machine, measured
 once and kept; --costs static takes a roofline instead, the same everywhere.
 
 \b
@@ -38,6 +40,8 @@ Examples:
                                      faster from then on, same results
   polygym graph show bert:small --figure bert.svg
   polygym graph run model.onnx       results, and times by operator
+  polygym graph export fast --out lib
+                                     a C library without Python
   polygym graph bench squeezenet --against torch,onnxruntime
   polygym graph rules --check mine.rules
 """

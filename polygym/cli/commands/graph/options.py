@@ -12,7 +12,7 @@ from polygym.cli.options.values import count_option, file_option
 from polygym.cli.output.console import shorten, write_text
 
 if TYPE_CHECKING:
-    from polygym.graphs.costs import NodeCosts
+    from polygym.graphs.optimization import AnyCosts
     from polygym.rewrite.rule import Rule
 
 
@@ -79,8 +79,9 @@ def load_rules(files: Sequence[Path]) -> list[Rule]:
     return result
 
 
-def make_costs(kind: str, threads: int) -> NodeCosts:
+def make_costs(kind: str, threads: int) -> AnyCosts:
     """Return the costs that were asked for by a word."""
-    from polygym.graphs.costs import MeasuredCosts, RooflineCosts
+    from polygym.graphs.costs import RooflineCosts
+    from polygym.graphs.measured_costs import PlanCosts
 
-    return RooflineCosts() if kind == "static" else MeasuredCosts.of_user(threads)
+    return RooflineCosts() if kind == "static" else PlanCosts.of_user(threads)

@@ -16,29 +16,11 @@ many chunks as threads in a static loop, and many more in a dynamic one.
 
 Threads that meet cost time (``min_parallel_work`` of :mod:`polygym.mapping.tuning_parameters`). So
 the region is called directly when the loop has one iteration or too little to do, or no memory for
-copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_parallel`); its work is
+copies of what is reduced (:mod:`polygym.codegen.llvm.loops.reduction_copies`); its work is
 estimated from the bounds of the loops inside, each taken at the middle of the loops around it.
-
-Copies of arrays in which the chunks of a parallel loop take terms together, each for itself.
-
-::
-
-    memory = room for the copies of every chunk, one after the other, in whole cache lines
-    chunk k:   its copy of q = (what changes nothing, …);  its iterations, with that in q's place
-    then:      for each chunk k: for each element f: q[f] = q[f] ⊕ copy k [f]
-
-Copies begin as chains do (:mod:`polygym.codegen.llvm.loops.emit_split_accumulators`): with −0, 1 or
-0, and where x ⊕ x is x with what q has, which nobody changes meanwhile. They are taken together by
-one thread, in the order of the chunks. Which thread ran a chunk is no matter, and how many there
-are only the mapping decides: so results are the same every time.
-
-Private arrays that are too large for the stack have a slot for each thread
-(:mod:`polygym.codegen.analysis.private_memory`). Machine code counts the threads as they come,
-printed C asks OpenMP for the thread's number; a region gets the slot in the place of the array.
-Called directly, it gets the first.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, assert_never
@@ -46,10 +28,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.analysis.loop_data_bounds import loop_data_bounds
-from polygym.codegen.analysis.private_memory import pooled_arrays, slot_elements
 from polygym.codegen.common.loop_annotation import ParallelLoop
-from polygym.codegen.common.packing_candidates import CACHE_LINE
-from polygym.codegen.common.reductions import ReductionOperator
 from polygym.codegen.llvm.access.protocols import Emitter
 from polygym.codegen.llvm.core.binary_interface import FORK_FUNCTION
 from polygym.codegen.llvm.core.emit_index import Environment, emit_index
@@ -62,159 +41,22 @@ from polygym.codegen.llvm.core.memory_allocation import (
 from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
 from polygym.codegen.llvm.core.source_builder import THREAD, THREADS, SourceBuilder, note
 from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER, declare_function, i32, i64
-from polygym.codegen.llvm.loops.emit_split_accumulators import (
-    combine_values,
-    emit_accumulating_loop,
-    neutral_element,
+from polygym.codegen.llvm.loops.reduction_copies import (
+    ReductionCopy,
+    combine_copies,
+    copy_address,
+    initialize_copy,
+    reduction_copies,
 )
+from polygym.codegen.llvm.loops.thread_slots import ThreadSlots, move_to_slots, slots_of_threads
 from polygym.codegen.loopir import ir as loop_ir
 from polygym.codegen.recurrences.streams.emit import settle
 from polygym.ir.scop import StorageClass
-from polygym.ir.types import ScalarType
 from polygym.mapping.tuning_parameters import TUNING
-
-
-@dataclass(frozen=True)
-class ReductionCopy:
-    """The copies of an array: where each is in the memory of a chunk, and what they are for.
-
-    ``elements`` is a constant, as sizes are where copies are made.
-    """
-
-    array: str
-    operator: ReductionOperator
-    type: ScalarType
-    elements: int
-    offset: int
-
-    @property
-    def end(self) -> int:
-        """The first byte behind it, and the rest of its cache line."""
-        return self.offset + -(-self.elements * self.type.size // CACHE_LINE) * CACHE_LINE
-
-
-def reduction_copies(
-    emitter: Emitter, sums: Sequence[tuple[str, ReductionOperator]]
-) -> tuple[ReductionCopy, ...]:
-    """Return the copies that a chunk needs, one behind the other."""
-    copies: list[ReductionCopy] = []
-    for name, operator in sums:
-        elements = 1
-        for extent in emitter.extents[name]:
-            assert isinstance(extent, ir.Constant)
-            elements *= extent.constant
-        scalar = emitter.program.scop.array(name).type
-        offset = copies[-1].end if copies else 0
-        copies.append(ReductionCopy(name, operator, scalar, elements, offset))
-    return tuple(copies)
-
-
-def copy_address(
-    builder: ir.IRBuilder, copy: ReductionCopy, buffer: Any, chunk: Any, chunk_bytes: int
-) -> Any:
-    """Return where the copy of a chunk is."""
-    before = builder.mul(chunk, i64(chunk_bytes))
-    offset = builder.add(before, i64(copy.offset))
-    return builder.gep(buffer, [offset], source_etype=ir.IntType(8))
-
-
-def initialize_copy(builder: ir.IRBuilder, copy: ReductionCopy, address: Any, array: Any) -> None:
-    """Let a copy begin: with what changes nothing, or with what the ``array`` itself has."""
-    kind = LLVM_TYPE[copy.type]
-
-    def one(number: Any) -> None:
-        there = builder.gep(address, [number], source_etype=kind)
-        if copy.operator.is_idempotent:
-            own = builder.gep(array, [number], source_etype=kind)
-            builder.store(builder.load(own, typ=kind), there)
-        else:
-            builder.store(neutral_element(copy.operator, kind), there)
-
-    _emit_element_loop(builder, i64(copy.elements), one)
-
-
-def combine_copies(
-    builder: ir.IRBuilder,
-    copies: Sequence[ReductionCopy],
-    arrays: Sequence[Any],
-    buffer: Any,
-    chunks: Any,
-) -> None:
-    """Take what all chunks have together in the arrays, in the order of the chunks."""
-    chunk_bytes = copies[-1].end
-
-    def of_chunk(chunk: Any) -> None:
-        for copy, array in zip(copies, arrays, strict=True):
-            place = copy_address(builder, copy, buffer, chunk, chunk_bytes)
-
-            def one(
-                number: Any, copy: ReductionCopy = copy, place: Any = place, array: Any = array
-            ) -> None:
-                own = builder.gep(array, [number], source_etype=LLVM_TYPE[copy.type])
-                there = builder.gep(place, [number], source_etype=LLVM_TYPE[copy.type])
-                values = [builder.load(where, typ=LLVM_TYPE[copy.type]) for where in (own, there)]
-                builder.store(combine_values(builder, copy.operator, copy.type, *values), own)
-
-            _emit_element_loop(builder, i64(copy.elements), one)
-
-    _emit_element_loop(builder, chunks, of_chunk)
-
-
-def _emit_element_loop(builder: ir.IRBuilder, count: Any, body: Callable[[Any], None]) -> None:
-    """Emit a loop over 0, …, count - 1."""
-
-    def one(number: Any, _: list[Any]) -> list[Any]:
-        body(number)
-        return []
-
-    first, step = i64(0), i64(1)
-    emit_accumulating_loop(builder, first, builder.sub(count, step), step, [], one)
-
 
 _OWN_MEMORY = frozenset({StorageClass.SCRATCH, StorageClass.PRIVATE})
 _TASK_TYPE = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
-
-
-@dataclass(frozen=True, slots=True)
-class _ThreadSlots:
-    """A captured array with a slot for each thread: its place, and how far slots are apart."""
-
-    place: int
-    elements: int
-    kind: ir.Type
-
-
-def _thread_slots(emitter: Emitter, captured: list[Any]) -> tuple[_ThreadSlots, ...]:
-    """Return the captured arrays that have a slot for each thread."""
-    return tuple(
-        _ThreadSlots(
-            captured.index(emitter.storage[name]),
-            slot_elements(emitter.program, name),
-            LLVM_TYPE[emitter.program.scop.array(name).type],
-        )
-        for name in pooled_arrays(emitter.program)
-    )
-
-
-def _move_to_slots(
-    builder: ir.IRBuilder, arguments: list[Any], slots: Sequence[_ThreadSlots], thread: Any
-) -> None:
-    """Replace captured arrays by the slots of the thread of a number."""
-    for slot in slots:
-        behind = builder.mul(thread, i64(slot.elements))
-        arguments[slot.place] = builder.gep(arguments[slot.place], [behind], source_etype=slot.kind)
-
-
-def thread_slots(builder: ir.IRBuilder, program: loop_ir.LoopProgram, thread_count: Any) -> Any:
-    """Return how many slots private arrays have: as many as threads may come to a loop."""
-    loops = loop_ir.loops_in(program.body)
-    if not any(isinstance(loop.annotation, ParallelLoop) for loop in loops):
-        return i64(1)
-    if isinstance(builder, SourceBuilder) and program.threads > 1:
-        threads = declare_function(builder.module, THREADS, ir.FunctionType(I64, []))
-        return builder.call(threads, [])
-    return builder.zext(thread_count, I64)
 
 
 def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment) -> None:
@@ -247,7 +89,7 @@ def emit_parallel(emitter: Emitter, loop: loop_ir.Loop, environment: Environment
         with shared:
             places = [captured.index(array) for array in arrays]
             own = tuple(zip(copies, places, strict=True))
-            slots = _thread_slots(emitter, captured)
+            slots = slots_of_threads(emitter, captured)
             shared_out = [*captured] if memory is None else [*captured, memory]
             if isinstance(builder, SourceBuilder):
                 chunk = _emit_chunk_function(emitter.module, region, captured, loop, own, slots)
@@ -411,7 +253,7 @@ def _emit_task(
     captured: list[Any],
     step: int,
     copies: Sequence[tuple[ReductionCopy, int]],
-    slots: Sequence[_ThreadSlots],
+    slots: Sequence[ThreadSlots],
 ) -> ir.Function:
     """Emit what a thread runs: chunk after chunk, as long as there are tickets.
 
@@ -435,7 +277,7 @@ def _emit_task(
     if slots:
         taken = _argument_address(builder, frame, _FIRST_FREE + len(captured) + bool(copies))
         thread = builder.atomic_rmw("add", taken, i64(1), "monotonic")
-        _move_to_slots(builder, arguments, slots, thread)
+        move_to_slots(builder, arguments, slots, thread)
     head = builder.append_basic_block("ticket")
     body = builder.append_basic_block("chunk")
     end = builder.append_basic_block("end")
@@ -502,7 +344,7 @@ def _emit_chunk_function(
     captured: list[Any],
     loop: loop_ir.Loop,
     copies: Sequence[tuple[ReductionCopy, int]],
-    slots: Sequence[_ThreadSlots],
+    slots: Sequence[ThreadSlots],
 ) -> ir.Function:
     """Emit the function of a chunk, which threads call in printed C."""
     memory = [POINTER] if copies else []
@@ -521,7 +363,7 @@ def _emit_chunk_function(
     place = arguments.pop() if copies else None
     if slots:
         thread = builder.call(declare_function(module, THREAD, ir.FunctionType(I64, [])), [])
-        _move_to_slots(builder, arguments, slots, thread)
+        move_to_slots(builder, arguments, slots, thread)
     _emit_chunk(builder, region, chunk, arguments, copies, place)
     builder.ret_void()
     return function

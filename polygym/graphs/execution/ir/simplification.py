@@ -216,23 +216,16 @@ def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
     bare = {nest_array.name for nest_array in nest.arrays if not nest_array.shape}
     if not bare:
         return nest
-    targets = {statement.target for statement in nest.statements}
 
-    def access(element: ArrayAccess) -> ArrayAccess:
-        if element.array not in bare:
-            return element
-        return ArrayAccess(
-            element.array,
-            (index_named(_UNIT_INDEX) if element.array in targets else constant_index(0),),
-        )
+    def element_of(access: ArrayAccess) -> ArrayAccess:
+        return ArrayAccess(access.array, (constant_index(0),)) if access.array in bare else access
 
     arrays = tuple(replace(array, shape=array.shape or (1,)) for array in nest.arrays)
     statements = tuple(
         replace(
-            _map_statement(nest_statement, access),
-            subscripts=nest_statement.subscripts or (_UNIT_INDEX,),
+            _map_statement(statement, element_of), subscripts=statement.subscripts or (_UNIT_INDEX,)
         )
-        for nest_statement in nest.statements
+        for statement in nest.statements
     )
     return replace(
         nest, extents=((_UNIT_INDEX, 1), *nest.extents), arrays=arrays, statements=statements

@@ -11,6 +11,7 @@ Equal operations are one. What a view shows is moved where an operation needs it
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from polygym.graphs.execution.ir.nests import AffineIndex, constant_index
 from polygym.graphs.operators.registry import OPERATORS
-from polygym.graphs.operators.types import shape_text
+from polygym.graphs.operators.types import numpy_type, shape_text
 from polygym.rewrite.term import Head
 
 
@@ -70,9 +71,9 @@ class ArrayView:
     def as_array(self, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the view as an array of NumPy, given the source's elements in one row."""
         offset, strides = view_strides(self)
-        whole = flat[offset:]
-        sizes = tuple(whole.itemsize * stride for stride in strides)
-        return np.lib.stride_tricks.as_strided(whole, self.shape, sizes)
+        size = flat.itemsize
+        in_bytes = tuple(size * stride for stride in strides)
+        return np.ndarray(self.shape, flat.dtype, flat, size * offset, in_bytes)
 
 
 def whole_array(source: ArraySource) -> ArrayView:
@@ -157,6 +158,9 @@ def _normalize(view: ArrayView) -> ArrayView:
     return ArrayView(view.source, offset, view.shape, axes, view.shape)
 
 
+INSET = "inset"
+"""The elements of an array as they are, with zeros around them that are there already."""
+
 ACTIVATION = "activation "
 """Prefix of a function that belongs to the product before it, and never stands alone."""
 
@@ -174,20 +178,33 @@ class ArrayOperation:
     def is_elementwise(self) -> bool:
         """Whether each element of the result needs one element of each operand."""
         operator = OPERATORS.get(self.head.removeprefix(ACTIVATION))
-        return self.head == "copy" or (operator is not None and operator.element is not None)
+        return self.head in ("copy", INSET) or (
+            operator is not None and operator.element is not None
+        )
+
+
+@lru_cache(maxsize=1024)
+def zero_array(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """Return zeros, which take no memory until they are read."""
+    return np.zeros(shape, numpy_type(dtype))
 
 
 @dataclass
 class ArrayOperations:
-    """Operations in order, and the arrays that are known ahead."""
+    """Operations in order, and the arrays that are known ahead; ``is_zero`` says they all are 0."""
 
     operations: list[ArrayOperation] = field(default_factory=list)
     constants: dict[ArraySource, np.ndarray[Any, Any]] = field(default_factory=dict)
     memo: dict[Any, ArrayView] = field(default_factory=dict)
+    is_zero: bool = False
 
     def constant(self, array: np.ndarray[Any, Any]) -> ArraySource:
         """Return an array that is known."""
-        kept = np.ascontiguousarray(array).reshape(array.shape)
+        kept = (
+            zero_array(array.shape, array.dtype.name)
+            if self.is_zero
+            else np.ascontiguousarray(array).reshape(array.shape)
+        )
         source = ArraySource(kept.shape, kept.dtype.name)
         self.constants[source] = kept
         return source

@@ -23,6 +23,14 @@ from polygym.graphs.execution.ir.views import (
     reshape_view,
     slice_axis,
     whole_array,
+    zero_array,
+)
+from polygym.graphs.execution.lowering.inset_padding import with_insets
+from polygym.graphs.execution.lowering.product_lowering import (
+    add_bias,
+    is_single_place,
+    lower_product,
+    lower_single_place,
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
@@ -44,9 +52,11 @@ def lower_convolution(
 ) -> ArrayView:
     """Return a convolution, activated; literals and operands are those of the operator."""
     stride = int(literals[0]), int(literals[1])
-    x, w = operands
+    x, w, *bias = operands
     image, _ = _pad_image(operations, x, 0.0, literals[2], w.shape[2:], stride)
     rows, columns = tensor.shape[2:]
+    if is_single_place(operations, image, w):
+        return lower_single_place(operations, str(literals[3]), (image, w, *bias), tensor)
     if w.shape[2:] == (1, 1) and stride != (1, 1):
         image = slice_axis(slice_axis(image, 2, 0, rows, stride[0]), 3, 0, columns, stride[1])
         image, stride = operations.contiguous(image), (1, 1)
@@ -64,6 +74,8 @@ def lower_convolution(
         stride = (1, 1)
     kernel = w if w.is_whole_array else operations.contiguous(w)
     array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
+    for added in bias:
+        array_view = add_bias(operations, array_view, added, (1, tensor.shape[1], 1, 1))
     return operations.activated(str(literals[3]), array_view)
 
 
@@ -137,9 +149,6 @@ def _window_shares(
 
 _ROW_OPERATORS = frozenset({"softmax", "layer-norm"})
 
-_BLOCK_WIDTHS = (64, 32, 16)
-"""Columns of a known matrix that lie together, for a product with a single row."""
-
 
 @dataclass(frozen=True, slots=True)
 class LoweredGraph:
@@ -151,18 +160,17 @@ class LoweredGraph:
     outputs: tuple[ArrayView, ...]
 
 
-def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> LoweredGraph:
-    """Return the operations of a graph with these weights."""
-    tracer = _Lowering(graph)
+def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> LoweredGraph:
+    """Return the operations of a graph with these weights; with zeros where none are given."""
+    tracer = _Lowering(graph, operations=ArrayOperations(is_zero=weights is None))
     tracer.compute_constants(weights)
     for term in graph.terms():
         if term.children and not _is_constant(graph, term) and term.head not in ("noop", "split"):
             tracer.views[term] = tracer.view(term)
     outputs = tuple(tracer.views[output] for _, output in graph.outputs)
     inputs = tuple(tracer.inputs[input_] for input_ in graph.inputs)
-    return LoweredGraph(
-        tuple(tracer.operations.operations), inputs, tracer.operations.constants, outputs
-    )
+    operations = with_insets(tracer.operations.operations, {view.source for view in outputs})
+    return LoweredGraph(operations, inputs, tracer.operations.constants, outputs)
 
 
 def _is_constant(graph: Graph, node: Term) -> bool:
@@ -182,7 +190,7 @@ class _Lowering:
             tensor = self.graph.tensor(term)
             self.inputs[term] = ArraySource(tensor.shape, tensor.dtype)
 
-    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]] | None) -> None:
         """Compute what is known from weights alone and asked for by the rest."""
         asked: dict[Term, None] = {}
         for term in self.graph.terms():
@@ -192,12 +200,20 @@ class _Lowering:
         # The same again and again need not be there more than once.
         inner = {node: node.children[0] if node.head == "expand" else node for node in asked}
         roots = list(dict.fromkeys(inner.values()))
-        arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
+        arrays = (
+            dict(zip(roots, evaluate(roots, weights), strict=True))
+            if weights is not None
+            else {root: self._zeros(root) for root in roots}
+        )
         made = {
             node: whole_array(self.operations.constant(array)) for node, array in arrays.items()
         }
         for term, root in inner.items():
             self.views[term] = broadcast_view(made[root], self.graph.tensor(term).shape)
+
+    def _zeros(self, node: Term) -> np.ndarray[Any, Any]:
+        tensor = self.graph.tensor(node)
+        return zero_array(tensor.shape, tensor.dtype)
 
     def _is_known(self, node: Term) -> bool:
         return bool(node.children) and _is_constant(self.graph, node)
@@ -229,16 +245,7 @@ class _Lowering:
             case "poolmax" | "poolavg":
                 return lower_pooling(self.operations, str(node.head), literals, operands[0], tensor)
             case "matmul":
-                x, y = (self.operations.with_rows(part) for part in operands)
-                blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
-                made = (
-                    self.operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
-                    if blocks is None
-                    else self.operations.append(
-                        "matmul-row", (), (x, blocks), tensor.shape, tensor.dtype
-                    )
-                )
-                return self.operations.activated(str(literals[0]), made)
+                return lower_product(self.operations, str(literals[0]), operands, tensor)
             case "pad":
                 pads = _numbers(literals[1])
                 return self.operations.padded(operands[0], float(literals[0]), pads)
@@ -271,21 +278,6 @@ class _Lowering:
         along, first = int(axis.head), int(at.head)
         start = first if node.head == "split1" else 0
         return slice_axis(self.views[x], along, start, tensor.shape[along])
-
-    def _in_blocks(self, y: ArrayView) -> ArrayView | None:
-        """Return a known matrix as (columns / b, rows, b): what one vector needs lies together."""
-        known = self.operations.constants.get(y.source)
-        if known is None or not y.is_whole_array or len(y.shape) != 2:
-            return None
-        rows, columns = y.shape
-        key = ("blocks", y)
-        if key not in self.operations.memo:
-            width = next((literal for literal in _BLOCK_WIDTHS if columns % literal == 0), 1)
-            blocks = y.as_array(known.reshape(-1)).reshape(rows, columns // width, width)
-            self.operations.memo[key] = whole_array(
-                self.operations.constant(blocks.transpose(1, 0, 2))
-            )
-        return self.operations.memo[key]
 
 
 def _numbers(word: Head) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ Operations outside of a group need its root alone, so the group can run at the p
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from polygym.errors import InputError
 from polygym.graphs.execution.ir.nests import (
@@ -25,11 +25,25 @@ from polygym.graphs.execution.ir.nests import (
     map_expression,
 )
 from polygym.graphs.execution.ir.simplification import simplify
-from polygym.graphs.execution.ir.views import ACTIVATION, ArrayOperation, ArraySource, ArrayView
-from polygym.graphs.execution.operators.bodies import MAIN_STATEMENT, NestBuilder, broadcast_indices
+from polygym.graphs.execution.ir.views import (
+    ACTIVATION,
+    INSET,
+    ArrayOperation,
+    ArraySource,
+    ArrayView,
+    whole_array,
+)
+from polygym.graphs.execution.lowering.inset_padding import ends_in_inset, inset_pads
+from polygym.graphs.execution.operators.bodies import (
+    MAIN_STATEMENT,
+    NestBuilder,
+    OperatorBody,
+    broadcast_indices,
+)
 from polygym.graphs.execution.operators.products import BODIES, operator_body
 from polygym.graphs.operators.definition import NumberText
 from polygym.graphs.operators.registry import operator_named
+from polygym.lru_cache import LruCache
 
 _RESULT = "result"
 
@@ -44,6 +58,12 @@ class KernelGroup:
     root: ArrayOperation
     members: list[ArrayOperation] = field(default_factory=list)
     head: ArrayOperation | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of what the kernel computes: an inset's root has zeros around it."""
+        root = self.root
+        return root.operands[0].shape if root.head == INSET else root.result.shape
 
     @property
     def operands(self) -> list[ArrayView]:
@@ -84,7 +104,7 @@ def group_operations(
     kernel_groups: list[KernelGroup] = []
     for operation in reversed(operations):
         group = None
-        if operation.result not in outputs and _is_kernel(operation):
+        if operation.result not in outputs and _is_kernel(operation) and operation.head != INSET:
             group = _group_to_join(operation, users.get(operation.result, []), groups, fuses)
         if group is None:
             group = KernelGroup(operation)
@@ -111,7 +131,9 @@ def _group_to_join(
     if len(wanted) != 1:
         return None
     (group,) = wanted
-    if operation.result.shape != group.root.result.shape:
+    if operation.result.shape != group.shape:
+        return None
+    if group.root.head == INSET and not ends_in_inset(operation, group.root):
         return None
     if not operation.is_elementwise and group.head is not None:
         return None
@@ -128,16 +150,55 @@ def _group_to_join(
     return None
 
 
+def operations_key(operations: Sequence[ArrayOperation]) -> Any:
+    """Return what is equal for operations that are equal but for which arrays they are of."""
+    numbers: dict[ArraySource, int] = {}
+
+    def of(source: ArraySource) -> tuple[int, tuple[int, ...], str]:
+        return numbers.setdefault(source, len(numbers)), source.shape, source.dtype
+
+    return tuple(
+        (
+            operation.head,
+            tuple(map(repr, operation.literals)),
+            tuple(
+                (of(view.source), view.start, view.extents, view.axes, view.shape)
+                for view in operation.operands
+            ),
+            of(operation.result),
+        )
+        for operation in operations
+    )
+
+
+_NESTS: LruCache[Any, tuple[TensorNest, tuple[int, ...]]] = LruCache(1 << 14)
+
+
 def group_nest(
     group: KernelGroup, updated: ArrayView | None = None
 ) -> tuple[TensorNest, list[ArrayView]]:
     """Return what a group computes, and the views that are its parameters.
 
-    ``updated`` is an operand in whose memory the result comes to lie.
+    ``updated`` is an operand in whose memory the result comes to lie. What is alike but for which
+    arrays it is of is made once.
     """
+    given = [view for member in group.members for view in member.operands]
+    given.append(whole_array(group.root.result))  # an inset's is a parameter
+    place = -1 if updated is None else given.index(updated)
+    head = -1 if group.head is None else group.members.index(group.head)
+
+    def made() -> tuple[TensorNest, tuple[int, ...]]:
+        nest, views = _made_nest(group, updated)
+        return nest, tuple(map(given.index, views))
+
+    nest, places = _NESTS.get((operations_key(group.members), head, place), made)
+    return nest, [given[place] for place in places]
+
+
+def _made_nest(group: KernelGroup, updated: ArrayView | None) -> tuple[TensorNest, list[ArrayView]]:
     draft = NestBuilder()
-    shape, dtype = group.root.result.shape, group.root.result.dtype
-    body = operator_body(group.head, draft, shape)
+    root, dtype = group.root, group.root.result.dtype
+    body = operator_body(group.head, draft, group.shape)
     values: dict[ArraySource, Expression] = {}
     kept: list[NestStatement] = []
     temporaries = list(body.temporaries)
@@ -161,10 +222,11 @@ def group_nest(
                 ]
                 value = _apply_function(member, parts, kind)
         values[member.result] = value
+    target = _RESULT
     if updated is not None:
         target = draft.read(updated, body.logical).array
-    else:
-        target = _RESULT
+    elif root.head == INSET:
+        target = draft.parameter(whole_array(root.result), _inset_shape(root, body))
     statements = [*body.statements, *kept]
     main = next((array for array in temporaries if array.name == MAIN_STATEMENT), None)
     is_read = any(access.array == MAIN_STATEMENT for access in array_accesses(value))
@@ -176,12 +238,23 @@ def group_nest(
     if not (isinstance(value, ArrayAccess) and value.array == target):
         statements.append(NestStatement(target, body.indices, "=", value))
     arrays = [*draft.arrays, *temporaries]
-    if updated is None:
+    if target == _RESULT:
         arrays.append(NestArray(_RESULT, whole, dtype))
     nest = TensorNest(
         tuple(body.extents.items()), tuple(arrays), len(draft.arrays), tuple(statements), target
     )
     return simplify(nest), draft.views
+
+
+def _inset_shape(root: ArrayOperation, body: OperatorBody) -> tuple[int, ...]:
+    """Return the extents of an inset's memory for the indices of what is written into it."""
+    around = {
+        index.single_index: before + after
+        for index, (before, after) in zip(body.logical, inset_pads(root), strict=True)
+        if before + after
+    }
+    assert None not in around, "axes with padding are indices of the body"
+    return tuple(body.extents[name] + around.get(name, 0) for name in body.indices)
 
 
 def _apply_function(
@@ -193,7 +266,7 @@ def _apply_function(
         InputError: elements of this type have no such function.
     """
     name = operation.head.removeprefix(ACTIVATION)
-    if name == "copy":
+    if name in ("copy", INSET):
         return parts[0]
     operator = operator_named(name)
     if operator.needs_floating and dtype.startswith("int"):

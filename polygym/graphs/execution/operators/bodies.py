@@ -45,13 +45,19 @@ class NestBuilder:
         key = (view.source, view.start, view.extents)
         place = keys.index(key) if key in keys else len(keys)
         if place == len(keys):
-            self.views.append(view)
-            self.arrays.append(NestArray(f"p{place}", view.extents, view.dtype))
+            self.parameter(view, view.extents)
         affine = [subscript for subscript in at if isinstance(subscript, AffineIndex)]
         if len(affine) < len(at):
             assert view.is_whole_array
             return ArrayAccess(f"p{place}", tuple(at))
         return ArrayAccess(f"p{place}", view.subscripts(affine))
+
+    def parameter(self, view: ArrayView, shape: tuple[int, ...]) -> str:
+        """Add a parameter, and return its name."""
+        name = f"p{len(self.views)}"
+        self.views.append(view)
+        self.arrays.append(NestArray(name, shape, view.dtype))
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ def combine_pairwise(text: str, parts: Sequence[Expression]) -> Expression:
 
 
 def reduce_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
-    """Return a sum, a mean or the largest along axes."""
+    """Return a sum, a mean, a product or the largest along axes."""
     axes, keep = operation.literals
     along = parse_numbers(axes) if isinstance(axes, str) else (int(axes),)
     (x,) = operation.operands
@@ -143,7 +149,8 @@ def reduce_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
         return OperatorBody(
             extents, statements, temporaries, ArrayAccess(MAIN_STATEMENT, out), at, out
         )
-    body = reduction_body(operation, at, extents, "+=!", draft.read(x, places))
+    join = "*=!" if operation.head == "reduce-prod" else "+=!"
+    body = reduction_body(operation, at, extents, join, draft.read(x, places))
     if operation.head != "reduce-mean":
         return body
     count = literal_text(prod(x.shape[axis] for axis in along), operation.result.dtype)

@@ -91,7 +91,10 @@ def conv_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
 
 
 def blocked_matmul_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
-    """Return a product by a known matrix in blocks of columns, (a, k, b)."""
+    """Return a product by a known matrix in blocks of columns, (a, k, b).
+
+    Axes of the result after the columns have extent 1.
+    """
     x, y = operation.operands
     rows, extents = index_names("o", x.shape[:-1])
     extents |= {"a": y.shape[0], "b": y.shape[2]}
@@ -101,6 +104,7 @@ def blocked_matmul_body(operation: ArrayOperation, draft: NestBuilder) -> Operat
     row = tuple(map(index_named, rows))
     left, right = draft.read(x, (*row, inner)), draft.read(y, (a, inner, b))
     logical = (*row, a * y.shape[2] + b)
+    logical += (constant_index(0),) * (len(operation.result.shape) - len(logical))
     return reduction_body(
         operation, at, extents, "+=!", TextTemplate("{0} * {1}", (left, right)), logical
     )
@@ -250,6 +254,7 @@ BODIES: dict[str, Callable[[ArrayOperation, NestBuilder], OperatorBody]] = {
     "reduce-sum": reduce_body,
     "reduce-mean": reduce_body,
     "reduce-max": reduce_body,
+    "reduce-prod": reduce_body,
     "softmax": softmax_body,
     "layer-norm": layer_norm_body,
     "gather": _gather,

@@ -5,16 +5,17 @@ Parts of a concatenation whose parts lie one after the other are written where t
 element-wise operation writes over an operand that nothing needs any longer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygym.graphs.execution.ir.nests import TensorNest, nest_text
 from polygym.graphs.execution.ir.views import (
+    INSET,
     ArrayOperation,
     ArraySource,
     ArrayView,
@@ -22,6 +23,7 @@ from polygym.graphs.execution.ir.views import (
     whole_array,
 )
 from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph
+from polygym.graphs.execution.lowering.inset_padding import inset_pads, inset_start
 from polygym.graphs.execution.lowering.kernel_groups import (
     KernelGroup,
     group_nest,
@@ -36,12 +38,9 @@ from polygym.graphs.execution.planning.kernel_variants import (
     KernelVariants,
     WeightBlocking,
     has_variants,
+    runs_along_sums,
 )
-from polygym.graphs.operators.types import DTYPES
-
-_ROW_REDUCTIONS = frozenset(
-    {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
-)
+from polygym.graphs.operators.types import ELEMENT_BYTES
 
 
 class StorageKind(Enum):
@@ -91,6 +90,10 @@ class ElementCopy:
     writes: StorageLocation
 
 
+_Run: TypeAlias = tuple[tuple[ArrayView, ...], StorageLocation]
+"""Parts of a concatenation from one on, and where that one lies."""
+
+
 @dataclass(slots=True)
 class ExecutionPlan:
     """Steps, and the storages; a block for each storage of the arena, by its number."""
@@ -121,7 +124,7 @@ def kernel_in_variant(
     if chosen is None:
         return None
     nest, views = group_nest(chosen, updated)
-    reassociate = _runs_along_sums(chosen.head)
+    reassociate = runs_along_sums(chosen.head)
     return nest, KernelSource(nest_text(nest), threads, reassociate, form.mapping_options), views
 
 
@@ -134,6 +137,7 @@ class _ExecutionPlanner:
     blocker: WeightBlocking = field(init=False)
     places: dict[ArraySource, StorageLocation] = field(default_factory=dict)
     overlapping: set[ArrayStorage] = field(default_factory=set)
+    lasting: set[ArrayStorage] = field(default_factory=set)
     arena: list[ArrayStorage] = field(default_factory=list)
     constants: list[np.ndarray[Any, Any]] = field(default_factory=list)
     last_use: dict[ArraySource, int] = field(default_factory=dict)
@@ -152,6 +156,7 @@ class _ExecutionPlanner:
         for number, group in enumerate(groups):
             for view in group.operands:
                 self.last_use[view.source] = number
+        self.last_use |= dict.fromkeys(results, len(groups))  # they are copied at the end
         inputs = [
             ArrayStorage(StorageKind.INPUT, number, _bytes(source))
             for number, source in enumerate(self.model.inputs)
@@ -160,6 +165,7 @@ class _ExecutionPlanner:
             self.places[source] = StorageLocation(storage, 0)
         outputs = self._outputs()
         self._place_parts(groups)
+        self._place_insets(groups)
         steps: list[KernelLaunch | ElementCopy] = []
         for number, group in enumerate(groups):
             steps += self._steps(group, number)
@@ -185,7 +191,9 @@ class _ExecutionPlanner:
         made = {operation.result for operation in self.model.operations}
         result = []
         for number, view in enumerate(self.model.outputs):
-            storage = ArrayStorage(StorageKind.OUTPUT, number, view.elements * DTYPES[view.dtype])
+            storage = ArrayStorage(
+                StorageKind.OUTPUT, number, view.elements * ELEMENT_BYTES[view.dtype]
+            )
             result.append(storage)
             whole = prod(view.source.shape) == view.elements
             if (
@@ -200,19 +208,67 @@ class _ExecutionPlanner:
     def _place_parts(self, groups: Sequence[KernelGroup]) -> None:
         """Let parts of concatenations be written where they belong, the outer ones first."""
         made = {group.root.result for group in groups}
+        wholes: dict[ArrayView, list[_Run]] = {}
         for group in reversed(groups):
             root = group.root
             if not root.head.startswith("concat") or prod(root.result.shape[: _axis(root)]) != 1:
                 continue
+            self._place_run(root, wholes)
             whole = self._place(root.result)
             offset = whole.offset
+            places = []
             for view in root.operands:
                 source = view.source
                 is_whole = view.is_whole_array and prod(source.shape) == view.elements
                 if is_whole and source in made and source not in self.places:
                     self.places[source] = StorageLocation(whole.storage, offset)
                     self.overlapping.add(whole.storage)
-                offset += view.elements * DTYPES[view.dtype]
+                places.append(offset)
+                offset += view.elements * ELEMENT_BYTES[view.dtype]
+            for number, view in enumerate(root.operands):
+                here = StorageLocation(whole.storage, places[number])
+                wholes.setdefault(view, []).append((root.operands[number:], here))
+
+    def _place_run(self, root: ArrayOperation, wholes: Mapping[ArrayView, list[_Run]]) -> None:
+        """Let a concatenation be a piece of a larger one that has all of its parts in this order.
+
+        Layers of a dense block read the concatenation of all layers before: each is the beginning
+        of the last one, so that no part is copied.
+        """
+        if root.result in self.places:
+            return
+        for run, location in wholes.get(root.operands[0], []):
+            if run[: len(root.operands)] == root.operands:
+                self.places[root.result] = location
+                self.overlapping.add(location.storage)
+                return
+
+    def _place_insets(self, groups: Sequence[KernelGroup]) -> None:
+        """Give insets memory that nothing else is written to, so that its zeros stay.
+
+        Equal ones share it where they are not needed at the same time. A kernel takes the first
+        element that it writes for that of the whole array: so there is as much behind it.
+        """
+        pools: dict[Any, list[tuple[int, ArrayStorage]]] = {}
+        for number, group in enumerate(groups):
+            root = group.root
+            if root.head != INSET:
+                continue
+            key = root.result.shape, root.result.dtype, inset_pads(root)
+            pool = pools.setdefault(key, [])
+            free = [entry for entry in pool if entry[0] < number]
+            if free:
+                pool.remove(free[-1])
+                storage = free[-1][1]
+            else:
+                before = inset_start(root) * ELEMENT_BYTES[root.result.dtype]
+                size = _bytes(root.result) + before
+                storage = ArrayStorage(StorageKind.ARENA, len(self.arena), size)
+                self.arena.append(storage)
+                self.overlapping.add(storage)
+                self.lasting.add(storage)
+            pool.append((self.last_use.get(root.result, number), storage))
+            self.places[root.result] = StorageLocation(storage, 0)
 
     def _place(self, source: ArraySource) -> StorageLocation:
         """Return where an array lies; a new one gets a block of its own."""
@@ -230,7 +286,7 @@ class _ExecutionPlanner:
     def _view_location(self, view: ArrayView) -> StorageLocation:
         """Return where the array begins that a view looks at."""
         place = self._place(view.source)
-        return StorageLocation(place.storage, place.offset + view.start * DTYPES[view.dtype])
+        return StorageLocation(place.storage, place.offset + view.start * ELEMENT_BYTES[view.dtype])
 
     def _steps(self, group: KernelGroup, number: int) -> list[KernelLaunch | ElementCopy]:
         root = group.root
@@ -241,7 +297,11 @@ class _ExecutionPlanner:
             self.places[root.result] = self._place(updated.source)
         nest, recipe, views = self._kernel(group, updated)
         reads = tuple((self._view_location(view), view) for view in views)
-        return [KernelLaunch(group, nest, recipe, reads, self._place(root.result))]
+        writes = self._place(root.result)
+        if root.head == INSET:
+            before = inset_start(root) * ELEMENT_BYTES[root.result.dtype]
+            writes = StorageLocation(writes.storage, writes.offset + before)
+        return [KernelLaunch(group, nest, recipe, reads, writes)]
 
     def _kernel(
         self, group: KernelGroup, updated: ArrayView | None
@@ -263,7 +323,7 @@ class _ExecutionPlanner:
             target = slice_axis(whole_array(root.result), axis, start, view.shape[axis])
             start += view.shape[axis]
             here = self._place(view.source)
-            there = whole.offset + target.start * DTYPES[view.dtype]
+            there = whole.offset + target.start * ELEMENT_BYTES[view.dtype]
             is_there = here == StorageLocation(whole.storage, there)
             if not (is_there and view.is_whole_array and target.is_whole_array):
                 yield ElementCopy(view, here, target, whole)
@@ -306,6 +366,8 @@ class _ExecutionPlanner:
             for place in (*reads, step.writes):
                 if place.storage.kind is StorageKind.ARENA:
                     needed.setdefault(place.storage.number, []).append(number)
+        for storage in self.lasting:
+            needed[storage.number] = [0, len(steps) - 1]
         return [
             ArenaBlock(
                 storage.bytes,
@@ -316,25 +378,12 @@ class _ExecutionPlanner:
         ]
 
 
-def _runs_along_sums(head: ArrayOperation | None) -> bool:
-    """Whether vectors are to run along what is summed up: there is little else along rows."""
-    match head:
-        case None:
-            return False
-        case ArrayOperation("matmul-row"):
-            return head.operands[1].shape[2] == 1
-        case ArrayOperation("poolavg" | "poolmax"):
-            return prod(head.result.shape[2:]) == 1
-        case _:
-            return head.head in _ROW_REDUCTIONS
-
-
 def _axis(root: ArrayOperation) -> int:
     return int(root.literals[0])
 
 
 def _bytes(source: ArraySource) -> int:
-    return prod(source.shape) * DTYPES[source.dtype]
+    return prod(source.shape) * ELEMENT_BYTES[source.dtype]
 
 
 def _array_like(view: ArrayView) -> ArraySource:

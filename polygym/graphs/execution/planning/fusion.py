@@ -10,21 +10,22 @@ Example: relu(conv(x, w)) takes 310 µs in one kernel; the convolution alone tak
 alone 20 µs. So there are two kernels.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 from polygym.graphs.execution.ir.nests import nest_text
-from polygym.graphs.execution.ir.views import ArrayOperation, ArraySource
+from polygym.graphs.execution.ir.views import ArrayOperation
 from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph
 from polygym.graphs.execution.lowering.kernel_groups import (
     KernelGroup,
     group_nest,
     group_operations,
+    operations_key,
 )
 from polygym.graphs.execution.planning.kernel_variants import KernelVariants
-from polygym.graphs.operators.types import DTYPES
+from polygym.graphs.operators.types import ELEMENT_BYTES
 from polygym.pickling import pickle_by_name
 
 _SLOWDOWN, _OPERATIONS = 0.035, 1e11
@@ -85,7 +86,7 @@ def is_fusion_expected(operation: ArrayOperation) -> bool:
         return True
     elements = prod(operation.result.shape)
     inside = _SLOWDOWN * 2 * elements * prod(operation.operands[1].shape[1:]) / _OPERATIONS
-    moved = 2 * elements * DTYPES[operation.result.dtype]
+    moved = 2 * elements * ELEMENT_BYTES[operation.result.dtype]
     return inside < moved / (_CACHED if moved < _CACHE else _STREAMED)
 
 
@@ -119,7 +120,7 @@ class FusionDecisions:
         """
         if not len(self.forms.store):
             return is_fusion_expected(operation)
-        key = _operations_key([operation, *group.members])
+        key = operations_key([operation, *group.members])
         result = self._known.get(key)
         if result is None:
             times = fusion_times(_make_choice(operation, group), self.forms)
@@ -127,27 +128,6 @@ class FusionDecisions:
                 is_fusion_expected(operation) if times is None else times.is_faster_fused
             )
         return result
-
-
-def _operations_key(operations: Sequence[ArrayOperation]) -> Any:
-    """Return what is equal for operations that are equal but for which arrays they are of."""
-    numbers: dict[ArraySource, int] = {}
-
-    def of(source: ArraySource) -> tuple[int, tuple[int, ...], str]:
-        return numbers.setdefault(source, len(numbers)), source.shape, source.dtype
-
-    return tuple(
-        (
-            operation.head,
-            tuple(map(repr, operation.literals)),
-            tuple(
-                (of(view.source), view.start, view.extents, view.axes, view.shape)
-                for view in operation.operands
-            ),
-            of(operation.result),
-        )
-        for operation in operations
-    )
 
 
 def fusion_choices(model: LoweredGraph) -> list[FusionChoice]:
@@ -159,7 +139,7 @@ def fusion_choices(model: LoweredGraph) -> list[FusionChoice]:
     choices: dict[Any, FusionChoice] = {}
     for answer in (True, False):
         for choice in _choices_answering(model, answer):
-            choices.setdefault(_operations_key(choice.fused.members), choice)
+            choices.setdefault(operations_key(choice.fused.members), choice)
     different: dict[tuple[str, str, str], FusionChoice] = {}
     for choice in choices.values():
         different.setdefault(choice.texts, choice)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import collections.abc
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,24 @@ def user_variants(threads: int) -> KernelVariants:
 def has_variants(group: KernelGroup) -> bool:
     """Whether a group's kernel is one that forms are tried of: a product or a convolution."""
     return group.head is not None and group.head.head in ("conv", "matmul")
+
+
+_ROW_REDUCTIONS = frozenset(
+    {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
+)
+
+
+def runs_along_sums(head: ArrayOperation | None) -> bool:
+    """Whether vectors are to run along what is summed up: there is little else along rows."""
+    match head:
+        case None:
+            return False
+        case ArrayOperation("matmul-row"):
+            return head.operands[1].shape[2] == 1
+        case ArrayOperation("poolavg" | "poolmax"):
+            return prod(head.result.shape[2:]) == 1
+        case _:
+            return head.head in _ROW_REDUCTIONS
 
 
 @dataclass

@@ -22,6 +22,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.foreign.libc import advise_huge_pages
+from polygym.graphs.execution.ir.views import ArrayView, view_strides
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.planning.arena import ALIGNMENT, ArenaPlan, plan_arena
 from polygym.graphs.execution.planning.execution_plan import (
@@ -40,7 +41,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
 )
 from polygym.graphs.execution.timing.step_profile import describe_step, plan_temporaries
 from polygym.graphs.ir.graph import Graph, Model
-from polygym.graphs.operators.types import TensorType
+from polygym.graphs.operators.types import TensorType, numpy_type
 from polygym.tc.arguments import address_of
 from polygym.tc.kernel import CompiledKernel
 
@@ -141,7 +142,7 @@ class CompiledModel:
             self._arrays = {}
         if out is not None:
             return out
-        result = [torch.from_numpy(array) for array in results] if torch is not None else results
+        result = [_torch_tensor(torch, array) for array in results] if torch else results
         return result[0] if len(result) == 1 else result
 
     def profile(self, *arrays: Any, repeats: int = 10) -> list[float]:
@@ -179,7 +180,7 @@ class CompiledModel:
             if type(array) is not np.ndarray:
                 if _is_torch_tensor(value):
                     torch = _import_torch()
-                    value = value.detach().cpu().numpy()
+                    value = _torch_array(value.cpu())
                 array = np.asarray(value)
             _check_array(f"{self.graph.name}: {signature.name}", array, signature.tensor)
             result.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
@@ -188,7 +189,7 @@ class CompiledModel:
     def _results(self, out: Any, values: Sequence[_Array]) -> list[_Array]:
         """Return memory for the results."""
         if out is None:
-            return [np.empty(tensor.shape, tensor.dtype) for _, tensor in self.outputs]
+            return [np.empty(tensor.shape, numpy_type(tensor.dtype)) for _, tensor in self.outputs]
         given = list(out) if isinstance(out, list | tuple) else [out]
         if len(given) != len(self.outputs):
             raise InputError(
@@ -197,7 +198,7 @@ class CompiledModel:
         arrays: list[_Array] = []
         for (name, tensor), target in zip(self.outputs, given, strict=True):
             place = f"{self.graph.name}: out: {name}"
-            array = target.detach().numpy() if _is_torch_tensor(target) else target
+            array = _torch_array(target) if _is_torch_tensor(target) else target
             if not isinstance(array, np.ndarray):
                 raise InputError(f"{place}: expected an array, found {type(target).__name__}")
             _check_array(place, array, tensor)
@@ -238,49 +239,62 @@ class CompiledModel:
         self, step: KernelLaunch, kernel: CompiledKernel, temporaries: Sequence[int]
     ) -> Any:
         """Return a call of a kernel, without arguments."""
-        places: list[StorageLocation | int] = []
-        own = iter(temporaries)
-        for binding in kernel.places:
-            if binding.output is not None:
-                places.append(step.writes)
-            elif binding.argument is not None:
-                places.append(step.reads[binding.argument][0])
-            else:
-                places.append(self._base + self.memory.offsets[next(own)])
-        addresses = [
-            location if isinstance(location, int) else self._address(location)
-            for location in places
-        ]
-        entry, block = kernel.prepared(addresses)
+        places = argument_places(step, kernel, temporaries)
+        entry, block = kernel.prepared([self._address(location) for location in places])
         for slot, place in enumerate(places):
-            if not isinstance(place, int) and place.storage.kind in (
-                StorageKind.INPUT,
-                StorageKind.OUTPUT,
-            ):
+            if place.storage.kind in (StorageKind.INPUT, StorageKind.OUTPUT):
                 self._patches.append((block, slot, place.storage, place.offset))
         return lambda: entry(block, _NO_ADDRESS)
 
     def _copy(self, step: ElementCopy) -> Callable[[], int]:
         """Return a function that moves elements."""
+        source = self._window(step.view, step.reads)
+        target = self._window(step.target, step.writes)
 
         def move() -> int:
-            source = step.view.as_array(self._flat(step.reads, step.view.dtype))
-            step.target.as_array(self._flat(step.writes, step.target.dtype))[...] = source
+            target()[...] = source()
             return 0
 
         return move
 
-    def _flat(self, place: StorageLocation, dtype: str) -> _Array:
-        """Return the elements of a storage in one row, from a place on."""
+    def _window(self, view: ArrayView, place: StorageLocation) -> Callable[[], _Array]:
+        """Return what gives a view of a storage: made once, but for arguments and results."""
+        first, strides = view_strides(view)
+        dtype = numpy_type(view.dtype)
+        offset = place.offset + first * dtype.itemsize
+        sizes = tuple(stride * dtype.itemsize for stride in strides)
+
+        def window(whole: _Array) -> _Array:
+            return np.ndarray(view.shape, dtype, whole, offset, sizes)
+
         match place.storage.kind:
             case StorageKind.ARENA:
                 start = self.memory.offsets[place.storage.number]
-                whole = self._aligned[start : start + place.storage.bytes]
+                fixed = window(self._aligned[start : start + place.storage.bytes])
             case StorageKind.CONSTANT:
-                whole = self._constants[place.storage.number].reshape(-1).view(np.uint8)
+                fixed = window(self._constants[place.storage.number].reshape(-1).view(np.uint8))
             case _:
-                whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
-        return whole[place.offset :].view(dtype)
+                return lambda: window(self._arrays[place.storage].reshape(-1).view(np.uint8))
+        return lambda: fixed
+
+
+def argument_places(
+    step: KernelLaunch, kernel: CompiledKernel, temporaries: Sequence[int]
+) -> list[StorageLocation]:
+    """Return where the arrays of a kernel lie, in the order of its arguments.
+
+    ``temporaries`` are the numbers of the blocks of the arena that are the kernel's own.
+    """
+    places: list[StorageLocation] = []
+    own = iter(temporaries)
+    for binding in kernel.places:
+        if binding.output is not None:
+            places.append(step.writes)
+        elif binding.argument is not None:
+            places.append(step.reads[binding.argument][0])
+        else:
+            places.append(StorageLocation(ArrayStorage(StorageKind.ARENA, next(own), 0), 0))
+    return places
 
 
 def _check_array(place: str, array: _Array, expected: TensorType) -> None:
@@ -306,6 +320,22 @@ def _import_torch() -> Any:
     return torch
 
 
+def _torch_array(tensor: Any) -> _Array:
+    """Return a tensor's memory as an array; one of bfloat16 changes hands as integers."""
+    plain = tensor.detach()
+    if str(plain.dtype) == "torch.bfloat16":
+        whole: _Array = plain.view(_import_torch().int16).numpy()
+        return whole.view(numpy_type("bfloat16"))
+    result: _Array = plain.numpy()
+    return result
+
+
+def _torch_tensor(torch: Any, array: _Array) -> Any:
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
 def compile_model(
     model: Model,
     threads: int = 1,
@@ -328,6 +358,21 @@ def compile_model(
     >>> layer(np.array([[2, 3]], np.float32))
     array([[7.]], dtype=float32)
     """
+    layout, kernels = compile_steps(model, threads, fuse, progress, forms)
+    return CompiledModel(model.graph, layout, kernels)
+
+
+def compile_steps(
+    model: Model,
+    threads: int = 1,
+    fuse: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    forms: KernelVariants | None = None,
+) -> tuple[ExecutionPlan, list[CompiledKernel | None]]:
+    """Return the steps of a model and the kernel of each, None for a copy.
+
+    The arguments are those of :func:`compile_model`.
+    """
     chosen = user_variants(threads) if forms is None else forms
     layout = plan_execution(lower_graph(model.graph, model.weights), threads, fuse, chosen)
     kernels: list[CompiledKernel | None] = []
@@ -335,4 +380,4 @@ def compile_model(
         kernels.append(compiled_kernel(step.recipe) if isinstance(step, KernelLaunch) else None)
         if progress is not None:
             progress(len(kernels), len(layout.steps))
-    return CompiledModel(model.graph, layout, kernels)
+    return layout, kernels

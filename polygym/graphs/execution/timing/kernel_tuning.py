@@ -31,7 +31,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
     WeightBlocking,
     has_variants,
 )
-from polygym.graphs.execution.timing.operator_timing import kernel_seconds, process_worker
+from polygym.graphs.execution.timing.kernel_timing import kernel_seconds, process_worker
 from polygym.graphs.execution.timing.step_profile import StepDescription, describe_kernel
 from polygym.graphs.ir.graph import Model
 from polygym.pickling import pickle_by_name

@@ -22,7 +22,7 @@ from polygym.graphs.execution.planning.execution_plan import (
     KernelLaunch,
 )
 from polygym.graphs.execution.planning.kernel_variants import KernelSource
-from polygym.graphs.operators.types import DTYPES, TensorType
+from polygym.graphs.operators.types import ELEMENT_BYTES, TensorType
 from polygym.ir.types import ScalarType
 from polygym.pickling import pickle_by_name
 from polygym.runtime.peaks import Peaks
@@ -50,9 +50,10 @@ def describe_step(step: KernelLaunch | ElementCopy) -> StepDescription:
     """Return the description of a step."""
     if isinstance(step, ElementCopy):
         text = str(TensorType(step.view.shape, step.view.dtype))
-        moved = 2 * step.view.elements * DTYPES[step.view.dtype]
+        moved = 2 * step.view.elements * ELEMENT_BYTES[step.view.dtype]
         return StepDescription("copy", (text,), text, "", 0, moved)
-    views = [view for _, view in step.reads]
+    result = step.group.root.result
+    views = [view for _, view in step.reads if view.source is not result]
     return describe_kernel(step.group, step.nest, step.recipe, views)
 
 

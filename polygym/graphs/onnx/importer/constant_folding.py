@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.onnx.format import Array, array_of, onnx_module, widen_half
-from polygym.graphs.onnx.nodes import MAX_ELEMENTS, OnnxNode
+from polygym.graphs.onnx.format import Array, array_of, onnx_module
+from polygym.graphs.onnx.nodes import MAX_ELEMENTS, UNFITTING, OnnxNode, computing_type, one_line
+from polygym.graphs.operators.types import numpy_type
 from polygym.rewrite.term import Term
 
 _FOLDABLE = frozenset(
     """
-    Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Einsum
+    Abs Add And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow
+    Cast CastLike Ceil Clip Compress Concat ConstantOfShape Cos CumSum DequantizeLinear Div Einsum
     Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual
-    Identity Less LessOrEqual Log MatMul Max Mean Min Mod Mul Neg NonZero Not Or Pow Range
-    Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round
-    ScatterElements ScatterND Sigmoid Sign Sin Slice Softmax Split Sqrt Squeeze Sub Sum Tan Tanh
-    Tile Transpose Trilu Unsqueeze Where Xor
+    HammingWindow HannWindow Identity Less LessOrEqual Log MatMul Max Mean MelWeightMatrix Min Mod
+    Mul Neg NonZero Not OneHot Or Pow QuantizeLinear Range Reciprocal ReduceL1 ReduceL2 ReduceMax
+    ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round ScatterElements
+    ScatterND Sigmoid Sign Sin Slice Softmax Split Sqrt Squeeze Sub Sum Tan Tanh Tile TopK
+    Transpose Trilu Unique Unsqueeze Where Xor
     """.split()
 )
 
@@ -36,9 +39,14 @@ _BROADCAST = frozenset(
 )
 
 
+def foldable_operators() -> frozenset[str]:
+    """Return the operators that are computed where all that they take is known."""
+    return _FOLDABLE | {"Constant", "Shape", "Size", "EyeLike"}
+
+
 def is_foldable(operator: str) -> bool:
     """Whether an operator is computed where all that it takes is known."""
-    return operator in _FOLDABLE or operator in ("Constant", "Shape", "Size", "EyeLike")
+    return operator in foldable_operators()
 
 
 def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...] | None:
@@ -52,13 +60,42 @@ def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...
             return (np.array(shape[part], np.int64),)
         case "Size":
             return (np.array(np.prod(node.shape(0), dtype=np.int64), np.int64),)
-        case "EyeLike" if len(shape := node.shape(0)) == 2 and node.attribute("dtype") in (None, 1):
+        case "EyeLike" if len(shape := node.shape(0)) == 2 and computing_type(node.result_types[0]):
             _reject_large(node, shape)
-            return (np.eye(shape[0], shape[1], node.attribute("k", 0), np.float32),)
+            ones = np.eye(shape[0], shape[1], node.attribute("k", 0))
+            return (ones.astype(numpy_type(node.result_types[0])),)
+        case "CastLike" if node.has(0) and isinstance(known := node.values[0], np.ndarray):
+            if computing_type(node.result_types[0]):
+                with np.errstate(all="ignore"):
+                    return (known.astype(numpy_type(node.result_types[0])),)
     if node.operator not in _FOLDABLE or any(isinstance(value, Term) for value in node.values):
         return None
-    _check_size(node)
+    try:
+        _check_size(node)
+    except UNFITTING as error:
+        node.reject(f"expected attributes and inputs that fit together: {one_line(error)}")
+    if node.operator == "GatherElements":
+        return (_gathered_elements(node),)
     return _evaluate(node, proto)
+
+
+def _gathered_elements(node: OnnxNode) -> Array:
+    """Return chosen elements; the reference chooses among 32 at most where a row has one index."""
+    data, indices = node.array(0, "the data"), node.array(1, "the indices")
+    axis = int(node.attribute("axis", 0))
+    if data.ndim != indices.ndim or not -data.ndim <= axis < data.ndim:
+        node.reject(
+            f"expected indices of rank {data.ndim} and an axis of the data, found rank "
+            f"{indices.ndim} and axis {axis}"
+        )
+    axis %= data.ndim
+    part = [slice(extent) for extent in indices.shape]
+    part[axis] = slice(None)
+    try:
+        result: Array = np.take_along_axis(data[tuple(part)], indices, axis)
+    except (IndexError, ValueError) as error:
+        node.reject(f"its constants cannot be computed: {type(error).__name__}: {error}")
+    return result
 
 
 def _constant_value(node: OnnxNode, folder: Path) -> Array:
@@ -92,6 +129,14 @@ def _check_size(node: OnnxNode) -> None:
             if not step or not np.isfinite((limit - start) / step):
                 node.reject(f"expected a range with an end, found {start} to {limit} by {step}")
             _reject_large(node, (max(int((limit - start) / step) + 1, 0),))
+        case "BlackmanWindow" | "HammingWindow" | "HannWindow":
+            _reject_large(node, node.integers(0, "the size"))
+        case "MelWeightMatrix":
+            bins, length = node.integers(0, "bins"), node.integers(1, "the length")
+            _reject_large(node, (*bins, *length))
+        case "OneHot":
+            depth = node.array(1, "the depth").reshape(-1)
+            _reject_large(node, (*node.shape(0), *map(int, depth)))
         case "Einsum":
             _reject_large(
                 node,
@@ -135,6 +180,6 @@ def _evaluate(node: OnnxNode, proto: Any) -> tuple[Array, ...]:
     except InputError:
         raise
     except Exception as error:  # the reference raises whatever NumPy does
-        node.reject(f"its constants cannot be computed: {type(error).__name__}: {error}")
-    named = dict(zip(outputs, (widen_half(np.asarray(result)) for result in results), strict=True))
+        node.reject(f"its constants cannot be computed: {type(error).__name__}: {one_line(error)}")
+    named = dict(zip(outputs, map(np.asarray, results), strict=True))
     return tuple(named.get(name, np.zeros(0)) for name in node.outputs)

@@ -7,31 +7,40 @@ counts as taken by the condition.
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from polygym.errors import InputError, printable
 from polygym.graphs.onnx.format import OnnxFile, onnx_module
 from polygym.graphs.onnx.importer.constant_folding import is_foldable
-from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
+from polygym.graphs.onnx.nodes import UNFITTING, OnnxImport, OnnxNode, UnknownValueError, one_line
 from polygym.graphs.onnx.operators import (
-    convolution_pooling,
+    attention,
     data_movement,
     elementwise,
     gather_scatter,
+    integer_valued,
+    losses,
     matrix_products,
     normalization,
+    quantization,
     recurrent,
     resize,
+    sampling,
+    scatter,
+    spectra,
+    transposed_convolution,
+    volumes,
 )
 from polygym.graphs.operators.registry import clear_with_registry
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
 _MODULES = (
-    convolution_pooling, data_movement, elementwise, gather_scatter, matrix_products, normalization,
-    recurrent, resize,
+    attention, data_movement, elementwise, gather_scatter, integer_valued, losses,
+    matrix_products, normalization, quantization, recurrent, resize, sampling, scatter, spectra,
+    transposed_convolution, volumes,
 )  # fmt: skip
 
 
@@ -39,27 +48,44 @@ _MODULES = (
 def import_rows() -> dict[str, OnnxImport]:
     """Return the operators that are read, by their names in ONNX."""
     rows = [row for module in _MODULES for row in module.ROWS]
-    return {row.name: row for row in (*elementwise.direct_imports(), *rows)}
+    return {row.name: row for row in (*rows, *elementwise.direct_imports())}
 
 
 clear_with_registry(import_rows.cache_clear)
 
 _ALTERNATIVES = {
     "control flow: export the model by tracing, for one shape": "If Loop Scan",
-    "a quantized operator: export the model before quantization": (
-        "QuantizeLinear DequantizeLinear DynamicQuantizeLinear QLinearConv QLinearMatMul "
-        "ConvInteger MatMulInteger"
+    "places that are computed: leave it outside of the model": (
+        "RoiAlign MaxRoiPool DeformConv MaxUnpool"
     ),
-    "places that are computed: leave it outside of the model": "GridSample RoiAlign",
-    "a choice of places: leave it outside of the model": "TopK",
+    "tensors of no fixed number: write out each": (
+        "SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength "
+        "SequenceMap SplitToSequence ConcatFromSequence Optional OptionalGetElement "
+        "OptionalHasElement"
+    ),
+    "text: leave it outside of the model": (
+        "StringConcat StringNormalizer StringSplit RegexFullMatch TfIdfVectorizer ImageDecoder"
+    ),
     "random numbers: export the model after model.eval()": (
         "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial"
     ),
     "a result whose shape depends on values: leave it outside of the model": (
         "NonZero NonMaxSuppression Unique Compress"
     ),
+    "write it by others before exporting": (
+        "BitCast CausalConvWithState Det LinearAttention RotaryEmbedding TensorScatter"
+    ),
 }
 _ALTERNATIVE_OF = {name: hint for hint, names in _ALTERNATIVES.items() for name in names.split()}
+
+
+def refused_operators() -> dict[str, tuple[str, ...]]:
+    """Return the operators that are never read, by what to do about them."""
+    refused = {hint: tuple(sorted(names.split())) for hint, names in _ALTERNATIVES.items()}
+    return {
+        hint: tuple(name for name in names if not is_foldable(name) and name != "If")
+        for hint, names in refused.items()
+    }
 
 
 def unsupported_message(operator: str) -> str:
@@ -67,10 +93,17 @@ def unsupported_message(operator: str) -> str:
     known = "known where all that it takes is a constant, and here it is not"
     other = known if is_foldable(operator) else "write it by others before exporting"
     hint = _ALTERNATIVE_OF.get(operator, other)
-    return (
-        f"the operator {printable(operator)} is not supported ({hint}); "
-        f"supported are {', '.join(sorted(import_rows()))}"
-    )
+    return f"the operator {printable(operator)} is not supported ({hint})"
+
+
+def reject_unknown(node: OnnxNode) -> NoReturn:
+    """Refuse a node that is not read, or only where all that it takes is known."""
+    terms = [value for value in node.values if isinstance(value, Term)]
+    message = f"{node.title}: {unsupported_message(node.operator)}"
+    if not is_foldable(node.operator) and node.operator != "If":
+        raise InputError(message)
+    inputs = (name for term in terms for name in node.builder.inputs_of(term))
+    raise UnknownValueError(message, tuple(dict.fromkeys(inputs)))
 
 
 def import_node(node: OnnxNode) -> tuple[Term, ...]:
@@ -81,7 +114,7 @@ def import_node(node: OnnxNode) -> tuple[Term, ...]:
     """
     row = import_rows().get(node.operator)
     if row is None:
-        node.reject(unsupported_message(node.operator))
+        reject_unknown(node)
     unknown = set(node.attributes) - set(row.attributes.split())
     if unknown:
         node.reject(
@@ -95,6 +128,8 @@ def import_node(node: OnnxNode) -> tuple[Term, ...]:
         node.reject(str(error))
     except (MemoryError, OverflowError) as error:
         node.reject(f"expected numbers that fit into memory, found larger ones: {error}")
+    except UNFITTING as error:
+        node.reject(f"expected attributes and inputs that fit together: {one_line(error)}")
     return made if isinstance(made, tuple) else (made,)
 
 

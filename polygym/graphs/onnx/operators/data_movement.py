@@ -1,16 +1,16 @@
 """Operators that move elements, from ONNX."""
 
 from collections.abc import Sequence
-from math import prod
+from math import isfinite, isnan, prod
 from typing import Any
 
 import numpy as np
 
-from polygym.graphs.onnx.format import Array, dtype_of, half_type_of
-from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
-from polygym.graphs.onnx.operators.elementwise import expand_to, nonzero
+from polygym.graphs.onnx.format import Array
+from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode, computing_type
+from polygym.graphs.onnx.operators.elementwise import converted, expand_to, nonzero
 from polygym.graphs.onnx.operators.gather_scatter import nonnegative_indices
-from polygym.graphs.operators.types import DTYPES, shape_text
+from polygym.graphs.operators.types import HALF_TYPES, shape_text
 from polygym.rewrite.term import Term
 
 _PADS: dict[bytes, Any] = {
@@ -203,7 +203,14 @@ def _pad(node: OnnxNode) -> Term:
         pads[axis], pads[rank + axis] = max(before, 0), max(after, 0)
     if mode != b"constant":
         return _pad_by_copies(node, x, pads, mode)
-    return node.make("pad", value, shape_text(tuple(pads)), x) if any(pads) else x
+    if not any(pads) or not isnan(value):
+        return node.make("pad", value, shape_text(tuple(pads)), x) if any(pads) else x
+    inside = np.pad(
+        np.ones(node.builder.shape(x)), list(zip(pads[:rank], pads[rank:], strict=True))
+    )
+    mask = node.weight(inside.astype(node.builder.tensor(x).dtype), "inside")
+    padded = node.make("pad", 0, shape_text(tuple(pads)), x)
+    return node.make("where", mask, padded, node.scalar(value, x))
 
 
 def _pad_by_copies(node: OnnxNode, x: Term, pads: Sequence[int], mode: bytes) -> Term:
@@ -234,9 +241,25 @@ def pad_value(node: OnnxNode) -> int | float:
         result = float(str(given.reshape(())))
     else:
         result = 0.0
-    if not np.isfinite(result):
-        node.reject(f"expected a finite value, found {result}: pad by a large number instead")
-    return int(result) if result == int(result) else result
+    return int(result) if isfinite(result) and result == int(result) else result
+
+
+def _centre_crop_pad(node: OnnxNode) -> Term:
+    """Cut or fill with zeros on both sides of axes until they have given extents."""
+    x, wanted = node.term(0), node.integers(1, "the shape")
+    rank = len(node.builder.shape(x))
+    said = node.attribute("axes") or range(rank)
+    axes = [node.axis(axis, rank) for axis in said]
+    if len(axes) != len(wanted) or len(set(axes)) != len(axes) or min(wanted, default=1) < 1:
+        node.reject(f"expected {len(axes)} extents from 1 on, found {list(wanted)}")
+    pads = [0] * (2 * rank)
+    for axis, extent in zip(axes, wanted, strict=True):
+        own = node.builder.shape(x)[axis]
+        first = (own - extent) // 2 if own > extent else 0
+        x = _range(node, x, first, first + min(own, extent), axis, 1)
+        missing = max(extent - own, 0)
+        pads[axis], pads[rank + axis] = missing // 2, missing - missing // 2
+    return node.make("pad", 0, shape_text(tuple(pads)), x) if any(pads) else x
 
 
 def _expand(node: OnnxNode) -> Term:
@@ -259,23 +282,14 @@ def _tile(node: OnnxNode) -> Term:
 
 
 def _cast(node: OnnxNode) -> Term:
-    x, number = node.term(0), node.attribute("to")
-    wanted, half = dtype_of(number), half_type_of(number)
-    if half is not None:
-        if not node.builder.tensor(x).dtype.startswith("float"):
-            x = node.make("cast", "float32", x)
-        x = node.make("round-to", half, x)
+    """Convert elements; what becomes of narrow types is settled after every operator."""
+    x, (wanted, *_) = node.term(0), node.result_types
     if wanted == "bool":
-        return nonzero(node, x)
-    if wanted not in DTYPES:
-        node.reject(f"expected a type of {', '.join(DTYPES)}, found {wanted}")
-    return x if node.builder.tensor(x).dtype == wanted else node.make("cast", wanted, x)
-
-
-def _cast_like(node: OnnxNode) -> Term:
-    like, x = node.values[1], node.term(0)
-    wanted = node.builder.tensor(like).dtype if isinstance(like, Term) else str(like.dtype)  # type: ignore[union-attr]
-    return x if node.builder.tensor(x).dtype == wanted else node.make("cast", wanted, x)
+        return x if node.types[0] == "bool" else nonzero(node, x)
+    if wanted in HALF_TYPES:  # rounded once, also from integers
+        is_integer = node.builder.tensor(x).is_integer
+        x = node.make("round-to", wanted, converted(node, x, "float64") if is_integer else x)
+    return converted(node, x, computing_type(wanted))
 
 
 def _block_geometry(node: OnnxNode) -> tuple[int, int, int, int, int, Term]:
@@ -321,10 +335,11 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("Slice", _slice, "axes ends starts"),
     OnnxImport("Gather", _gather, "axis"),
     OnnxImport("Pad", _pad, "mode pads value"),
+    OnnxImport("CenterCropPad", _centre_crop_pad, "axes"),
     OnnxImport("Expand", _expand),
     OnnxImport("Tile", _tile),
     OnnxImport("Cast", _cast, "saturate to"),
-    OnnxImport("CastLike", _cast_like, "saturate"),
+    OnnxImport("CastLike", _cast, "saturate"),
     OnnxImport("DepthToSpace", _depth_to_space, "blocksize mode"),
     OnnxImport("SpaceToDepth", _space_to_depth, "blocksize"),
 )

@@ -1,6 +1,6 @@
 """Operators on single elements, from ONNX.
 
-Comparisons and choices, from ONNX: truth is 1 or 0 in the type of what is compared.
+Comparisons and choices, from ONNX: truth is 1 or 0.
 
 So ``And`` is a product and ``Or`` the larger of two, and a truth that becomes a number is itself.
 What is known while the file is read (masks, most of the time) is a weight of ones and zeros.
@@ -23,6 +23,11 @@ def expand_to(node: OnnxNode, x: Term, shape: tuple[int, ...]) -> Term:
     if node.builder.shape(x) == shape:
         return x
     return node.make("expand", x, shape_literal(shape))
+
+
+def converted(node: OnnxNode, x: Term, dtype: str) -> Term:
+    """Return x in another type, one that is computed with."""
+    return x if node.builder.tensor(x).dtype == dtype else node.make("cast", dtype, x)
 
 
 def _binary(head: str) -> ImportFunction:
@@ -61,17 +66,32 @@ def _identity(node: OnnxNode) -> Term:
     return node.term(0)
 
 
-def _dropout(node: OnnxNode) -> Term:
+def _dropout(node: OnnxNode) -> tuple[Term, ...]:
     if node.has(2) and bool(np.any(node.array(2, "training_mode"))):
-        node.reject("expected a model for inference: export it after model.eval()")
-    return node.term(0)
+        ratio = node.array(1, "the ratio") if node.has(1) else np.asarray(0.5)
+        if ratio.any():
+            node.reject("expected a model for inference: export it after model.eval()")
+    kept = np.ones((1,) * len(node.shape(0)), np.float32)
+    return node.term(0), expand_to(node, node.weight(kept, "kept"), node.shape(0))
 
 
 def _divide(node: OnnxNode) -> Term:
+    """Divide; integers are truncated."""
     x, y = node.term(0), node.term(1)
-    if node.builder.tensor(x).dtype.startswith("int"):
-        node.reject("expected a division of floating-point numbers, found one of integers")
-    return node.pairwise("div", x, y)
+    return node.make("quotient" if node.builder.tensor(x).is_integer else "div", x, y)
+
+
+def _shrink(node: OnnxNode) -> Term:
+    """Give x + bias below -lambd, x - bias above lambd, otherwise 0."""
+    x = node.term(0)
+    bias, most = (
+        node.scalar(shortest_float(node.attribute(name, default)), x)
+        for name, default in (("bias", 0.0), ("lambd", 0.5))
+    )
+    above = node.make("where", node.make("less", most, x), node.pairwise("sub", x, bias),
+                      node.scalar(0.0, x))  # fmt: skip
+    is_below = node.make("less", x, node.make("neg", most))
+    return node.make("where", is_below, node.pairwise("add", x, bias), above)
 
 
 def _mean(node: OnnxNode) -> Term:
@@ -79,14 +99,30 @@ def _mean(node: OnnxNode) -> Term:
     return node.pairwise("mul", total, node.scalar(1 / len(node.values), total))
 
 
+def _integer_power(node: OnnxNode, x: Term) -> Term:
+    """Multiply by x to the power of 1, 2, 4, … where the exponent has that bit; wraps."""
+    y = node.term(1)
+    if not node.builder.tensor(y).is_integer:
+        wide = node.make("pow", converted(node, x, "float64"), converted(node, y, "float64"))
+        return node.make("cast", "int64", wide)
+    y = converted(node, y, node.builder.tensor(x).dtype)
+    one, result, power = node.scalar(1, x), node.scalar(1, x), x
+    for bit in range(6):
+        has_bit = node.make("quotient", y, node.scalar(1 << bit, y))
+        has_bit = node.make("remainder", has_bit, node.scalar(2, y))
+        result = node.pairwise("mul", result, node.make("where", has_bit, power, one))
+        power = node.pairwise("mul", power, power)
+    below = node.make("less", y, node.scalar(0, y))  # 1 / x, truncated
+    return node.make("where", below, node.make("quotient", one, result), result)
+
+
 def _power(node: OnnxNode) -> Term:
     """Write small powers as products: x ** 2 is x * x."""
     x, exponent = node.term(0), node.known_array(1)
+    if node.builder.tensor(x).is_integer:
+        return _integer_power(node, x)
     if exponent is None or exponent.size != 1:
-        y = node.term(1)
-        if node.builder.tensor(y).dtype != node.builder.tensor(x).dtype:
-            y = node.make("cast", node.builder.tensor(x).dtype, y)
-        return node.make("pow", x, y)
+        return node.make("pow", x, converted(node, node.term(1), node.builder.tensor(x).dtype))
     by, shape = float(exponent.reshape(())), node.broadcast(node.shape(0), exponent.shape)
     match by:
         case 1.0:
@@ -159,6 +195,17 @@ def _tan(node: OnnxNode) -> Term:
     return node.pairwise("div", node.make("sin", x), node.make("cos", x))
 
 
+def _cosh(node: OnnxNode, x: Term) -> Term:
+    total = node.pairwise("add", node.make("exp", x), node.make("exp", node.make("neg", x)))
+    return node.pairwise("mul", total, node.scalar(0.5, x))
+
+
+def _sinh(node: OnnxNode) -> Term:
+    """Multiply tanh and cosh: near 0 their difference of exponentials would cancel."""
+    x = node.term(0)
+    return node.pairwise("mul", node.make("tanh", x), _cosh(node, x))
+
+
 def _softsign(node: OnnxNode) -> Term:
     x = node.term(0)
     return node.pairwise("div", x, node.pairwise("add", node.make("abs", x), node.scalar(1.0, x)))
@@ -185,6 +232,9 @@ def _prelu(node: OnnxNode) -> Term:
 def _clip(node: OnnxNode) -> Term:
     x = node.term(0)
     dtype = node.builder.tensor(x).dtype
+    if any(node.has(place) and node.known_array(place) is None for place in (1, 2)):
+        x = node.pairwise("maximum", x, node.term(1)) if node.has(1) else x
+        return node.pairwise("minimum", x, node.term(2)) if node.has(2) else x
     bounds: list[float | None] = []
     for place, name in enumerate(("min", "max"), 1):
         if node.has(place):
@@ -212,37 +262,21 @@ def _clip(node: OnnxNode) -> Term:
     return node.make("clip", low, high, x)
 
 
-_DTYPE = "float32"
-"""The type of truths of which nothing else says one."""
-
-
-def _numeric_operand(node: OnnxNode, place: int, dtype: str) -> Term:
-    """Return an input as numbers of a type; truths that are known become such."""
-    known = node.known_array(place)
-    if known is not None:
-        return node.weight(known.astype(dtype), node.names[place])
-    x = node.term(place)
-    return x if node.builder.tensor(x).dtype == dtype else node.make("cast", dtype, x)
-
-
-def _type(node: OnnxNode, *places: int) -> str:
-    """Return the type of the first input that is computed and not known."""
-    for place in places:
-        if node.known_array(place) is None:
-            return node.builder.tensor(node.term(place)).dtype
-    return _DTYPE
-
-
 def _compare(node: OnnxNode, heads: tuple[str, ...], *, is_turned: bool = False) -> Term:
     """Return whether one of some comparisons holds, of y with x if they are turned."""
-    dtype = _type(node, 0, 1)
-    x, y = _numeric_operand(node, 0, dtype), _numeric_operand(node, 1, dtype)
-    if is_turned:
-        x, y = y, x
+    x, y = (_in_order(node, place) for place in ((1, 0) if is_turned else (0, 1)))
     return reduce(
         lambda term, other: node.pairwise("maximum", term, other),
         [node.make(head, x, y) for head in heads],
     )
+
+
+def _in_order(node: OnnxNode, place: int) -> Term:
+    """Return an operand so that unsigned integers of 64 bits compare as signed ones."""
+    x = node.term(place)
+    if node.types[place] != "uint64":
+        return x
+    return node.pairwise("add", x, node.weight(np.asarray(-(1 << 63), np.int64), "half"))
 
 
 def _comparison(*heads: str, is_turned: bool = False) -> Callable[[OnnxNode], Term]:
@@ -255,16 +289,6 @@ def _negate_truth(node: OnnxNode, x: Term) -> Term:
 
 def _not(node: OnnxNode) -> Term:
     return _negate_truth(node, node.term(0))
-
-
-def _logical(head: str) -> Callable[[OnnxNode], Term]:
-    def translate(node: OnnxNode) -> Term:
-        dtype = _type(node, 0, 1)
-        return node.pairwise(
-            head, _numeric_operand(node, 0, dtype), _numeric_operand(node, 1, dtype)
-        )
-
-    return translate
 
 
 def _xor(node: OnnxNode) -> Term:
@@ -281,13 +305,8 @@ def _where(node: OnnxNode) -> Term:
     if choice is not None and (choice.all() or not choice.any()):
         shape = node.broadcast(choice.shape, node.shape(1), node.shape(2))
         return expand_to(node, node.term(1 if choice.all() else 2), shape)
-    dtype = _type(node, 1, 2) if node.known_array(1) is None or node.known_array(2) is None else ""
-    if not dtype:
-        known = node.known_array(1)
-        dtype = _DTYPE if known is None else known.dtype.name
-    if dtype == "bool":
-        dtype = _DTYPE
-    return node.make("where", *(_numeric_operand(node, place, dtype) for place in range(3)))
+    c, x, y = node.terms()
+    return node.make("where", converted(node, c, node.builder.tensor(x).dtype), x, y)
 
 
 def _threshold(node: OnnxNode) -> Term:
@@ -315,6 +334,7 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("Identity", _identity),
     OnnxImport("Dropout", _dropout, "ratio seed"),
     OnnxImport("Div", _divide),
+    OnnxImport("Shrink", _shrink, "bias lambd"),
     OnnxImport("Mean", _mean),
     OnnxImport("Pow", _power),
     OnnxImport("Selu", _selu, "alpha gamma"),
@@ -325,6 +345,8 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("Softplus", _softplus),
     OnnxImport("Softsign", _softsign),
     OnnxImport("Tan", _tan),
+    OnnxImport("Sinh", _sinh),
+    OnnxImport("Cosh", lambda node: _cosh(node, node.term(0))),
     OnnxImport("Mish", _mish),
     OnnxImport("Swish", _swish, "alpha"),
     OnnxImport("PRelu", _prelu),
@@ -335,8 +357,8 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("GreaterOrEqual", _comparison("less", "equal", is_turned=True)),
     OnnxImport("Equal", _comparison("equal")),
     OnnxImport("Not", _not),
-    OnnxImport("And", _logical("mul")),
-    OnnxImport("Or", _logical("maximum")),
+    OnnxImport("And", _binary("mul")),
+    OnnxImport("Or", _binary("maximum")),
     OnnxImport("Xor", _xor),
     OnnxImport("Where", _where),
     OnnxImport("ThresholdedRelu", _threshold, "alpha"),

@@ -26,10 +26,13 @@ def _batch_norm(node: OnnxNode) -> Term:
     x = node.term(0)
     shape = node.builder.shape(x)
     names = ("scale", "bias", "mean", "variance")
-    parts = [node.array(place, name) for place, name in enumerate(names, 1)]
-    if len(shape) < 2 or any(part.shape != shape[1:2] for part in parts):
-        node.reject(f"expected scale, bias, mean and variance for each channel of {list(shape)}")
-    scale, bias, mean, variance = (part.astype(np.float64) for part in parts)
+    places = range(1, 1 + len(names))
+    if len(shape) < 2 or any(node.shape(place) != shape[1:2] for place in places):
+        node.reject(f"expected {', '.join(names)} for each channel of {list(shape)}")
+    parts = [node.known_array(place) for place in places]
+    if any(part is None for part in parts):
+        return _batch_norm_by_inputs(node, x)
+    scale, bias, mean, variance = (part.astype(np.float64) for part in parts if part is not None)
     factor = scale / np.sqrt(variance + node.attribute("epsilon", 1e-5))
     shift = bias - mean * factor
     if node.is_only_user and (scaled := _fold_into_weight(node, x, factor)) is not None:
@@ -38,6 +41,19 @@ def _batch_norm(node: OnnxNode) -> Term:
     else:
         x = node.pairwise("mul", x, _channel_weight(node, factor, shape, "scale"))
     return node.pairwise("add", x, _channel_weight(node, shift, shape, "shift"))
+
+
+def _batch_norm_by_inputs(node: OnnxNode, x: Term) -> Term:
+    """Return what comes of statistics that are computed."""
+    rank = len(node.builder.shape(x))
+    scale, bias, mean, variance = (
+        node.builder.reshaped(node.term(place), (node.shape(place)[0], *(1,) * (rank - 2)))
+        for place in range(1, 5)
+    )
+    epsilon = node.scalar(shortest_float(node.attribute("epsilon", 1e-5)), x)
+    root = node.make("sqrt", node.pairwise("add", variance, epsilon))
+    normal = node.make("div", node.pairwise("sub", x, mean), root)
+    return node.pairwise("add", node.pairwise("mul", normal, scale), bias)
 
 
 def _channel_weight(node: OnnxNode, values: Array, shape: tuple[int, ...], suffix: str) -> Term:
@@ -81,9 +97,22 @@ def _normalized_last_axis(node: OnnxNode, x: Term, epsilon: float) -> Term:
     return node.make("layer-norm", epsilon, x, ones, zeros)
 
 
-def _layer_norm(node: OnnxNode) -> Term:
-    if len([name for name in node.outputs if name]) > 1:
-        node.reject("expected the normalised tensor alone, found its statistics used")
+def _layer_norm(node: OnnxNode) -> tuple[Term, ...]:
+    """Give the normalised tensor, and if they are used its mean and one over its deviation."""
+    y, x = _layer_norm_value(node), node.term(0)
+    if not any(node.outputs[1:]):
+        return (y,)
+    rank = len(node.builder.shape(x))
+    axes = shape_literal(tuple(range(node.axis(node.attribute("axis", -1), rank), rank)))
+    mean = node.make("reduce-mean", axes, 1, x)
+    apart = node.pairwise("sub", x, mean)
+    variance = node.make("reduce-mean", axes, 1, node.pairwise("mul", apart, apart))
+    epsilon = node.scalar(shortest_float(node.attribute("epsilon", 1e-5)), x)
+    root = node.make("sqrt", node.pairwise("add", variance, epsilon))
+    return y, mean, node.make("reciprocal", root)
+
+
+def _layer_norm_value(node: OnnxNode) -> Term:
     x = node.term(0)
     shape = node.builder.shape(x)
     axis = node.axis(node.attribute("axis", -1), len(shape))
@@ -113,6 +142,29 @@ def _rms_norm(node: OnnxNode) -> Term:
     epsilon = node.scalar(shortest_float(node.attribute("epsilon", 1e-5)), x)
     root = node.make("sqrt", node.pairwise("add", mean, epsilon))
     return node.pairwise("mul", node.pairwise("div", x, root), node.term(1))
+
+
+def _mean_variance_norm(node: OnnxNode) -> Term:
+    x = node.term(0)
+    rank = len(node.builder.shape(x))
+    axes = shape_literal(node.axes(node.attribute("axes", (0, 2, 3)), rank))
+    apart = node.pairwise("sub", x, node.make("reduce-mean", axes, 1, x))
+    variance = node.make("reduce-mean", axes, 1, node.pairwise("mul", apart, apart))
+    root = node.pairwise("add", node.make("sqrt", variance), node.scalar(1e-9, x))
+    return node.make("div", apart, root)
+
+
+def _lp_norm(node: OnnxNode) -> Term:
+    """Divide by the norm along an axis; zeros stay zeros."""
+    x, p = node.term(0), node.attribute("p", 2)
+    axis = node.axis(node.attribute("axis", -1), len(node.builder.shape(x)))
+    if p not in (1, 2):
+        node.reject(f"expected 1 or 2 for p, found {p}")
+    powers = node.make("abs", x) if p == 1 else node.pairwise("mul", x, x)
+    norm = node.make("reduce-sum", axis, 1, powers)
+    norm = norm if p == 1 else node.make("sqrt", norm)
+    is_zero = node.make("equal", norm, node.scalar(0.0, x))
+    return node.make("div", x, node.make("where", is_zero, node.scalar(1.0, x), norm))
 
 
 def _group_normalized(node: OnnxNode, groups: int) -> Term:
@@ -227,15 +279,29 @@ def _composed_sum(*functions: str) -> Callable[[OnnxNode, Term, Term, int], Term
     return reduction
 
 
+def _without_axes(node: OnnxNode, name: str, x: Term) -> Term:
+    """Return what a reduction makes of each element alone."""
+    match name:
+        case "ReduceL1" | "ReduceL2":
+            return node.make("abs", x)
+        case "ReduceSumSquare":
+            return node.pairwise("mul", x, x)
+        case "ReduceLogSum":
+            return node.make("log", x)
+    return x
+
+
 def _reduction(name: str, reduction: Callable[[OnnxNode, Term, Term, int], Term]) -> OnnxImport:
     def translate(node: OnnxNode) -> Term:
+        said = node.integers(1, "axes") if node.has(1) else node.attribute("axes")
         x = node.term(0)
         rank = len(node.builder.shape(x))
-        said = node.integers(1, "axes") if node.has(1) else node.attribute("axes")
         if not said and node.attribute("noop_with_empty_axes", 0):
-            node.reject("expected axes, found none and noop_with_empty_axes")
+            return _without_axes(node, name, x)
         axes = node.axes(said or range(rank), rank)
-        return reduction(node, x, shape_literal(axes), node.attribute("keepdims", 1)) if axes else x
+        if not axes:
+            return _without_axes(node, name, x)
+        return reduction(node, x, shape_literal(axes), node.attribute("keepdims", 1))
 
     return OnnxImport(name, translate, "axes keepdims noop_with_empty_axes")
 
@@ -246,11 +312,14 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("RMSNormalization", _rms_norm, "axis epsilon stash_type"),
     OnnxImport("GroupNormalization", _group_norm, "epsilon num_groups stash_type"),
     OnnxImport("InstanceNormalization", _instance_norm, "epsilon"),
+    OnnxImport("MeanVarianceNormalization", _mean_variance_norm, "axes"),
+    OnnxImport("LpNormalization", _lp_norm, "axis p"),
     OnnxImport("LRN", _local_response, "alpha beta bias size"),
     OnnxImport("Softmax", _softmax, "axis"),
     OnnxImport("LogSoftmax", _log_softmax, "axis"),
     _reduction("ReduceMean", _direct_reduction("reduce-mean")),
     _reduction("ReduceSum", _direct_reduction("reduce-sum")),
+    _reduction("ReduceProd", _direct_reduction("reduce-prod")),
     _reduction("ReduceMax", _direct_reduction("reduce-max")),
     _reduction("ReduceMin", _reduce_min),
     _reduction("ReduceL1", _composed_sum("abs", ">")),

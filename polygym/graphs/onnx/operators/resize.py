@@ -20,7 +20,10 @@ from polygym.rewrite.term import Term
 
 _Array = np.ndarray[Any, Any]
 
-_MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric")
+_MODES = (
+    "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric",
+    "tf_crop_and_resize",
+)  # fmt: skip
 _ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
@@ -32,6 +35,7 @@ class _ResizedAxis:
     before: int
     after: int
     scale: float
+    crop: tuple[float, float] | None = None
 
 
 def _text(node: OnnxNode, name: str, default: bytes, known: tuple[str, ...]) -> str:
@@ -52,10 +56,12 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
         sizes = node.integers(sizes_at, "sizes") or None
     if sizes is not None:
         scales = [extent / shape[axis] for extent, axis in zip(sizes, axes, strict=False)]
+        sizes, scales = _with_aspect_ratio(node, sizes, scales, [shape[axis] for axis in axes])
     elif node.has(scales_at):
         scales = [float(factor) for factor in node.array(scales_at, "scales").reshape(-1)]
     else:
         scales = [float(factor) for factor in node.attribute("scales") or ()]
+    crops = _crops(node, len(axes))
     if len(scales) != len(axes) or not all(np.isfinite(scales)) or min(scales, default=1) <= 0:
         node.reject(f"expected {len(axes)} scales or sizes above 0, found {sizes or scales}")
     result = []
@@ -69,9 +75,32 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
         node.expect_small(after)
         if after < 1:
             node.reject(f"expected extents from 1 on, found {after} for axis {axis}")
-        if after != extent or scale != 1:
-            result.append(_ResizedAxis(axis, extent, after, scale))
+        crop = None if crops is None else (float(crops[place]), float(crops[len(axes) + place]))
+        if after != extent or scale != 1 or crop not in (None, (0.0, 1.0)):
+            result.append(_ResizedAxis(axis, extent, after, scale, crop))
     return result
+
+
+def _with_aspect_ratio(
+    node: OnnxNode, sizes: tuple[int, ...], scales: list[float], extents: list[int]
+) -> tuple[tuple[int, ...], list[float]]:
+    """Return sizes and scales that are one for all axes, if the policy says so."""
+    policies = ("stretch", "not_larger", "not_smaller")
+    policy = _text(node, "keep_aspect_ratio_policy", b"stretch", policies)
+    if policy == "stretch" or not scales:
+        return sizes, scales
+    scale = min(scales) if policy == "not_larger" else max(scales)
+    return tuple(int(np.floor(scale * extent + 0.5)) for extent in extents), [scale] * len(scales)
+
+
+def _crops(node: OnnxNode, count: int) -> _Array | None:
+    """Return the parts of the axes that are looked at: where each begins, where each ends."""
+    if node.attribute("coordinate_transformation_mode", b"") != b"tf_crop_and_resize":
+        return None
+    crops = node.array(1, "the region").reshape(-1)
+    if crops.size != 2 * count:
+        node.reject(f"expected {2 * count} numbers for the region, found {crops.size}")
+    return crops
 
 
 def _coordinates(axis: _ResizedAxis, mode: str) -> _Array:
@@ -82,9 +111,16 @@ def _coordinates(axis: _ResizedAxis, mode: str) -> _Array:
         case "asymmetric":
             return places / scale
         case "align_corners":
-            if axis.after == 1:
+            length = np.float32(axis.scale * axis.before)
+            if length == 1:
                 return places * 0
-            return places * np.float32(axis.before - 1) / np.float32(axis.after - 1)
+            return places * np.float32(axis.before - 1) / (length - unit)
+        case "tf_crop_and_resize":
+            first, last = map(np.float32, axis.crop or (0, 1))
+            wide = np.float32(axis.before - 1)
+            if axis.after == 1:
+                return places * 0 + half * (first + last) * wide
+            return first * wide + places * (last - first) * wide / np.float32(axis.after - 1)
         case "pytorch_half_pixel" if axis.after == 1:
             return places * 0
         case "half_pixel_symmetric":
@@ -141,6 +177,53 @@ def _cubic(
     ]
 
 
+def _spread_weights(axis: _ResizedAxis, at: _Array, kind: str, a: float, excludes: bool) -> _Array:
+    """Return (before, after): shares of a kernel that is as wide as an element of the result."""
+    scale, reach = min(axis.scale, 1.0), 1 if kind == "linear" else 2
+    first = int(np.floor(-reach / scale)) + 1
+    base = np.ceil(at).astype(np.int64) - 1  # the element before, also of whole numbers
+    taps = np.arange(first, 2 * reach - first)[: 2 * reach - 2 * first]
+    d = np.abs((taps - (at - base)[:, None].astype(np.float64)) * scale)
+    if kind == "linear":
+        shares = np.clip(1 - d, 0, 1)
+    else:
+        near = ((a + 2) * d - (a + 3)) * d * d + 1
+        shares = np.where(
+            d < 1, near, np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0)
+        )
+    places = base[:, None] + taps
+    if excludes:
+        shares = np.where((places >= 0) & (places < axis.before), shares, 0.0)
+    shares = shares / shares.sum(1, keepdims=True)
+    matrix = np.zeros((axis.before, axis.after))
+    rows = np.clip(places, 0, axis.before - 1)
+    np.add.at(matrix, (rows, np.broadcast_to(np.arange(axis.after)[:, None], rows.shape)), shares)
+    return matrix
+
+
+def _times_matrix(node: OnnxNode, x: Term, axis: int, matrix: _Array) -> Term:
+    """Return the product of an axis by a known matrix."""
+    builder, rank = node.builder, len(node.builder.shape(x))
+    order = (*(place for place in range(rank) if place != axis), axis)
+    x = builder.transposed(x, order)
+    outer = builder.shape(x)[:-1]
+    weight = node.weight(matrix.astype(builder.tensor(x).dtype), f"shares_{axis}")
+    rows = builder.reshaped(x, (int(np.prod(outer)), matrix.shape[0]))
+    y = builder.reshaped(node.make("matmul", "none", rows, weight), (*outer, matrix.shape[1]))
+    return builder.transposed(y, tuple(order.index(place) for place in range(rank)))
+
+
+def _outside_replaced(node: OnnxNode, x: Term, axis: _ResizedAxis, at: _Array) -> Term:
+    """Return x with a value where places lie outside of the image, if they are cropped."""
+    inside = (at >= 0) & (at <= axis.before - 1)
+    if axis.crop is None or inside.all():
+        return x
+    value = node.scalar(float(np.float32(node.attribute("extrapolation_value", 0.0))), x)
+    shape = (axis.after, *(1,) * (len(node.builder.shape(x)) - 1 - axis.number))
+    mask = inside.astype(node.builder.tensor(x).dtype).reshape(shape)
+    return node.make("where", node.weight(mask, "inside"), x, value)
+
+
 def _weighted_gather(
     node: OnnxNode, x: Term, axis: _ResizedAxis, parts: list[tuple[_Array, _Array | None]]
 ) -> Term:
@@ -179,6 +262,13 @@ def _resize_axes(
     x = node.term(0)
     for axis in axes:
         at = _coordinates(axis, mode)
+        a = float(np.float32(node.attribute("cubic_coeff_a", -0.75)))
+        excludes = bool(node.attribute("exclude_outside", 0))
+        if node.attribute("antialias", 0) and kind != "nearest" and axis.scale < 1:
+            node.expect_small(axis.before, axis.after)
+            matrix = _spread_weights(axis, at, kind, a, excludes)
+            x = _outside_replaced(node, _times_matrix(node, x, axis.number, matrix), axis, at)
+            continue
         if kind == "nearest":
             parts = _nearest(axis, at, rounding)
             order = np.repeat(np.arange(axis.before), max(axis.after // axis.before, 1))
@@ -188,9 +278,8 @@ def _resize_axes(
         elif kind == "linear":
             parts = _linear(axis, at)
         else:
-            a = float(np.float32(node.attribute("cubic_coeff_a", -0.75)))
-            parts = _cubic(axis, at, a, bool(node.attribute("exclude_outside", 0)))
-        x = _weighted_gather(node, x, axis, parts)
+            parts = _cubic(axis, at, a, excludes)
+        x = _outside_replaced(node, _weighted_gather(node, x, axis, parts), axis, at)
     return x
 
 
@@ -201,9 +290,6 @@ def _resize(node: OnnxNode) -> Term:
     mode = _text(node, "coordinate_transformation_mode", default, _MODES)
     usual = b"floor" if node.opset == 10 else b"round_prefer_floor"
     rounding = _text(node, "nearest_mode", usual, _ROUNDING)
-    if node.attribute("antialias", 0):
-        node.reject("expected no antialias, found it: resize without it, or outside of the model")
-    _text(node, "keep_aspect_ratio_policy", b"stretch", ("stretch",))
     if node.builder.tensor(node.term(0)).dtype.startswith("int") and kind != "nearest":
         node.reject(f"expected floating-point numbers for {kind}, found integers")
     return _resize_axes(node, _axes(node, places), kind, mode, rounding)

@@ -6,6 +6,7 @@ where it was.
 ===================  ===========================================================================
 ``enumeration``      vocabularies, and all terms of one up to a size, with those of equal values
 ``generalization``   from an equation of one world to a rule
+``published``        rules as others publish them, and whether ours show them
 ``rule_table``       the table of what was found
 ``side_conditions``  side conditions
 ``source_rules``     rules with one source

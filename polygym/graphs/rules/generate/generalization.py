@@ -212,7 +212,7 @@ def _literals(roots: tuple[Term, ...]) -> Iterator[Key]:
         if not node.children or str(node.head).startswith("="):
             continue
         for (name, kind), child in zip(
-            operator_named(node.head).parameters, node.children, strict=True
+            operator_named(node.head).parameters_of(len(node.children)), node.children, strict=True
         ):
             if (
                 kind in "NS"
@@ -233,7 +233,7 @@ def _renamed(node: Term, keys: dict[Key, str]) -> Term:
         return term(node.head, *(renamed or node.children))
     children = []
     for (name, kind), child in zip(
-        operator_named(node.head).parameters, node.children, strict=True
+        operator_named(node.head).parameters_of(len(node.children)), node.children, strict=True
     ):
         if kind in "NS" and not child.children and (name, child.head) in keys:
             children.append(term(keys[name, child.head]))

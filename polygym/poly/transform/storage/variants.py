@@ -13,9 +13,10 @@ Nothing is offered that isl cannot prove to be right.
 The choices for a program's storage are its webs, the loops that they inhibit, and prices.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from polygym.errors import InputError, LimitError
@@ -73,10 +74,30 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
     Raises:
         LimitError: it would take isl too long.
     """
+    return tuple(_with_provable(scop, _webs_in_the_way(scop)))
+
+
+def some_storage_variants(
+    scop: Scop, among: Collection[str], most_proofs: int
+) -> tuple[WebVariants, ...]:
+    """Return the first expansion of each web of some arrays, of so many webs that are tried.
+
+    Raises:
+        LimitError: it would take isl too long.
+    """
+    first = (
+        replace(web, entries=tuple(entry for entry in web.entries if entry.loops)[:1])
+        for web in _webs_in_the_way(scop)
+        if web.array in among
+    )
+    return tuple(_with_provable(scop, islice((web for web in first if web.entries), most_proofs)))
+
+
+def _webs_in_the_way(scop: Scop) -> Iterator[WebVariants]:
+    """Yield the webs that are in the way of loops by memory, with all entries, provable or not."""
     loops = source_loops(scop)
     with bounded_operations("what stands in the way of loops"):
         ways = loop_inhibitors(scop, loops)
-    variants: list[WebVariants] = []
     for array in scop.arrays:
         memory = {loop.key for loop in loops if array.name in ways.loops[loop.key][1]}
         if not memory:
@@ -89,10 +110,20 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
         for web in webs:
             fields = _description(scop, web, enclosing_loops(web, loops), memory)
             live, names = fields["inhibited_loops"], fields["enclosing_loops"]
-            entries = tuple(_provable(scop, _entries(web, live, names, len(webs) > 1)))
-            if entries:
-                variants.append(WebVariants(**fields, reads=len(web.reads), entries=entries))
-    return tuple(variants)
+            entries = tuple(_entries(web, live, names, len(webs) > 1))
+            yield WebVariants(**fields, reads=len(web.reads), entries=entries)
+
+
+def _with_provable(scop: Scop, webs: Iterable[WebVariants]) -> Iterator[WebVariants]:
+    """Yield webs with the entries of which isl can tell that they change no value, if any."""
+    for web in webs:
+        entries = tuple(
+            entry
+            for entry in web.entries
+            if apply_if_provable(scop, plan_of([entry], has_contraction=True)) is not None
+        )
+        if entries:
+            yield replace(web, entries=entries)
 
 
 def enclosing_loops(web: Web, loops: Sequence[SourceLoop]) -> tuple[SourceLoop, ...]:
@@ -125,13 +156,6 @@ def _entries(
         wanted.append(None)
     for alongs in dict.fromkeys(wanted):
         yield StorageEntry(web.array, alongs, web.writers[0].name)
-
-
-def _provable(scop: Scop, entries: Iterator[StorageEntry]) -> Iterator[StorageEntry]:
-    """Yield the entries of which isl can tell that they change no value."""
-    for entry in entries:
-        if apply_if_provable(scop, plan_of([entry], has_contraction=True)) is not None:
-            yield entry
 
 
 def apply_if_provable(scop: Scop, plan: StoragePlan) -> Scop | None:

@@ -103,6 +103,7 @@ def reads_of(scop: Scop, array: str) -> tuple[WebRead, ...]:
     return tuple(result)
 
 
+@lru_cache(maxsize=256)
 def live_out_writers(scop: Scop, array: str) -> isl.UnionMap:
     """Return pairs (writing instance, element): the values that an array has in the end."""
     writes = dependences.access_relation(scop, array, is_write=True)

@@ -55,6 +55,7 @@ def assert_written(model: Model, path: Path, **options: Any) -> Model:
 X = graph_input("x", 1, 4, 6, 6)
 M = graph_input("m", 2, 4, 4)
 V = weight("v", 4)
+POSITIVE = make_node("exp", make_node("abs", make_node("slice", 0, 0, 1, 1, V)))
 OPERATORS: dict[str, Term] = {
     "conv": conv(X, weight("w", 4, 2, 3, 3), (2, 1), "same", "relu"),
     "conv-pads": conv(X, weight("w", 4, 2, 3, 3), (1, 2), "1-0-2-1", "gelu"),
@@ -95,6 +96,15 @@ OPERATORS: dict[str, Term] = {
     "where": make_node("where", make_node("relu", M), M, make_node("neg", M)),
     "add": make_node("add", M, V),
     "pow": make_node("pow", make_node("abs", M), V),
+    "reduce-prod": make_node("reduce-prod", "1-2", 0, M),
+    "remainder": make_node("remainder", M, make_node("exp", M)),
+    "quotient": make_node(
+        "quotient",
+        graph_input("i", 3, dtype="int64"),
+        make_node("add", graph_input("j", 3, dtype="int64"), make_node("cast", "int64", POSITIVE)),
+    ),
+    "cast-bool": make_node("cast", "bool", M),
+    "cast-half": make_node("cast", "float32", graph_input("h", 3, dtype="float16")),
     "concat": concat(2, [M, M, make_node("neg", M)]),
 }
 

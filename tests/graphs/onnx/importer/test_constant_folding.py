@@ -297,3 +297,21 @@ def test_batch_norm_goes_into_what_nothing_else_needs(tmp_path: Path) -> None:
     path = save(tmp_path / "m.onnx", nodes, {"x": image.shape}, weights=weights)
     with pytest.raises(InputError, match=r"model\.eval"):
         read(path)
+
+
+def test_elements_of_a_long_row_are_chosen(tmp_path: Path) -> None:
+    """ONNX's reference chooses among 32 at most where there is one row; BERT has 512."""
+    table = np.arange(512, dtype=np.float32)[None]
+    weights = {"table": table, "places": np.array([[0, 511, -1, -512, 40]])}
+    nodes = [
+        helper.make_node("GatherElements", ["table", "places"], ["chosen"], axis=1),
+        helper.make_node("Add", ["x", "chosen"], ["y"]),
+    ]
+    path = save(tmp_path / "m.onnx", nodes, {"x": (1, 5)}, weights=weights)
+    model = assert_same(path, [numbers(1, 5)])
+    assert heads(path) == ["ewadd"]
+    (chosen,) = model.weights.values()
+    np.testing.assert_array_equal(chosen, [[0, 511, 511, 0, 40]])
+    weights["places"] = np.array([[512]])
+    with pytest.raises(InputError, match="its constants cannot be computed: IndexError"):
+        read(save(tmp_path / "m.onnx", nodes, {"x": (1, 1)}, weights=weights))

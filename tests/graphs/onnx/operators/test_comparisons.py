@@ -12,7 +12,6 @@ pytest.importorskip("onnxruntime")
 
 from onnx import TensorProto, helper
 
-from polygym.errors import InputError
 from polygym.graphs.execution import compile_model
 from polygym.graphs.onnx import read
 from tests.graphs.onnx.sessions import assert_same, check, run, save
@@ -83,13 +82,16 @@ def test_triangles_and_thresholds(tmp_path: Path) -> None:
     check(tmp_path, "ThresholdedRelu", x, alpha=2.0)
 
 
-def test_truth_is_no_result(tmp_path: Path) -> None:
-    node = helper.make_node("Less", ["x", "x"], ["y"])
-    path = save(tmp_path / "one.onnx", [node], {"x": (2, 3)}, dtype=TensorProto.BOOL)
-    import onnx
-
-    model = onnx.load(path)
-    model.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT
-    path.write_bytes(model.SerializeToString())
-    with pytest.raises(InputError, match="result y: expected numbers, found truth values"):
-        read(path)
+def test_truth_is_a_result(tmp_path: Path) -> None:
+    node = helper.make_node("Less", ["x", "half"], ["y"])
+    path = save(
+        tmp_path / "one.onnx",
+        [node],
+        {"x": (2, 4)},
+        weights={"half": np.float32(0.5)},
+        results=TensorProto.BOOL,
+    )
+    (expected,) = run(path, [ODD])
+    result = compile_model(read(path))(ODD)
+    assert result.dtype == np.bool_
+    np.testing.assert_array_equal(result, expected)

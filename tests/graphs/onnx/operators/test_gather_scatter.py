@@ -123,7 +123,13 @@ REFUSED: dict[str, tuple[str, Array, Array | None, dict[str, Any], str]] = {
     "deep": ("GatherND", np.array([[0, 1, 2]]), None, {}, "expected indices into"),
     "batch": ("GatherND", np.array([[0]]), None, {"batch_dims": 1}, "to come first"),
     "updates": ("ScatterND", np.array([[0]]), numbers(2), {}, "expected updates for indices"),
-    "added": ("ScatterND", np.array([[0]]), numbers(1, 3), {"reduction": "add"}, "reduction 'add'"),
+    "added": (
+        "ScatterND",
+        np.array([[0]]),
+        numbers(1, 3),
+        {"reduction": "xor"},
+        "reduction, found 'xor'",
+    ),
     "large": ("ScatterElements", np.array([[7]]), numbers(1, 1), {"axis": 0}, "below 2, found 7"),
 }
 
@@ -138,9 +144,31 @@ def test_what_makes_no_sense_is_refused(name: str, tmp_path: Path) -> None:
         read(path)
 
 
-def test_places_that_are_computed_are_not_written_to(tmp_path: Path) -> None:
-    node = helper.make_node("ScatterND", ["x", "i", "x"], ["y"])
-    cast = helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64)
-    path = save(tmp_path / "one.onnx", [cast, node], {"x": (2, 1)}, opset=18)
-    with pytest.raises(InputError, match=r"ScatterND.*the indices known from constants"):
-        read(path)
+@pytest.mark.parametrize("is_computed", [False, True])
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max", "min"])
+@pytest.mark.parametrize("kind", ["ScatterND", "ScatterElements"])
+def test_several_updates_of_one_place(
+    kind: str, reduction: str, is_computed: bool, tmp_path: Path
+) -> None:
+    """Also of places that are computed, from the end on; of several that replace the last stays."""
+    x, updates = numbers(5, 3), numbers(7, 3, seed=1)
+    indices = RNG.integers(-5, 5, (7, 3))
+    if kind == "ScatterND":
+        indices = indices[:, :1]
+    if reduction == "none":  # onnxruntime leaves open which of several stays
+        indices = np.broadcast_to(np.arange(-4, 0).reshape(4, 1), (4, indices.shape[1]))
+        updates = updates[:4]
+    inputs: dict[str, Any] = {"x": x.shape, "u": updates.shape}
+    weights = {} if is_computed else {"i": np.ascontiguousarray(indices)}
+    cast = helper.make_node("Cast", ["f"], ["i"], to=TensorProto.INT64)
+    node = helper.make_node(kind, ["x", "i", "u"], ["y"], reduction=reduction)
+    arrays = [x, updates]
+    if is_computed:
+        inputs["f"] = indices.shape
+        arrays.append(indices.astype(np.float32))
+    nodes = [cast, node] if is_computed else [node]
+    path = save(tmp_path / "one.onnx", nodes, inputs, weights=weights, opset=18)
+    (expected,) = run(path, arrays)
+    model = read(path)
+    for result in (evaluated(model, arrays)[0], compile_model(model)(*arrays)):
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,1 @@
+"""Public models, and modules written for this, as PyTorch exports them."""

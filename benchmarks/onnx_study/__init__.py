@@ -1,0 +1,1 @@
+"""Comparisons of ONNX models with what ONNX itself says."""
