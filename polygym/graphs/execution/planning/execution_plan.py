@@ -37,6 +37,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
     KernelVariant,
     KernelVariants,
     WeightBlocking,
+    expected_variant,
     has_variants,
     runs_along_sums,
 )
@@ -306,12 +307,16 @@ class _ExecutionPlanner:
     def _kernel(
         self, group: KernelGroup, updated: ArrayView | None
     ) -> tuple[TensorNest, KernelSource, list[ArrayView]]:
-        """Return the kernel of a group in the form that is the fastest as far as is known."""
+        """Return the kernel of a group in the form that is the fastest, as measured or expected."""
         usual = kernel_in_variant(group, DEFAULT_VARIANT, self.threads, self.blocker, updated)
         assert usual is not None, "nothing is in blocks"
-        if self.forms is None or not has_variants(group):
+        if not has_variants(group):
             return usual
-        form = self.forms.fastest(usual[1].text)
+        text = usual[1].text
+        if self.forms is not None and self.forms.seconds(text) is not None:
+            form = self.forms.fastest(text)
+        else:
+            form = expected_variant(group, self.blocker.constants)
         if form == DEFAULT_VARIANT:
             return usual
         return kernel_in_variant(group, form, self.threads, self.blocker, updated) or usual

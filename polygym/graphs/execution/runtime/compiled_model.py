@@ -9,18 +9,18 @@ A processor remembers where a few thousand pages lie. Of 4 KiB each that is 10 M
 model are more, and products read them a row here and a row there. In pages of 2 MiB each all of
 them are found at once. Weights that lie wherever they were made get such pages by luck, so they are
 copied next to each other.
-
-From a model to machine code: operations, groups, memory, kernels, calls.
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from polygym.errors import InputError
+from polygym.foreign.calls import EntryPoint
 from polygym.foreign.libc import advise_huge_pages
 from polygym.graphs.execution.ir.views import ArrayView, view_strides
 from polygym.graphs.execution.lowering.graph_lowering import lower_graph
@@ -39,9 +39,11 @@ from polygym.graphs.execution.planning.kernel_variants import (
     compiled_kernel,
     user_variants,
 )
+from polygym.graphs.execution.runtime.call_sequence import CallSequence, call_alone
 from polygym.graphs.execution.timing.step_profile import describe_step, plan_temporaries
 from polygym.graphs.ir.graph import Graph, Model
 from polygym.graphs.operators.types import TensorType, numpy_type
+from polygym.runtime.loader import may_use_threads
 from polygym.tc.arguments import address_of
 from polygym.tc.kernel import CompiledKernel
 
@@ -102,6 +104,8 @@ class CompiledModel:
         self.outputs = tuple((name, graph.tensor(term)) for name, term in graph.outputs)
         self.steps = tuple(map(describe_step, layout.steps))
         self._kernels = tuple(kernels)
+        threaded = (part for part in kernels if part and may_use_threads(part.object_code))
+        self._threaded = next(threaded, None)
         self._constants = pack_arrays(layout.constants)
         self._lock = threading.Lock()
         temporaries, blocks = plan_temporaries(layout, kernels)
@@ -111,14 +115,28 @@ class CompiledModel:
         self._base = address_of(self._aligned)
         self._patches: list[tuple[Any, int, ArrayStorage, int]] = []
         self._calls: list[Callable[[], int]] = []
+        self._sequences: list[tuple[int, Callable[[], tuple[int, int]]]] = []
         self._arrays: dict[ArrayStorage, _Array] = {}
+        launches: list[tuple[EntryPoint, Any]] = []
         for step, kernel, own in zip(layout.steps, kernels, temporaries, strict=True):
             if isinstance(step, KernelLaunch):
                 assert kernel is not None
-                self._calls.append(self._launch(step, kernel, own))
-            else:
-                self._calls.append(self._copy(step))
+                entry, block = self._launch(step, kernel, own)
+                launches.append((entry, block))
+                self._calls.append(partial(entry, block, _NO_ADDRESS))
+                continue
+            self._end_sequence(launches)
+            self._calls.append(self._copy(step))
+            self._sequences.append((len(self._calls) - 1, partial(call_alone, self._calls[-1])))
+        self._end_sequence(launches)
         self._given, self._made = layout.inputs, layout.outputs
+
+    def _end_sequence(self, launches: list[tuple[EntryPoint, Any]]) -> None:
+        """Let the last kernels be one call."""
+        if launches:
+            first = len(self._calls) - len(launches)
+            self._sequences.append((first, CallSequence.of(launches)))
+            launches.clear()
 
     def __repr__(self) -> str:
         """Say what it takes."""
@@ -135,10 +153,10 @@ class CompiledModel:
         results = self._results(out, values)
         with self._lock:
             self._bind(values, results)
-            for number, call in enumerate(self._calls):
-                code = call()
+            for first, sequence in self._sequences:
+                code, place = sequence()
                 if code:
-                    self._raise_for_code(number, code)
+                    self._raise_for_code(first + place, code)
             self._arrays = {}
         if out is not None:
             return out
@@ -215,9 +233,8 @@ class CompiledModel:
         addresses = {storage: address_of(array) for storage, array in self._arrays.items()}
         for block, slot, storage, offset in self._patches:
             block[slot] = addresses[storage] + offset
-        for kernel in self._kernels:
-            if kernel is not None:
-                kernel.note_threads()
+        if self._threaded is not None:
+            self._threaded.note_threads()
 
     def _raise_for_code(self, number: int, code: int) -> NoReturn:
         """Say what went wrong in a step; copies never do."""
@@ -237,14 +254,14 @@ class CompiledModel:
 
     def _launch(
         self, step: KernelLaunch, kernel: CompiledKernel, temporaries: Sequence[int]
-    ) -> Any:
-        """Return a call of a kernel, without arguments."""
+    ) -> tuple[EntryPoint, Any]:
+        """Return the function of a kernel and its arguments."""
         places = argument_places(step, kernel, temporaries)
         entry, block = kernel.prepared([self._address(location) for location in places])
         for slot, place in enumerate(places):
             if place.storage.kind in (StorageKind.INPUT, StorageKind.OUTPUT):
                 self._patches.append((block, slot, place.storage, place.offset))
-        return lambda: entry(block, _NO_ADDRESS)
+        return entry, block
 
     def _copy(self, step: ElementCopy) -> Callable[[], int]:
         """Return a function that moves elements."""

@@ -169,3 +169,19 @@ def test_progress_is_told() -> None:
     model = model_of(tanh(X), relu(X))
     compile_model(model, progress=lambda done, all_: told.append((done, all_)))
     assert told == [(1, 2), (2, 2)]
+
+
+def test_the_kernel_that_failed_is_named() -> None:
+    index = graph_input("i", 2, dtype="int64")
+    rows = make_node("gather", 0, weight("a", 9, 3), index)
+    whole = make_node("concat2", 0, rows, rows)  # copies between the kernels
+    other = make_node("gather", 0, weight("b", 5, 3), index)
+    compiled = compile_model(model_of(relu(whole), other))
+    compiled(np.array([4, 0]))
+    with pytest.raises(OutOfRangeError, match="5"):
+        compiled(np.array([7, 0]))
+    with pytest.raises(OutOfRangeError, match="9"):
+        compiled(np.array([9, 0]))
+    first, second = compiled(np.array([1, 2]))
+    assert first.shape == (4, 3)
+    assert second.shape == (2, 3)
