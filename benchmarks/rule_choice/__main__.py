@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 import numpy as np
-from contenders import CONTENDERS, play
+from contenders import CONTENDERS, SAMPLES, play
 
 from polygym.errors import InputError, PolygymError
 from polygym.files import try_lock
@@ -43,7 +43,7 @@ _COLUMNS = (
     "contender", "seed", "growth", "set", "graph", "initial", "cost", "gain", "nodes", "limit",
     "steps", "status", "seconds",
 )  # fmt: skip
-_SEEDED = ("random", "trained")
+_TRAINED = ("trained", f"trained-{SAMPLES}")
 _SEEDS = 5
 
 
@@ -97,9 +97,9 @@ def _trials(
                 extraction_seconds=5.0,
             )  # fmt: skip
             for graph in map(str, graphs_from_argument(selection)):
-                for name in [*names, *(["trained"] if policies else [])]:
-                    seeds = range(_SEEDS) if name == "random" else [0]
-                    for seed in policies if name == "trained" else seeds:
+                for name in [*names, *(_TRAINED if policies else ())]:
+                    seeds = range(_SEEDS) if name.startswith("random") else [0]
+                    for seed in policies if name in _TRAINED else seeds:
                         row = {
                             "contender": name, "seed": seed, "growth": growth, "set": set_name,
                             "graph": graph,
@@ -115,16 +115,19 @@ def _played(
 ) -> tuple[SaturationEpisode, float]:
     begin = time.process_time()
     start: SaturationEpisode = env.episode
-    if name != "trained":
+    if name in CONTENDERS:
         end = CONTENDERS[name](start, np.random.default_rng(seed))
         return end, time.process_time() - begin
+    likeliest, sampled = policies[seed]
+    policy = likeliest if name == _TRAINED[0] else sampled
 
     def choice(episode: SaturationEpisode) -> int:
         env.adopt(episode)
         observation, _ = env._observation_and_info()
-        return int(policies[seed](env, observation))
+        return int(policy(env, observation))
 
-    return play(start, choice), time.process_time() - begin
+    samples = (play(start, choice) for _ in range(1 if policy is likeliest else SAMPLES))
+    return min(samples, key=lambda end: end.cost), time.process_time() - begin
 
 
 def _outcome(end: SaturationEpisode, seconds: float) -> dict[str, Any]:
@@ -143,6 +146,8 @@ def _outcome(end: SaturationEpisode, seconds: float) -> dict[str, Any]:
 
 def _trained_models(run: Path) -> dict[int, Any]:
     """Return the policies of a training, which must not have seen the graphs of the test."""
+    from stable_baselines3.common.utils import set_random_seed
+
     from polygym.agents.experiments.models import load_model
     from polygym.agents.policies.trained_network import TrainedPolicy
     from polygym.agents.trainers.training import trained_models
@@ -152,8 +157,11 @@ def _trained_models(run: Path) -> dict[int, Any]:
     for selection in _SETS.values():
         if both := seen.intersection(map(str, graphs_from_argument(selection))):
             raise InputError(f"{run}: expected no graph of the test, found {', '.join(both)}")
+    set_random_seed(0)  # of the samples
+    loaded = {seed: load_model(experiment.algorithm, path) for seed, path in models.items()}
     return {
-        seed: TrainedPolicy(load_model(experiment.algorithm, path)) for seed, path in models.items()
+        seed: (TrainedPolicy(model), TrainedPolicy(model, deterministic=False))
+        for seed, model in loaded.items()
     }
 
 

@@ -8,9 +8,11 @@ tensat-K       rules of several outputs in K iterations, the others until nothin
 single-first   rules of one output until nothing changes, then those of several, and so on
 backoff-M      all rules; one of more than M matches pauses, as egg's scheduler has it (M = 1000)
 random         a random group that is allowed, until none is
+random-8       the best of eight such episodes
 mcts           the group that UCT visits, as MCTS-GEB has it: ``MCTS_BUDGET`` simulations an action,
                random rollouts of at most ``MCTS_ROLLOUT`` groups, rewards are falls of the cost
 trained        the likeliest group of a trained policy, which also decides when to extract
+trained-8      the best of eight samples of that policy
 ============== ===================================================================================
 
 All but the trained one go on until nothing changes or a limit is reached: nodes or steps. All end
@@ -39,11 +41,12 @@ from polygym.rewrite.egraph.application import RuleProgram
 from polygym.rewrite.egraph.matching import EGraphPattern, OperatorIndex
 from polygym.rewrite.rule import Rule
 
-__all__ = ["CONTENDERS", "Contender", "play"]
+__all__ = ["CONTENDERS", "SAMPLES", "Contender", "play"]
 
 Contender: TypeAlias = Callable[[SaturationEpisode, np.random.Generator], SaturationEpisode]
 _Choice: TypeAlias = Callable[[SaturationEpisode], int]
 
+SAMPLES = 8
 MCTS_BUDGET, MCTS_ROLLOUT = 16, 4
 _EXPLORATION = 1.0
 _BAN_LENGTH = 5
@@ -91,6 +94,10 @@ def _random(start: SaturationEpisode, rng: np.random.Generator) -> SaturationEpi
         return int(rng.choice(groups)) if groups else EXTRACT_OPTIMAL
 
     return play(start, choice)
+
+
+def _best_random(start: SaturationEpisode, rng: np.random.Generator) -> SaturationEpisode:
+    return min((_random(start, rng) for _ in range(SAMPLES)), key=lambda end: end.cost)
 
 
 def _all_rules(start: SaturationEpisode, _: np.random.Generator) -> SaturationEpisode:
@@ -225,5 +232,6 @@ CONTENDERS: dict[str, Contender] = {
     "backoff-1000": _backoff(1000),
     "backoff-16": _backoff(16),
     "random": _random,
+    f"random-{SAMPLES}": _best_random,
     "mcts": _mcts,
 }

@@ -55,6 +55,10 @@ def dtype_of(scalar: ElementType) -> np.dtype[Any]:
     return dtypes.dtype_of(SCALAR_TYPES[scalar])
 
 
+# Indices come as either, from other libraries.
+_INDEX_TYPES = {np.dtype(np.int32), np.dtype(np.int64)}
+
+
 @dataclass(frozen=True, slots=True)
 class ExpectedArgument:
     """What an argument has to be, as its parameter declares it."""
@@ -106,8 +110,9 @@ def prepare_arguments(
 ) -> list[np.ndarray]:
     """Return the arguments as arrays in C's order, of the declared types and ranks.
 
-    An array of another type is refused, since converting it would hide a copy or lose digits;
-    Python's numbers and lists have no type, and get the declared one.
+    An array of another type is refused, since converting it would hide a copy or lose digits, but
+    for those of int32 and int64, which are taken for each other if the numbers fit, and single
+    numbers. Python's numbers and lists have no type, and get the declared one.
 
     ``name`` is the operator's.
 
@@ -149,6 +154,12 @@ def _prepare_argument(place: str, expected: ExpectedArgument, value: Any) -> np.
             "masked, .data what is behind"
         )
     array = np.asarray(value)
+    is_other_integer = {array.dtype, expected.dtype} == _INDEX_TYPES
+    if array.dtype != expected.dtype and (is_other_integer or not array.ndim + expected.rank):
+        try:
+            array = _convert_argument(array, expected.dtype)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{place}: {error}") from None
     if array.dtype != expected.dtype:
         raise InputError(
             f"{place}: expected elements of type {expected.dtype}, found {array.dtype}"

@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
 from copy import copy
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output
+from polygym.frontend.tc import TcDefinition, check_initialized
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.policies.registry import Policy
@@ -37,10 +36,17 @@ from polygym.tc.definition_choice import (
     strategy_option,
     text_definition,
 )
-from polygym.tc.derived_operators import DerivedOperators, WrittenGradients
+from polygym.tc.derived_operators import (
+    DerivedOperators,
+    WrittenGradients,
+    compare_gradients,
+)
+from polygym.tc.empty_kernel import EmptyKernel, empty_kernel
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
+from polygym.tc.output_memory import output_memory
 from polygym.tc.torch_calls import call_with_tensors
+from polygym.tc.torch_operators import registered_entry
 from polygym.tc.torch_tensors import as_arrays, torch_if_used
 from polygym.version import __version__
 
@@ -107,7 +113,7 @@ class Comprehension:
         self.required_constants = self._builder.required_constants
         self.options_text = f"{mapping} {schedule}"
         self._expected = expected_arguments(definition)
-        self._kernels: dict[Any, CompiledKernel] = {}
+        self._kernels: dict[Any, CompiledKernel | EmptyKernel] = {}
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
         self._lock = threading.Lock()
         check_initialized(definition)
@@ -123,6 +129,11 @@ class Comprehension:
     def mapping(self) -> Mapping:
         """What is done for the machine's sake where nothing better is known."""
         return self._builder.options.mapping
+
+    @property
+    def torch_operator(self) -> Any:
+        """The operator in ``torch.ops.polygym``, which a program from ``torch.export`` needs."""
+        return registered_entry(self)
 
     def __repr__(self) -> str:
         """Say what it takes and returns."""
@@ -178,6 +189,14 @@ class Comprehension:
         result._derived.written = WrittenGradients(made, self._derived.written.is_automatic)
         return result
 
+    def check_gradient(self, *arguments: Any, seed: int = 0) -> None:
+        """Compare the written gradients with the derived one, for random derivatives of results.
+
+        Raises:
+            InputError: they differ by more than rounding.
+        """
+        compare_gradients(self, self._derived, self._arrays(arguments), seed)
+
     def gradient_parts(
         self, wanted: tuple[str, ...], arguments: Sequence[Any]
     ) -> tuple[GradientPart, ...]:
@@ -191,19 +210,11 @@ class Comprehension:
         return self._derived.gradient_parts(wanted, arguments)
 
     def tangent_part(self, varying: tuple[str, ...], arguments: Sequence[Any]) -> GradientPart:
-        """Return what computes the derivatives of the outputs along those of parameters.
-
-        Raises:
-            InputError: there is no derivative.
-        """
+        """Return what computes the derivatives of the outputs along those of parameters."""
         return self._derived.tangent_part(varying, arguments)
 
     def batched(self, parameters: tuple[bool, ...]) -> BatchedOperator:
-        """Return the operator on batches of some of its arguments, along a first dimension.
-
-        Raises:
-            InputError: a scalar on which subscripts depend would have several values.
-        """
+        """Return the operator on batches of some of its arguments, along a first dimension."""
         return self._derived.batched(parameters)
 
     def _like(self, definition: TcDefinition) -> Comprehension:
@@ -236,7 +247,7 @@ class Comprehension:
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
             return kernel(arrays)
-        given = self._outputs(kernel, out)
+        given = output_memory(self.definition, kernel.outputs, out)
         # The code takes arrays to be apart: what overlaps an argument is written afterwards.
         apart = [
             None if any(np.may_share_memory(output, array) for array in arrays) else output
@@ -254,7 +265,7 @@ class Comprehension:
         schedule: ScheduleStrategy | Schedule | str | None = None,
         mapping: Mapping | str | None = None,
         tuned: SearchResult | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
-    ) -> CompiledKernel:
+    ) -> CompiledKernel | EmptyKernel:
         """Return the machine code for arguments like these, which are not changed.
 
         With options of its own (a strategy such as ``isl skew=off``, or a schedule; a mapping; or
@@ -347,15 +358,21 @@ class Comprehension:
         names = [parameter.name for parameter in self.definition.parameters]
         return tuple(int(arrays[names.index(name)]) for name in self.required_constants)
 
-    def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel:
+    def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel | EmptyKernel:
         """Return the kernel for arguments for which there is none in this process."""
         with self._lock:
             key = self._key(arrays)
             if key not in self._kernels:
-                self._cache_kernel(key, self._builder.kernel(self._sizes(arrays)))
+                self._cache_kernel(key, self._kernel(self._sizes(arrays)))
             return self._kernels[key]
 
-    def _cache_kernel(self, key: Any, kernel: CompiledKernel) -> None:
+    def _kernel(self, sizes: Dictionary[str, int]) -> CompiledKernel | EmptyKernel:
+        constants = {name: sizes[name] for name in self.required_constants}
+        if 0 in (size for name, size in sizes.items() if name not in constants):
+            return empty_kernel(self.definition, sizes, constants)
+        return self._builder.kernel(sizes)
+
+    def _cache_kernel(self, key: Any, kernel: CompiledKernel | EmptyKernel) -> None:
         while len(self._kernels) >= _MOST_CACHED_KERNELS:
             del self._kernels[next(iter(self._kernels))]
         self._kernels[key] = kernel
@@ -366,33 +383,6 @@ class Comprehension:
         shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
         sizes = sizes_of_arguments(self.definition, shapes)
         return sizes | dict(zip(self.required_constants, self._values(arrays), strict=True))
-
-    def _outputs(self, kernel: CompiledKernel, out: Any) -> list[np.ndarray]:
-        """Return the memory for the outputs, checked."""
-        given = list(out) if isinstance(out, list | tuple) else [out]
-        if not all(isinstance(item, np.ndarray) for item in given):
-            raise InputError(f"out: expected an array for each output, found {out!r}"[:200])
-        if len(given) != len(kernel.outputs):
-            raise InputError(f"out: expected {len(kernel.outputs)} array(s), found {len(given)}")
-        for place, array, output in zip(
-            kernel.outputs, given, self.definition.outputs, strict=True
-        ):
-            if array.shape != place.shape or array.dtype != place.dtype:
-                raise InputError(
-                    f"out: {output.name}: expected {place.dtype} of shape {place.shape}, found "
-                    f"{array.dtype} of shape {array.shape}{self._reason(output.name, array)}"
-                )
-            if not (array.flags.c_contiguous and array.flags.writeable):
-                raise InputError(f"out: {output.name}: expected contiguous memory to write to")
-        for one, other in combinations(given, 2):
-            if np.may_share_memory(one, other):
-                raise InputError("out: expected arrays that do not overlap each other")
-        return given
-
-    def _reason(self, name: str, given: np.ndarray) -> str:
-        """Return why an output is no float32 if that was given and a literal is the reason."""
-        hint = hint_for_output(self.definition, name) if given.dtype == np.float32 else ""
-        return f" ({hint})" if hint else ""
 
 
 def _unpickled(version: str, state: bytes) -> Comprehension:

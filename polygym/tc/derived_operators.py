@@ -16,7 +16,7 @@ from polygym.frontend.tc import TcDefinition
 from polygym.frontend.tc.derivatives.batching import batched_definition
 from polygym.frontend.tc.derivatives.forward import forward_derivative
 from polygym.frontend.tc.derivatives.reverse import reverse_derivative
-from polygym.frontend.tc.derivatives.signature import Derivative
+from polygym.frontend.tc.derivatives.signature import Derivative, DerivativeInput, InputKind
 from polygym.tc.arguments import sizes_of_arguments
 from polygym.tc.gradients import BatchedOperator, GradientPart, Operator
 
@@ -123,3 +123,37 @@ class DerivedOperators:
     def _part(self, derivative: Derivative) -> GradientPart:
         operator = self.like(derivative.definition)
         return GradientPart(operator, derivative.inputs, derivative.tensors)
+
+
+def compare_gradients(
+    operator: Operator, derived: DerivedOperators, given: Sequence[np.ndarray], seed: int
+) -> None:
+    """Refuse written gradients that differ from the derived one by more than rounding."""
+    definition = derived.definition
+    results = operator.compute(given, None)
+    rng = np.random.default_rng(seed)
+    names = [parameter.name for parameter in definition.parameters]
+    outputs = [output.name for output in definition.outputs]
+    known: dict[DerivativeInput, Any] = {
+        DerivativeInput(InputKind.PARAMETER, n): v for n, v in zip(names, given, strict=True)
+    }
+    for name, result in zip(outputs, results, strict=True):
+        known[DerivativeInput(InputKind.RESULT, name)] = result
+        change = np.asarray(rng.normal(size=result.shape)).astype(result.dtype)
+        known[DerivativeInput(InputKind.DERIVATIVE, name)] = change
+    for part in derived.written.parts:
+        own = derived.gradient(part.tensors, given)
+        found, expected = (
+            one.operator.compute([known[entry] for entry in one.inputs], None)
+            for one in (part, own)
+        )
+        for name, value, other in zip(part.tensors, found, expected, strict=True):
+            scale = float(np.abs(other).max(initial=0)) + 1e-30
+            tolerance = scale * 1e3 * float(np.finfo(other.dtype).eps)
+            if not np.allclose(value, other, rtol=0, atol=tolerance, equal_nan=True):
+                worst = float(np.nanmax(np.abs(value - other)))
+                raise InputError(
+                    f"{part.operator.definition.name}: d_{name} is not the derivative of "
+                    f"{definition.name}: it differs by {worst:.3g}, where the largest is "
+                    f"{scale:.3g}"
+                )

@@ -12,18 +12,17 @@ needs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.frontend.tc.derivatives.analysis import definition_facts
 from polygym.frontend.tc.semantics.types import SCALAR_TYPES
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import definition_text
 from polygym.programs.dtypes import dtype_of as dtype_of_scalar
 from polygym.tc.gradients import Operator
+from polygym.tc.size_values import evaluate, known_facts
 from polygym.tc.torch_autograd import gradients, save_for_gradients
 from polygym.tc.torch_tensors import as_arrays, compute_with_arrays
 
@@ -73,6 +72,17 @@ def registered(operator: Operator) -> str:
 # What torch.compiler.assume_constant_result does, without importing PyTorch: the compiler calls the
 # function when it traces a call of it, and takes the result for a constant.
 registered._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def registered_entry(operator: Operator) -> Any:
+    """Return an operator in ``torch.ops.polygym``.
+
+    Raises:
+        InputError: PyTorch has not been imported.
+    """
+    if "torch" not in sys.modules:
+        raise InputError("torch_operator: expected PyTorch to be imported")
+    return getattr(sys.modules["torch"].ops.polygym, registered(operator))
 
 
 def _torch_type(torch: Any, scalar: tree.ElementType) -> Any:
@@ -131,7 +141,7 @@ def _result_shapes(
         for dimension, size in enumerate(parameter.sizes):
             if isinstance(size, tree.NameUse):
                 sizes.setdefault(size.name, argument.shape[dimension])
-    facts = _facts(definition, tuple(constants.items()))
+    facts = known_facts(definition, tuple(constants.items())).tensors
     return [
         (
             tuple(evaluate(extent, sizes) for extent in facts[output.name].extents),
@@ -139,47 +149,3 @@ def _result_shapes(
         )
         for output in definition.outputs
     ]
-
-
-@lru_cache(maxsize=256)
-def _facts(
-    definition: tree.TcDefinition, constants: tuple[tuple[str, int], ...]
-) -> Mapping[str, Any]:
-    return definition_facts(definition, dict(constants)).tensors
-
-
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "&&": lambda a, b: a and b,
-    "||": lambda a, b: a or b,
-}
-
-
-def evaluate(size: tree.Expression, sizes: Mapping[str, Any]) -> Any:
-    """Return the value of a size; nothing negative is divided in one."""
-    match size:
-        case tree.NumberLiteral(value):
-            return value
-        case tree.NameUse(name):
-            return sizes[name]
-        case tree.PrefixExpression(tree.PrefixOperator.NEGATE, operand):
-            return -evaluate(operand, sizes)
-        case tree.InfixExpression(operator, left, right):
-            return _OPERATIONS[operator.value](evaluate(left, sizes), evaluate(right, sizes))
-        case tree.ElementOrCall(name, (left, right)):
-            chosen = min if name == "min" else max
-            return chosen(evaluate(left, sizes), evaluate(right, sizes))
-        case tree.ConditionalExpression(condition, then, otherwise):
-            return evaluate(then if evaluate(condition, sizes) else otherwise, sizes)
-        case _:
-            raise AssertionError(size)

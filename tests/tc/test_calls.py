@@ -59,7 +59,6 @@ def test_numbers_and_lists_take_the_declared_type():
         ((A.astype(np.float64), B), "A: expected elements of type float32, found float64"),
         ((A[0], B), r"A: expected 2 dimension\(s\), found 1"),
         ((A, B[:3]), "dimension 0 of B: expected 4, which is K of dimension 1 of A, found 3"),
-        ((A[:0], B), "mm is not defined for M = 0, K = 4, N = 2: it needs sizes from 1 on"),
         (("text", B), "A: expected elements of type float32"),
         (([["x"]], B), "A: could not convert"),
         (([[1.0], [2.0, 3.0]], B), "A: "),
@@ -203,7 +202,7 @@ def test_options_and_gradients_are_pickled():
     there = pickle.loads(pickle.dumps(operator))
     assert there.mapping.threads == 2
     assert there._strategy == operator._strategy
-    assert there._gradient.parameters == ("I",)
+    assert [part.tensors for part in there.gradient_parts(("I",), [A])] == [("I",)]
 
 
 def test_a_mask_is_not_overlooked(mm):

@@ -201,3 +201,39 @@ def test_no_conditions(statement: str, fragment: str) -> None:
     with pytest.raises(SourceError) as caught:
         lowered(f"def f(double(N) x) -> (y) {{ {statement} }}")
     assert fragment in str(caught.value)
+
+
+def test_arrays_without_elements() -> None:
+    torch = pytest.importorskip("torch")
+    product = define("tc:matmul")
+    for m, k, n in ((0, 3, 4), (2, 0, 4), (2, 3, 0), (0, 0, 0)):
+        a, b = torch.ones(m, k, requires_grad=True), torch.ones(k, n, requires_grad=True)
+        result = product(a, b)
+        assert torch.equal(result, a @ b)
+        for ours, theirs in zip(
+            torch.autograd.grad(result.sum(), (a, b)),
+            torch.autograd.grad((a @ b).sum(), (a, b)),
+            strict=True,
+        ):
+            assert torch.equal(ours, theirs)
+    assert define("tc:softmax")(np.ones((0, 4), np.float32)).shape == (0, 4)
+    update = define("def f(float(N) A, float(N, K) B) -> (A, s) { A(i) += B(i, k) s *=! B(i, k) }")
+    updated, one = update(np.ones(3, np.float32), np.ones((3, 0), np.float32))
+    assert updated.tolist() == [1, 1, 1]
+    assert one == 1
+    out = np.full((2, 4), 7, np.float32)
+    product(np.ones((2, 0), np.float32), np.ones((0, 4), np.float32), out=out)
+    assert not out.any()
+    for text in ("O(n) max=! A(n, d)", "O(n) = A(n, 0) * 0 + 3 where n in 0:N"):
+        with pytest.raises(InputError, match="expected arrays with elements"):
+            define(f"def f(float(N, D) A) -> (O) {{ {text} }}")(np.ones((3, 0), np.float32))
+
+
+def test_indices_of_either_type() -> None:
+    rows = define("tc:1LUT")
+    table = np.arange(10, dtype=np.float32).reshape(5, 2)
+    assert rows(table, np.array([[1, 4]])).tolist() == [[10, 12]]
+    with pytest.raises(InputError, match="I: expected numbers that int32 holds, found 4294967296"):
+        rows(table, np.array([[1 << 32]]))
+    scaled = define("def f(float s, int64(N) I) -> (O) { O(i) = s * float(I(i)) }")
+    assert scaled(np.array(2.0), np.array([3], np.int32)).tolist() == [6]

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
 from polygym.graphs.onnx.importer.constant_folding import foldable_operators
 from polygym.graphs.onnx.importer.node_order import import_rows, refused_operators
-from polygym.graphs.operators import elementwise, images, movement, products
+from polygym.graphs.operators import elementwise, images, movement, products, whole_numbers
 from polygym.graphs.operators.definition import GraphOperator, OnnxMapping
 from polygym.graphs.operators.registry import OPERATORS
 from polygym.graphs.operators.types import DTYPES, ELEMENT_BYTES
 
 FAMILIES = (
     ("Elements", elementwise),
+    ("Whole numbers", whole_numbers),
     ("Products, reductions, normalization", products),
     ("Images", images),
     ("Movement, names, parts", movement),

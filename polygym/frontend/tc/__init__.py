@@ -2,7 +2,8 @@
 
 The packages follow the data flow: ``syntax`` (tokens, the tree, its text), ``parsing`` (text to
 tree), ``semantics`` (names, types, functions), ``inference`` (types of tensors, ranges of indices,
-checks of accesses), ``lowering`` (statements, the program). ``library`` has comprehensions by name.
+checks of accesses), ``lowering`` (statements, the program). ``derivatives`` makes definitions of
+gradients; ``library`` has comprehensions by name.
 
 A text is refused with a :class:`~polygym.errors.SourceError` that shows where and why; no exception
 but an :class:`~polygym.errors.InputError` leaves this package.

@@ -1,8 +1,8 @@
 """Operators of tensor graphs, each defined in one place.
 
 :mod:`~polygym.graphs.operators.definition` has the fields of a definition: children, shape,
-reference, work, element text, ONNX, PyTorch. Four families define the operators: elementwise,
-products, images, movement. :mod:`~polygym.graphs.operators.registry` collects them.
+reference, work, element text, ONNX, PyTorch. Five families define the operators: elementwise,
+whole numbers, products, images, movement. :mod:`~polygym.graphs.operators.registry` collects them.
 
 ===================  ============================================================================
 ``definition``       definition of a graph operator: everything that polygym knows of it
@@ -13,5 +13,6 @@ products, images, movement. :mod:`~polygym.graphs.operators.registry` collects t
 ``registry``         registry of operators: the definitions by name, and inference of nodes
 ``shape_functions``  shape functions: the type of a node, from the types of its children
 ``types``            types of nodes
+``whole_numbers``    operators to whole numbers, and division of integers
 ===================  ============================================================================
 """

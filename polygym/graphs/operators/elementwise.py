@@ -22,7 +22,7 @@ from polygym.graphs.operators.definition import (
 from polygym.graphs.operators.types import TensorType, numpy_type
 from polygym.rewrite.term import Term
 
-_FUNCTION_COST = 10
+FUNCTION_COST = 10
 """Operations of a function such as the exponential."""
 
 
@@ -48,7 +48,7 @@ def write_activation(writer: OnnxWriter, name: str, activation: Term) -> str:
     return writer.operator(mapping.kind, name)
 
 
-def _pair(
+def pair(
     name: str,
     doc: str,
     kind: str,
@@ -67,7 +67,7 @@ def _pair(
     )
 
 
-def _unary(
+def unary(
     name: str,
     doc: str,
     kind: str,
@@ -79,7 +79,7 @@ def _unary(
     defaults: dict[str, Any] = {
         "torch": name,
         "onnx": OnnxMapping(kind, reads=True),
-        "operations": _FUNCTION_COST,
+        "operations": FUNCTION_COST,
         "needs_floating": True,
         "is_inexact": True,
     }
@@ -102,42 +102,9 @@ def _exact(
     text: str | Callable[[NumberText], str],
 ) -> GraphOperator:
     """Define a function of an element that is exact, for all numbers."""
-    return _unary(
+    return unary(
         name, doc, kind, reference, text, operations=1, needs_floating=False, is_inexact=False
     )
-
-
-def _whole(
-    name: str, doc: str, kind: str, reference: Callable[[Array], Array], text: str
-) -> GraphOperator:
-    """Define a function to whole numbers."""
-    return _unary(name, doc, kind, reference, text, operations=1)
-
-
-def _is_floating(n: NumberText) -> bool:
-    return n.dtype.startswith("float")
-
-
-def _guarded_division(n: NumberText, sign: str) -> str:
-    """Return the text of an integer division that never traps: by 0, or of the least by -1."""
-    zero, one, minus = n(0), n(1), n(-1)
-    by_minus_one = f"({zero} - {{0}})" if sign == "/" else zero
-    safe = f"({{1}} == {zero} || {{1}} == {minus} ? {one} : {{1}})"
-    return f"({{1}} == {zero} ? {zero} : {{1}} == {minus} ? {by_minus_one} : {{0}} {sign} {safe})"
-
-
-def _quotient(x: Array, y: Array) -> Array:
-    safe = np.where(y == 0, 1, y).astype(y.dtype)
-    with np.errstate(over="ignore"):
-        whole = x // safe + ((x % safe != 0) & ((x < 0) != (safe < 0)))
-    return np.where(y == 0, 0, whole).astype(x.dtype)
-
-
-def _remainder(x: Array, y: Array) -> Array:
-    if x.dtype.kind not in "iu":
-        return np.fmod(x, y)
-    safe = np.where((y == 0) | (y == -1), 1, y).astype(y.dtype)
-    return np.where(y == 0, 0, np.fmod(x, safe)).astype(x.dtype)
 
 
 def _sigmoid(x: Array) -> Array:
@@ -226,7 +193,7 @@ def _write_where(writer: OnnxWriter, c: Term, x: Term, y: Term) -> str:
 _ROUNDED: dict[str, Any] = {"needs_floating": True, "is_inexact": True}
 
 OPERATORS = (
-    _pair(
+    pair(
         "ewadd",
         "sum of two tensors of one shape",
         "Add",
@@ -236,7 +203,7 @@ OPERATORS = (
         infer=shapes.equal_shapes,
         onnx=OnnxMapping("Add"),
     ),
-    _pair(
+    pair(
         "ewmul",
         "product, element by element, of one shape",
         "Mul",
@@ -247,18 +214,18 @@ OPERATORS = (
         onnx=OnnxMapping("Mul"),
     ),
     _exact("relu", "max(x, 0)", "Relu", _relu, lambda n: f"({{0}} < {n(0)} ? {n(0)} : {{0}})"),
-    _unary("tanh", "hyperbolic tangent", "Tanh", np.tanh, lambda n: n.tanh("{0}")),
-    _unary(
+    unary("tanh", "hyperbolic tangent", "Tanh", np.tanh, lambda n: n.tanh("{0}")),
+    unary(
         "sigmoid",
         "1 / (1 + exp(-x))",
         "Sigmoid",
         _sigmoid,
         lambda n: f"({n(1)} / ({n(1)} + exp(-{{0}})))",
     ),
-    _pair("add", "x + y, broadcast", "Add", np.add, "({0} + {1})", torch="add"),
-    _pair("sub", "x - y, broadcast", "Sub", np.subtract, "({0} - {1})", torch="sub"),
-    _pair("mul", "x * y, broadcast", "Mul", np.multiply, "({0} * {1})", torch="mul"),
-    _pair(
+    pair("add", "x + y, broadcast", "Add", np.add, "({0} + {1})", torch="add"),
+    pair("sub", "x - y, broadcast", "Sub", np.subtract, "({0} - {1})", torch="sub"),
+    pair("mul", "x * y, broadcast", "Mul", np.multiply, "({0} * {1})", torch="mul"),
+    pair(
         "div",
         "x / y, broadcast",
         "Div",
@@ -269,7 +236,7 @@ OPERATORS = (
         needs_positive=True,
         **_ROUNDED,
     ),
-    _pair(
+    pair(
         "minimum",
         "the smaller, broadcast",
         "Min",
@@ -278,7 +245,7 @@ OPERATORS = (
         torch="minimum",
         onnx=OnnxMapping("Min", reads=True, variadic=True),
     ),
-    _pair(
+    pair(
         "maximum",
         "the larger, broadcast",
         "Max",
@@ -287,7 +254,7 @@ OPERATORS = (
         torch="maximum",
         onnx=OnnxMapping("Max", reads=True, variadic=True),
     ),
-    _pair(
+    pair(
         "pow",
         "x to the power of y, broadcast",
         "Pow",
@@ -295,11 +262,11 @@ OPERATORS = (
         "pow({0}, {1})",
         torch="pow",
         onnx=OnnxMapping("Pow"),
-        operations=_FUNCTION_COST,
+        operations=FUNCTION_COST,
         needs_positive=True,
         **_ROUNDED,
     ),
-    _unary(
+    unary(
         "gelu",
         "x Φ(x), by the error function",
         "Gelu",
@@ -308,7 +275,7 @@ OPERATORS = (
         torch="nn.functional.gelu",
         onnx=OnnxMapping("Gelu"),
     ),
-    _unary(
+    unary(
         "gelu-tanh",
         "the same, approximated by tanh",
         "Gelu",
@@ -317,13 +284,13 @@ OPERATORS = (
         torch=lambda torch, _: lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
         onnx=OnnxMapping("Gelu", fixed={"approximate": "tanh"}),
     ),
-    _unary("exp", "exponential", "Exp", np.exp, "exp({0})"),
-    _unary("log", "natural logarithm", "Log", np.log, "log({0})", needs_positive=True),
-    _unary("sqrt", "square root", "Sqrt", np.sqrt, "sqrt({0})", operations=1, needs_positive=True),
-    _unary("erf", "error function", "Erf", _erf, lambda n: n.erf("{0}")),
+    unary("exp", "exponential", "Exp", np.exp, "exp({0})"),
+    unary("log", "natural logarithm", "Log", np.log, "log({0})", needs_positive=True),
+    unary("sqrt", "square root", "Sqrt", np.sqrt, "sqrt({0})", operations=1, needs_positive=True),
+    unary("erf", "error function", "Erf", _erf, lambda n: n.erf("{0}")),
     _exact("neg", "-x", "Neg", np.negative, "(-{0})"),
     _exact("abs", "absolute value", "Abs", np.abs, "abs({0})"),
-    _unary(
+    unary(
         "reciprocal",
         "1 / x",
         "Reciprocal",
@@ -365,7 +332,7 @@ OPERATORS = (
         torch=lambda torch, alpha, _: lambda x: torch.nn.functional.elu(x, alpha),
         onnx=OnnxMapping("Elu", {"alpha": 1.0}, reads=True),
         element=lambda n, alpha: f"({{0}} < {n(0)} ? {n(alpha)} * (exp({{0}}) - {n(1)}) : {{0}})",
-        operations=_FUNCTION_COST,
+        operations=FUNCTION_COST,
         **_ROUNDED,
     ),
     GraphOperator(
@@ -405,7 +372,7 @@ OPERATORS = (
         operations=1,
     ),
     *(
-        _unary(name, doc, name.title(), getattr(np, numpy_name), f"{name}({{0}})")
+        unary(name, doc, name.title(), getattr(np, numpy_name), f"{name}({{0}})")
         for name, numpy_name, doc in (
             ("sin", "sin", "sine"),
             ("cos", "cos", "cosine"),
@@ -416,32 +383,6 @@ OPERATORS = (
             ("acosh", "arccosh", "inverse hyperbolic cosine"),
             ("atanh", "arctanh", "inverse hyperbolic tangent"),
         )
-    ),
-    _whole("floor", "the largest whole number up to x", "Floor", np.floor, "floor({0})"),
-    _whole("ceil", "the smallest whole number from x on", "Ceil", np.ceil, "ceil({0})"),
-    _whole("round", "the nearest whole number; of two the even one", "Round", np.rint, "rint({0})"),
-    _pair(
-        "quotient",
-        "x / y of integers, truncated, broadcast; 0 where y is 0",
-        "Div",
-        _quotient,
-        lambda n: _guarded_division(n, "/"),
-        torch=lambda torch, *_: lambda x, y: torch.div(x, y, rounding_mode="trunc"),
-        onnx=OnnxMapping("Div"),
-        infer=shapes.integer_pair,
-        operations=_FUNCTION_COST,
-        is_inexact=True,
-    ),
-    _pair(
-        "remainder",
-        "remainder of x / y with the sign of x, broadcast; of integers 0 where y is 0",
-        "Mod",
-        _remainder,
-        lambda n: "fmod({0}, {1})" if _is_floating(n) else _guarded_division(n, "%"),
-        torch="fmod",
-        onnx=OnnxMapping("Mod", fixed={"fmod": 1}),
-        operations=_FUNCTION_COST,
-        is_inexact=True,
     ),
 )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from polygym.graphs.operators import elementwise, images, movement, products
+from polygym.graphs.operators import elementwise, images, movement, products, whole_numbers
 from polygym.graphs.operators.definition import GraphOperator
 from polygym.graphs.operators.types import (
     Data,
@@ -33,7 +33,7 @@ _ORDER = """
 
 _DEFINED = {
     operator.name: operator
-    for family in (movement, elementwise, products, images)
+    for family in (movement, elementwise, whole_numbers, products, images)
     for operator in family.OPERATORS
 }
 

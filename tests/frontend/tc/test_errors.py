@@ -126,7 +126,7 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = A(i) B(i) = 2 * A(i) }", "B has values already"),
     (
         "def f(float(N) A) -> (B) { B(i) +=! B(i) * A(i) }",
-        "B(i) is read where +=! has begun it anew",
+        "read before it has values",
     ),
     # types
     ("def f(double(N) A) -> (float(N) B) { B(i) = A(i) }", "would narrow it"),

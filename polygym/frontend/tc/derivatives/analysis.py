@@ -11,8 +11,12 @@ import islpy as isl
 
 from polygym.frontend.tc.derivatives import arithmetic
 from polygym.frontend.tc.derivatives.sizes import size_expression
-from polygym.frontend.tc.inference.assigned_elements import is_index_only
-from polygym.frontend.tc.inference.lowering_state import LoweringState
+from polygym.frontend.tc.inference.assigned_elements import (
+    instances,
+    is_index_only,
+    write_map,
+)
+from polygym.frontend.tc.inference.lowering_state import LoweringState, StatementContext
 from polygym.frontend.tc.inference.ranges import extent_of
 from polygym.frontend.tc.lowering.definitions import after_lowering
 from polygym.frontend.tc.semantics.name_resolution import size_locations
@@ -51,7 +55,7 @@ class StatementFacts:
     """A statement, with its indices in the order of its loops, and their ranges.
 
     ``is_whole`` says that it assigns every element of its tensor, each by an index for every
-    dimension.
+    dimension; ``begins_whole`` that it begins every element with the neutral one.
     """
 
     tensor: str
@@ -62,6 +66,7 @@ class StatementFacts:
     conditions: tuple[Expression, ...]
     ranges: Mapping[str, IndexRange]
     is_whole: bool
+    begins_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,28 @@ def _statement_facts(
         meaning.conditions,
         ranges,
         is_whole,
+        statement.initializes and (is_whole or _begins_whole(draft, number)),
+    )
+
+
+def _begins_whole(draft: LoweringState, number: int) -> bool:
+    """Whether a reduction begins every element, with subscripts that may be computed."""
+    meaning, sets = draft.resolved_statements[number], draft.index_ranges[number]
+    here = StatementContext.of(draft, meaning)
+    indices = tuple(meaning.indices)
+    valid = draft.tensors[meaning.statement.tensor].valid
+    running = instances(here.scope, indices, sets, here.environment.condition)
+    begun = running.apply(write_map(meaning, here.scope, indices, valid))
+    if is_index_only(meaning):
+        loops = [part.name for part in meaning.subscripts if isinstance(part, tree.NameUse)]
+        begun = here.scope.box(loops, sets)
+    if not valid:
+        return True
+    every = valid[0]
+    for values in valid[1:]:
+        every = every.flat_product(values)
+    return bool(
+        begun.intersect_params(draft.context).is_equal(every.intersect_params(draft.context))
     )
 
 

@@ -14,7 +14,7 @@ from polygym.frontend.tc.derivatives import arithmetic
 from polygym.frontend.tc.derivatives.analysis import IndexRange, TensorFacts, wide_type
 from polygym.frontend.tc.derivatives.emission import StatementEmitter
 from polygym.frontend.tc.derivatives.partials import Partial, PartialDerivatives
-from polygym.frontend.tc.derivatives.versions import VersionedStatement
+from polygym.frontend.tc.derivatives.versions import VersionedStatement, neutral_element
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementType, Expression
 from polygym.frontend.tc.syntax.where_values import substitute_values
@@ -167,14 +167,11 @@ class ReductionTerms:
         self.emitter.add(values, indices, AssignKind.SET, converted, ranges, conditions)
         self._value = arithmetic.element(values, indices)
         self._extreme = self.emitter.new_name(f"extreme_{facts.tensor}")
-        sign = arithmetic.NOWHERE
-        infinity: Expression = tree.NumberLiteral(float("inf"), "INFINITY", sign)
-        if facts.assign is AssignKind.MAXIMUM:
-            infinity = arithmetic.negative(infinity)
+        neutral = neutral_element(facts.assign)
         before = statement.before if statement.keeps and not facts.initializes else None
 
         def start(e: tuple[Expression, ...]) -> Expression:
-            found = infinity if before is None else arithmetic.element(before, e)
+            found = neutral if before is None else arithmetic.element(before, e)
             return tree.ConvertExpression(self.tensor.type, found, arithmetic.NOWHERE)
 
         self.emitter.fill(self._extreme, facts.tensor, start)

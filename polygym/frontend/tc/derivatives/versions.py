@@ -165,15 +165,19 @@ class Recomputation:
     def _begin(self, statement: VersionedStatement, name: str) -> None:
         """Emit a tensor of the declared size, of which a statement assigns a part."""
         facts = statement.facts
-        if facts.assign not in (AssignKind.SET, AssignKind.ADD):
+        is_sum = facts.assign in (AssignKind.SET, AssignKind.ADD)
+        if not is_sum and not facts.begins_whole:
             raise SourceError(
                 self.emitter.facts.definition.location,
                 f"{facts.tensor}: the derivative needs a value of {facts.tensor} of which "
                 f"{facts.assign.value}! assigns a part",
                 "assign to another tensor",
             )
-        self.emitter.fill(name, facts.tensor, lambda _: arithmetic.ZERO)
-        self._again(statement, name, AssignKind.ADD, initializes=False)
+        kind = self.emitter.facts.tensors[facts.tensor].type
+        start = tree.ConvertExpression(kind, neutral_element(facts.assign), arithmetic.NOWHERE)
+        self.emitter.fill(name, facts.tensor, lambda _: start)
+        assign = AssignKind.ADD if is_sum else facts.assign
+        self._again(statement, name, assign, initializes=False)
 
     def _again(
         self, statement: VersionedStatement, name: str, assign: AssignKind, *, initializes: bool
@@ -201,3 +205,17 @@ class Recomputation:
         """Whether a first statement would make a tensor smaller than it is declared."""
         declared = self._declaration(facts.tensor)
         return declared is not None and declared.sizes is not None and not facts.is_whole
+
+
+def neutral_element(assign: AssignKind) -> Expression:
+    """Return what a reduction begins with; what is set begins with 0."""
+    infinity = tree.NumberLiteral(float("inf"), "INFINITY", arithmetic.NOWHERE)
+    match assign:
+        case AssignKind.SET | AssignKind.ADD:
+            return arithmetic.ZERO
+        case AssignKind.MULTIPLY:
+            return arithmetic.ONE
+        case AssignKind.MINIMUM:
+            return infinity
+        case AssignKind.MAXIMUM:
+            return arithmetic.negative(infinity)

@@ -81,40 +81,6 @@ def _divide(node: OnnxNode) -> Term:
     return node.make("quotient" if node.builder.tensor(x).is_integer else "div", x, y)
 
 
-def _modulo(node: OnnxNode) -> Term:
-    """Give the remainder with the sign of y; with fmod that of x."""
-    x, y = node.term(0), node.term(1)
-    rest = node.make("remainder", x, y)
-    if node.attribute("fmod", 0):
-        return rest
-    if not node.builder.tensor(x).is_integer:
-        node.reject("expected fmod=1 for floating-point numbers, found 0")
-    zero = node.scalar(0, x)
-    below, wanted = node.make("less", rest, zero), node.make("less", y, zero)
-    differs = node.pairwise("sub", below, wanted)
-    has_rest = node.pairwise("sub", node.scalar(1, x), node.make("equal", rest, zero))
-    moves = node.pairwise("mul", differs, has_rest)
-    return node.make("where", moves, node.pairwise("add", rest, y), rest)
-
-
-def bit_not(node: OnnxNode, x: Term) -> Term:
-    """Return -1 - x, whose bits are the others."""
-    return node.pairwise("sub", node.scalar(-1, x), x)
-
-
-def _bit_shift(node: OnnxNode) -> Term:
-    """Multiply by a power of 2, or divide: unsigned integers stand in wider ones."""
-    x, y = node.term(0), node.term(1)
-    width = np.iinfo(node.types[0]).bits
-    powers = node.weight(1 << np.arange(width, dtype=np.int64), f"powers_{width}")
-    inside = node.make("clip", 0, width - 1, y)
-    by = converted(node, node.make("gather", 0, powers, inside), node.builder.tensor(x).dtype)
-    is_left = node.attribute("direction") == b"LEFT"
-    shifted = node.make("mul" if is_left else "quotient", x, by)
-    too_far = node.make("less", node.scalar(width - 1, y), y)
-    return node.make("where", too_far, node.scalar(0, x), shifted)
-
-
 def _shrink(node: OnnxNode) -> Term:
     """Give x + bias below -lambd, x - bias above lambd, otherwise 0."""
     x = node.term(0)
@@ -368,9 +334,6 @@ ROWS: tuple[OnnxImport, ...] = (
     OnnxImport("Identity", _identity),
     OnnxImport("Dropout", _dropout, "ratio seed"),
     OnnxImport("Div", _divide),
-    OnnxImport("Mod", _modulo, "fmod"),
-    OnnxImport("BitShift", _bit_shift, "direction"),
-    OnnxImport("BitwiseNot", lambda node: bit_not(node, node.term(0))),
     OnnxImport("Shrink", _shrink, "bias lambd"),
     OnnxImport("Mean", _mean),
     OnnxImport("Pow", _power),

@@ -13,7 +13,7 @@ import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
 from polygym.graphs.onnx.nodes import OnnxImport, OnnxNode
-from polygym.graphs.onnx.operators.elementwise import bit_not, converted, expand_to
+from polygym.graphs.onnx.operators.elementwise import converted, expand_to
 from polygym.graphs.onnx.operators.gather_scatter import elements_along
 from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Term
@@ -22,6 +22,40 @@ _INTEGER_FROM = {"float64": 2.0**52, "float32": 2.0**23}
 """From which number on a type has whole numbers alone."""
 
 _MAX_COMPARISONS = 1 << 26
+
+
+def _modulo(node: OnnxNode) -> Term:
+    """Give the remainder with the sign of y; with fmod that of x."""
+    x, y = node.term(0), node.term(1)
+    rest = node.make("remainder", x, y)
+    if node.attribute("fmod", 0):
+        return rest
+    if not node.builder.tensor(x).is_integer:
+        node.reject("expected fmod=1 for floating-point numbers, found 0")
+    zero = node.scalar(0, x)
+    below, wanted = node.make("less", rest, zero), node.make("less", y, zero)
+    differs = node.pairwise("sub", below, wanted)
+    has_rest = node.pairwise("sub", node.scalar(1, x), node.make("equal", rest, zero))
+    moves = node.pairwise("mul", differs, has_rest)
+    return node.make("where", moves, node.pairwise("add", rest, y), rest)
+
+
+def _bit_not(node: OnnxNode, x: Term) -> Term:
+    """Return -1 - x, whose bits are the others."""
+    return node.pairwise("sub", node.scalar(-1, x), x)
+
+
+def _bit_shift(node: OnnxNode) -> Term:
+    """Multiply by a power of 2, or divide: unsigned integers stand in wider ones."""
+    x, y = node.term(0), node.term(1)
+    width = np.iinfo(node.types[0]).bits
+    powers = node.weight(1 << np.arange(width, dtype=np.int64), f"powers_{width}")
+    inside = node.make("clip", 0, width - 1, y)
+    by = converted(node, node.make("gather", 0, powers, inside), node.builder.tensor(x).dtype)
+    is_left = node.attribute("direction") == b"LEFT"
+    shifted = node.make("mul" if is_left else "quotient", x, by)
+    too_far = node.make("less", node.scalar(width - 1, y), y)
+    return node.make("where", too_far, node.scalar(0, x), shifted)
 
 
 def _positions(node: OnnxNode, x: Term, axis: int) -> Term:
@@ -155,7 +189,7 @@ def _sort_key(node: OnnxNode, x: Term) -> Term:
     key = x
     if not node.attribute("largest", 1):
         is_integer = node.builder.tensor(x).is_integer
-        key = bit_not(node, x) if is_integer else node.make("neg", x)
+        key = _bit_not(node, x) if is_integer else node.make("neg", x)
     if node.builder.tensor(x).is_integer:
         return key
     extreme = node.scalar(np.inf if node.attribute("largest", 1) else -np.inf, x)
@@ -237,6 +271,9 @@ def _one_hot(node: OnnxNode) -> Term:
 
 
 ROWS: tuple[OnnxImport, ...] = (
+    OnnxImport("Mod", _modulo, "fmod"),
+    OnnxImport("BitShift", _bit_shift, "direction"),
+    OnnxImport("BitwiseNot", lambda node: _bit_not(node, node.term(0))),
     OnnxImport("ArgMax", _arg_reduction(True), "axis keepdims select_last_index"),
     OnnxImport("ArgMin", _arg_reduction(False), "axis keepdims select_last_index"),
     OnnxImport("Hardmax", _hardmax, "axis"),
