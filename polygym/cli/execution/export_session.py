@@ -72,7 +72,7 @@ export_options = combined(
         "--cpu",
         "cpus",
         multiple=True,
-        metavar="CPU",
+        metavar="LEVEL",
         default=(NATIVE,),
         show_default=True,
         help=f"A processor that the code is for: {', '.join(cpu_names())}. With several, the code "

@@ -134,7 +134,7 @@ def parse_egraph(document: object, roots: Sequence[str] = ()) -> SerializedEGrap
         if not is_listed or not tops:
             free = ", ".join(rows[top].class_name for top in tops[:8]) or "none"
             raise InputError(
-                "root_eclasses: expected the classes to be extracted, found none: --root names "
+                "root_eclasses: expected the classes to be extracted, found none: --class names "
                 f"them (classes that no node needs: {free})"
             )
     return SerializedEGraph(

@@ -183,7 +183,7 @@ def check_within(work: Callable[[], Result]) -> Result:
 
 def explain_within(work: Callable[[], Result], seconds: float) -> Result:
     """Return the explanation of a schedule; raise what that raises, or a LimitError if it lasts."""
-    return run_forked("looking for steps", work, allowed_seconds(seconds), _EXPLAIN_ADVICE)
+    return run_forked("looking for steps", work, seconds, _EXPLAIN_ADVICE)
 
 
 def count_within(work: Callable[[], Result]) -> Result:

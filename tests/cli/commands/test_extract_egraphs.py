@@ -44,13 +44,13 @@ def test_documents_and_choices(file: Path, capsys: pytest.CaptureFixture[str]) -
     chosen = json.loads(out.read_text())
     assert chosen["choices"] == {"0": "pair", "1": "left-of", "2": "right-of", "3": "both"}
     code, [document] = call_json(
-        capsys, "graph", "extract", str(file), "--root", "1", "--extraction", "greedy"
+        capsys, "graph", "extract", str(file), "--class", "1", "--extraction", "greedy"
     )
     assert (code, document["best"]["dag_cost"], document["best"]["status"]) == (0, 3.0, "greedy")
 
 
 def test_errors_name_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = call(capsys, "graph", "extract", str(file), "--root", "7")
+    code, _, err = call(capsys, "graph", "extract", str(file), "--class", "7")
     assert code == 2
     assert f"{file}: root_eclasses: expected the id of a node or a class, found '7'" in err
     code, _, err = call(capsys, "graph", "extract", str(file), str(file), "--out", "x")

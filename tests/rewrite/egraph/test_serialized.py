@@ -110,7 +110,7 @@ def test_what_is_subsumed_is_not_chosen() -> None:
         (with_node(cost=math.nan), "node a: cost: expected 0 or more, found nan"),
         (document(root_eclasses=["9"]), "root_eclasses: expected the id .* found '9'"),
         (document(root_eclasses="0"), "root_eclasses: expected a list of classes, found '0'"),
-        (document(root_eclasses=[]), r"found none: --root names them \(.*no node needs: 0\)"),
+        (document(root_eclasses=[]), r"found none: --class names them \(.*no node needs: 0\)"),
         ({"nodes": {"a": {"eclass": 0, "children": ["a"]}}}, "no node needs: none"),
         ({"nodes": [[0]], "classes": [[0]]}, "no node needs: none"),
         ({"nodes": [[]], "classes": [[]]}, "class 0: expected a list of nodes"),

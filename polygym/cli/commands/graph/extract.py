@@ -28,7 +28,7 @@ the bound.
 Examples:
   polygym graph extract egraph.json
   polygym graph extract suite/*.json --time-limit 60s --json
-  polygym graph extract egraph.json --root 12 --out chosen.json
+  polygym graph extract egraph.json --class 12 --out chosen.json
 """
 
 
@@ -37,7 +37,7 @@ Examples:
     "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
 )
 @click.option(
-    "--root",
+    "--class",
     "roots",
     multiple=True,
     metavar="CLASS",
