@@ -43,7 +43,13 @@ _COLLECT_AFTER = (20_000, 20, 50)
 _OF_SERVERS = ("test_forked_timeout", "test_compiler", "test_lifetime", "test_cores")
 
 # Tests of what is given up, which a copy of the process can be.
-_OF_COPIES = ("test_forked_timeout", "test_candidates", "test_time_limits", "test_program_search")
+_OF_COPIES = (
+    "test_forked_timeout",
+    "test_candidates",
+    "test_time_limits",
+    "test_program_search",
+    "test_explain",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
