@@ -18,9 +18,10 @@ from graph_study.study_folder import open_study
 from graph_study.trial_runner import StudySettings, run_trial
 
 from polygym.cli.commands.graph.options import make_costs, threads_option
+from polygym.cli.dispatch import run_script
 from polygym.cli.options.common import json_option
 from polygym.cli.output.console import format_seconds, heading, listed, print_json, write_text
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.graphs import library
 from polygym.graphs.rules import standard_rules
@@ -164,15 +165,7 @@ def _digest(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit code."""
-    try:
-        command.main(arguments, "tensat.py", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except PolygymError as error:
-        write_text(f"error: {error}", err=True)
-        return 2
-    return 0
+    return run_script(command, arguments, "tensat.py")
 
 
 if __name__ == "__main__":

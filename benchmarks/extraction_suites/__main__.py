@@ -23,8 +23,9 @@ import click
 import numpy as np
 from shapes import SHAPES, model_egraph, shaped_egraph
 
+from polygym.cli.dispatch import run_script
 from polygym.cli.options.values import duration_option
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.rewrite.egraph.serialized import read_egraph
 from polygym.rewrite.extraction import ExtractionStatus, extract_serialized
@@ -171,11 +172,4 @@ def _write_rows(path: Path, rows: Sequence[dict[str, str]]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(standalone_mode=False)
-    except click.ClickException as problem:
-        problem.show()
-        sys.exit(problem.exit_code)
-    except PolygymError as problem:
-        click.echo(f"error: {problem}", err=True)
-        sys.exit(2)
+    sys.exit(run_script(main))

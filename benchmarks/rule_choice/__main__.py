@@ -23,6 +23,7 @@ import click
 import numpy as np
 from contenders import CONTENDERS, SAMPLES, play
 
+from polygym.cli.dispatch import run_script
 from polygym.errors import InputError, PolygymError
 from polygym.files import try_lock
 from polygym.graphs.envs import SaturateEnv
@@ -233,11 +234,4 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    try:
-        main(standalone_mode=False)
-    except click.ClickException as problem:
-        problem.show()
-        sys.exit(problem.exit_code)
-    except PolygymError as problem:
-        click.echo(f"error: {problem}", err=True)
-        sys.exit(2)
+    sys.exit(run_script(main))

@@ -12,7 +12,7 @@ after it has begun to ignore Ctrl-C.
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import click
@@ -21,6 +21,7 @@ from polygym.cli import interrupts
 from polygym.cli.failures import EXIT_USAGE, error_report
 from polygym.cli.group import polygym
 from polygym.cli.output import console
+from polygym.errors import PolygymError
 
 _NOBODY_READS = 141
 
@@ -42,6 +43,21 @@ def run(arguments: list[str]) -> int:
         interrupts.ignore_interrupts()
         answer = _explain(error, "--json" in arguments)
     return _write(answer)
+
+
+def run_script(
+    command: click.Command, arguments: Sequence[str] | None = None, name: str | None = None
+) -> int:
+    """Run the command of a script, and return the exit code: 2 for what cannot be done."""
+    try:
+        command.main(arguments, name, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except PolygymError as error:
+        console.write_text(f"error: {error}", err=True)
+        return EXIT_USAGE
+    return 0
 
 
 def _call(arguments: list[str]) -> console.CommandResult:

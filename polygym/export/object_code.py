@@ -36,7 +36,7 @@ from polygym.export.kernel import NOT_RUN, CpuKernelVariant, KernelPlan, within_
 from polygym.mapping.mapping import Mapping
 from polygym.poly.legality import LegalSchedule
 
-_FORK = "GOMP_parallel"
+OPENMP_FORK = "GOMP_parallel"
 _STANDARD_ERROR = 2
 _FOREIGN = re.compile(rf'@"?{FOREIGN_PREFIX}_[0-9a-f]{{16}}_(\w+)"?')
 _LIBRARY_TEXT = re.compile(rf'^@.*c"{LIBRARY_PREFIX}:.*\n', re.MULTILINE)
@@ -96,7 +96,7 @@ def _variant_text(plan: KernelPlan, variant: CpuKernelVariant, level: CpuLevel) 
     text = _for_level(emit_kernel(variant.program, _function_name(plan, variant, level)), level)
     text = _LIBRARY_TEXT.sub("", text)
     text = _FOREIGN.sub(r'@"\1"', text)
-    return text.replace(f'@"{FORK_FUNCTION}"', f'@"{_FORK}"')
+    return text.replace(f'@"{FORK_FUNCTION}"', f'@"{OPENMP_FORK}"')
 
 
 def _for_level(text: str, level: CpuLevel) -> str:

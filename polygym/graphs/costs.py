@@ -137,7 +137,7 @@ TypedNode: TypeAlias = tuple[Head, tuple[Any, ...], Data]
 
 
 class NodeCosts(Protocol):
-    """What an optimiser asks: the cost of nodes; and what has to be measured first."""
+    """What an optimiser asks: the cost of nodes."""
 
     @property
     def name(self) -> str:

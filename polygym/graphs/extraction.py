@@ -225,12 +225,13 @@ class GraphExtraction(ABC):
 
     def _storable(self, found: Extraction, costs: NodeCosts) -> Extraction | None:
         """Return an answer that does not store too much, chosen again if need be."""
-        if self._stores_too_much(found.term):
-            cost = _with_growth_price(costs.cost)
-            found = self._extract(cost, self._seconds_left(costs, _PRICED_SHARE))
-            if isinstance(costs, MeasuredCosts):
-                with self.allowed():
-                    costs.measure(typed_nodes(found.term), self._tell)
+        if not self._stores_too_much(found.term):
+            return found
+        cost = _with_growth_price(costs.cost)
+        found = self._extract(cost, self._seconds_left(costs, _PRICED_SHARE))
+        if isinstance(costs, MeasuredCosts):
+            with self.allowed():
+                costs.measure(typed_nodes(found.term), self._tell)
         return None if self._stores_too_much(found.term) else found
 
     def _stores_too_much(self, root: Term) -> bool:

@@ -9,7 +9,7 @@ An e-graph has hundreds of different operators and a choice among them asks for 
 measured that need not be: a step that has no time yet has an *estimate that is too good*, its
 roofline on a machine faster than any, or the time of its head alone where that is known. What is
 chosen under estimates is measured, and chosen again, until all that is chosen has been measured
-(:mod:`polygym.graphs.optimization` does so).
+(:mod:`polygym.graphs.extraction` does so).
 
 Why that finds what measuring everything would have found: let c be the measured costs, e ≤ c the
 ones that are used, equal to c on what was measured. A graph g that is best under e and measured as
@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import fsum, inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from polygym.errors import PolygymError
 from polygym.graphs.costs import NodeWork, TypedNode, is_executed, node_work, operator_key
@@ -122,21 +122,15 @@ class StepTimes:
 
 
 @dataclass
-class MeasuredCosts:
-    """Microseconds of operators, each by itself.
-
-    With ``fuses``, functions of elements cost their arithmetic alone: what the kernel of an operand
-    takes more for them, about, and never more.
-    """
+class TimedCosts:
+    """Costs by the times of steps."""
 
     times: StepTimes = field(default_factory=StepTimes)
-    fuses: bool = False
-    _steps: dict[str, tuple[PlannedStep, ...] | None] = field(default_factory=dict, repr=False)
 
-    @staticmethod
-    def of_user(threads: int = 1) -> MeasuredCosts:
+    @classmethod
+    def of_user(cls, threads: int = 1) -> Self:
         """Return the costs that are kept in the user's cache folder."""
-        return MeasuredCosts(StepTimes.of_user(threads))
+        return cls(StepTimes.of_user(threads))
 
     @property
     def name(self) -> str:
@@ -152,6 +146,18 @@ class MeasuredCosts:
     def measured_count(self) -> int:
         """How many steps were measured."""
         return self.times.measured_count
+
+
+@dataclass
+class MeasuredCosts(TimedCosts):
+    """Microseconds of operators, each by itself.
+
+    With ``fuses``, functions of elements cost their arithmetic alone: what the kernel of an operand
+    takes more for them, about, and never more.
+    """
+
+    fuses: bool = False
+    _steps: dict[str, tuple[PlannedStep, ...] | None] = field(default_factory=dict, repr=False)
 
     def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
         """Return the time of a node, or an estimate that is too good where there is none."""
@@ -215,30 +221,8 @@ class MeasuredCosts:
 
 
 @dataclass
-class PlanCosts:
+class PlanCosts(TimedCosts):
     """Microseconds of graphs: of all steps that a model runs."""
-
-    times: StepTimes = field(default_factory=StepTimes)
-
-    @staticmethod
-    def of_user(threads: int = 1) -> PlanCosts:
-        """Return the costs that are kept in the user's cache folder."""
-        return PlanCosts(StepTimes.of_user(threads))
-
-    @property
-    def name(self) -> str:
-        """What these costs are called."""
-        return "measured"
-
-    @property
-    def unit(self) -> str:
-        """What they count."""
-        return "µs"
-
-    @property
-    def measured_count(self) -> int:
-        """How many steps were measured."""
-        return self.times.measured_count
 
     def steps(self, graph: Graph) -> tuple[PlannedStep, ...]:
         """Return what a model of the graph runs, by what is known now of forms and fusion."""

@@ -26,7 +26,7 @@ from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.measured_costs import PlanCosts
 from polygym.rewrite.egraph import EGraph
-from polygym.rewrite.extraction.costs import chosen_nodes, term_of_nodes
+from polygym.rewrite.extraction.costs import term_of_nodes
 
 if TYPE_CHECKING:
     from polygym.graphs.execution.timing.plan_timing import PlannedStep
@@ -92,9 +92,10 @@ class PlanSearch:
 
     def _try(self, choice: Choice) -> bool:
         """Whether a choice is better than the best so far, whose place it takes then."""
-        if self._reached(choice) is None:
+        order = self._reached(choice)
+        if order is None:
             return False
-        nodes = chosen_nodes(self.egraph, self.root, choice)
+        nodes = [choice[name] for name in order]
         graph = self.best.graph.with_root(term_of_nodes(self.egraph, nodes))
         if graph in self.compared or not self.is_allowed(graph):
             return False

@@ -23,7 +23,7 @@ from polygym.graphs.extraction import (
 )
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.measured_costs import MeasuredCosts, PlanCosts
+from polygym.graphs.measured_costs import PlanCosts, TimedCosts
 from polygym.rewrite.egraph import EGraph, SaturationReport, StopReason, saturate
 from polygym.rewrite.extraction import ExtractionStatus
 from polygym.rewrite.rule import Rule
@@ -56,7 +56,7 @@ class OptimizationResult:
     """What became of a graph.
 
     ``lower_bound`` is what no graph of the e-graph is cheaper than, ``status`` whether that was
-    proved to be reached; ``extract_greedily`` what greedy extraction found, before and beside the
+    proved to be reached; ``greedy_cost`` what greedy extraction found, before and beside the
     integer program. Plans are compared: nothing is proved of others, and there is no greedy one.
     """
 
@@ -99,7 +99,7 @@ class StagedSearch:
         self._begin, self._begun = time.monotonic(), time.process_time()
         self._measured_before = self._measured()
         self._egraph = EGraph(TENSOR_DOMAIN)
-        sums = [pair for pair in regrouped_sums(graph) if rules]
+        sums = list(regrouped_sums(graph)) if rules else []
         self._root, *classes = self._egraph.add_terms([graph.root, *chain.from_iterable(sums)])
         for sum_, other in zip(classes[::2], classes[1::2], strict=True):
             self._egraph.union(sum_, other)
@@ -207,9 +207,7 @@ class StagedSearch:
         self._extraction.choose(_STAGE_SHARE if is_cut or not is_last else 1.0)
 
     def _measured(self) -> int:
-        if isinstance(self._costs, MeasuredCosts | PlanCosts):
-            return self._costs.measured_count
-        return 0
+        return self._costs.measured_count if isinstance(self._costs, TimedCosts) else 0
 
     def _report(self) -> SaturationReport:
         """Return the stages as one saturation."""

@@ -4,14 +4,14 @@ Gradients are operators that are called with the derivatives of the outputs, so 
 gradients again. Transformations of ``torch.func`` find a batching rule and forward derivatives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from polygym.errors import InputError
 from polygym.frontend.tc.derivatives.signature import DerivativeInput, InputKind
 from polygym.tc.arguments import dtype_of
-from polygym.tc.gradients import Operator, derivative_name
+from polygym.tc.gradients import GradientPart, Operator, derivative_name
 from polygym.tc.torch_tensors import as_arrays, compute_with_arrays, is_transformed
 
 
@@ -22,8 +22,11 @@ def save_for_gradients(
     arguments: Sequence[Any],
     results: Sequence[Any],
     asked: Sequence[bool],
-) -> None:
-    """Save what the gradients read; ``asked`` says which arguments ask for one."""
+) -> dict[DerivativeInput, Any]:
+    """Save what the gradients read, and return all that is known.
+
+    ``asked`` says which arguments ask for a gradient.
+    """
     definition = operator.definition
     names = [parameter.name for parameter in definition.parameters]
     outputs = [result.name for result in definition.outputs]
@@ -31,15 +34,16 @@ def save_for_gradients(
     ctx.operator, ctx.wanted = operator, wanted
     ctx.parts = operator.gradient_parts(wanted, arguments) if wanted else ()
     ctx.shapes = [getattr(argument, "shape", None) for argument in arguments]
-    ctx.known = {
+    known = {
         **_by_input(InputKind.PARAMETER, names, arguments),
         **_by_input(InputKind.RESULT, outputs, results),
     }
     read = {entry for part in ctx.parts for entry in part.inputs}
-    used = [entry for entry in ctx.known if entry in read]
-    ctx.tensors = [entry for entry in used if isinstance(ctx.known[entry], torch.Tensor)]
-    ctx.others = {entry: ctx.known[entry] for entry in used if entry not in ctx.tensors}
-    ctx.save_for_backward(*(ctx.known[entry] for entry in ctx.tensors))
+    used = [entry for entry in known if entry in read]
+    ctx.tensors = [entry for entry in used if isinstance(known[entry], torch.Tensor)]
+    ctx.others = {entry: known[entry] for entry in used if entry not in ctx.tensors}
+    ctx.save_for_backward(*(known[entry] for entry in ctx.tensors))
+    return known
 
 
 def gradients(ctx: Any, asked: Sequence[Any]) -> tuple[Any, ...]:
@@ -50,9 +54,7 @@ def gradients(ctx: Any, asked: Sequence[Any]) -> tuple[Any, ...]:
     known |= _by_input(InputKind.DERIVATIVE, outputs, asked)
     result: dict[str, Any] = {}
     for part in ctx.parts:
-        found = part.operator(*(known[entry] for entry in part.inputs))
-        several = found if isinstance(found, tuple) else (found,)
-        result |= dict(zip(part.tensors, several, strict=True))
+        result |= _computed(part, known)
     for place, parameter in enumerate(definition.parameters):
         if parameter.name in ctx.wanted and parameter.name in result:
             _check_gradient(ctx, place, result[parameter.name])
@@ -78,8 +80,7 @@ def autograd_function(torch: Any) -> Any:
             """Save what the gradients read."""
             operator, *arguments = inputs
             asked = ctx.needs_input_grad[1:]
-            save_for_gradients(torch, ctx, operator, arguments, output, asked)
-            known, ctx.known = ctx.known, None
+            known = save_for_gradients(torch, ctx, operator, arguments, output, asked)
             ctx.primals = [e for e, value in known.items() if isinstance(value, torch.Tensor)]
             ctx.constants = {e: value for e, value in known.items() if e not in ctx.primals}
             ctx.save_for_forward(*(known[entry] for entry in ctx.primals))
@@ -113,9 +114,7 @@ def autograd_function(torch: Any) -> Any:
             known |= _by_input(InputKind.TANGENT, tuple(tangents), tuple(tangents.values()))
             arguments = [known[DerivativeInput(InputKind.PARAMETER, name)] for name in names]
             part = ctx.operator.tangent_part(tuple(tangents), arguments)
-            found = part.operator(*(known[entry] for entry in part.inputs))
-            several = found if isinstance(found, tuple) else (found,)
-            by_name = dict(zip(part.tensors, several, strict=True))
+            by_name = _computed(part, known)
             return tuple(by_name.get(output.name) for output in definition.outputs)
 
         @staticmethod
@@ -133,11 +132,20 @@ def autograd_function(torch: Any) -> Any:
                     arguments, in_dims[1:], batched.are_batched, strict=True
                 )
             ]
-            found = batched.operator(*given)
-            several = found if isinstance(found, tuple) else (found,)
-            return several, tuple(0 if is_batched else None for is_batched in batched.results)
+            found = _as_tuple(batched.operator(*given))
+            return found, tuple(0 if is_batched else None for is_batched in batched.results)
 
     return Differentiated
+
+
+def _computed(part: GradientPart, known: Mapping[DerivativeInput, Any]) -> dict[str, Any]:
+    """Return what a part of a derivative computes, by the names of tensors."""
+    found = part.operator(*(known[entry] for entry in part.inputs))
+    return dict(zip(part.tensors, _as_tuple(found), strict=True))
+
+
+def _as_tuple(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
 
 
 def _by_input(

@@ -22,8 +22,6 @@ def call_with_tensors(
     if out is None and is_traced(torch):
         return traced_call(torch, operator, arguments)
     is_watched = is_transformed(torch)
-    if not is_watched:
-        arrays = as_arrays(torch, definition, arguments)
     asking = [
         place
         for place, argument in enumerate(arguments)
@@ -31,7 +29,7 @@ def call_with_tensors(
     ]
     is_asked = asking and torch.is_grad_enabled()
     if not (is_asked or is_watched) or len(arguments) != len(definition.parameters):
-        return compute_with_arrays(torch, operator, arrays, out)
+        return compute_with_arrays(torch, operator, as_arrays(torch, definition, arguments), out)
     names = tuple(definition.parameters[place].name for place in asking)
     if out is not None:
         whom = f"(by {names[0]}); call it under torch.no_grad(), or on {names[0]}.detach()"

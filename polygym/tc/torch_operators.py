@@ -117,7 +117,6 @@ def _register(name: str, operator: Operator) -> Any:
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         results, asked = (output,) if is_single else output, ctx.needs_input_grad[: len(inputs)]
         save_for_gradients(torch, ctx, operator, inputs, results, asked)
-        ctx.known = None
 
     def first(function: Callable[..., Any]) -> Callable[..., Any]:
         return (lambda *arguments: function(*arguments)[0]) if is_single else function

@@ -23,8 +23,6 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from polygym.errors import LimitError
 from polygym.lru_cache import LruCache
 from polygym.poly.counter_bounds import LoopRows, counter_stride
@@ -32,7 +30,12 @@ from polygym.poly.dependences import Dependence
 from polygym.poly.distance import DependencePairs, all_pairs
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import Violation, first_violation
-from polygym.transformations.legality import Array, DependenceGenerators, LegalityTables
+from polygym.transformations.legality import (
+    Array,
+    DependenceGenerators,
+    LegalityTables,
+    is_between,
+)
 from polygym.transformations.loop_tree import Loop, LoopTree
 
 _MOST_BLOCKS = 256
@@ -60,7 +63,7 @@ class BlockLegality:
             span, loop = self._span(tree, block), _loop(tree, block)
             undecided = set()
             for table in self._tables.tables:
-                if _is_within(table.dependence, loop):
+                if is_between(table.dependence, loop):
                     verdict = _decided(table, tree.paths[block.loop], loop, span, order)
                     if verdict is False:
                         return False
@@ -86,7 +89,7 @@ class BlockLegality:
         span, loop = self._span(tree, block), _loop(tree, block)
         around = tree.paths[block.loop]
         for pair in all_pairs(self._tables.scop):
-            if pair.dependence in wanted and _is_within(pair.dependence, loop):
+            if pair.dependence in wanted and is_between(pair.dependence, loop):
                 key = (pair, _rows_of(around, loop), span)
                 yield self._known.get(key, partial(_in_block, pair, tree, loop, span))
 
@@ -111,19 +114,13 @@ def _rows_of(around: tuple[Loop, ...], loop: Loop) -> LoopRows:
     )
 
 
-def _is_within(dependence: Dependence, loop: Loop) -> bool:
-    return {dependence.source, dependence.sink} <= set(loop.statements)
-
-
 def _decided(
     table: DependenceGenerators, around: tuple[Loop, ...], loop: Loop, span: int, order: LoopTree
 ) -> bool | None:
     """Decide one dependence by its generators: None where they do not tell."""
     if not table.is_exact:
         return None
-    alive = np.ones(len(table.at_sink), bool)
-    for outer in around:
-        alive &= table.along(outer) == 0
+    alive = table.unordered_by(around)
     along = table.along(loop)
     vertices, here = along[: table.vertices], alive[: table.vertices]
     # Distances along the loop are nowhere negative on what is left: the tree is legal.

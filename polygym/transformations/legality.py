@@ -74,6 +74,13 @@ class DependenceGenerators:
         """Return the distances of the generators along a loop."""
         return self.between(loop.row(self.dependence.source), loop.row(self.dependence.sink))
 
+    def unordered_by(self, loops: Sequence[Loop]) -> Array:
+        """Return which generators no loop orders."""
+        alive = np.ones(len(self.at_sink), bool)
+        for loop in loops:
+            alive &= self.along(loop) == 0
+        return alive
+
     def between(self, source: ScheduleRow, sink: ScheduleRow) -> Array:
         """Return the distances of the generators for a row of each statement."""
         return np.asarray(self.at_sink @ _row_array(sink) - self.at_source @ _row_array(source))
@@ -218,7 +225,7 @@ class LegalityTables:
         positions: dict[str, int],
     ) -> None:
         """Note the position of a loop and of those in it; ``at_top`` was alive above its band."""
-        alive = [entry for entry in alive if _is_between(entry[0], loop)]
+        alive = [entry for entry in alive if is_between(entry[0].dependence, loop)]
         if position and any((table.along(loop)[living] < 0).any() for table, living in at_top):
             position = 0
         if not position:
@@ -247,9 +254,7 @@ class LegalityTables:
             source, sink = table.dependence.source, table.dependence.sink
             if source not in first.statements or sink not in second.statements:
                 continue
-            alive = np.ones(len(table.at_sink), bool)
-            for loop in around:
-                alive &= table.along(loop) == 0
+            alive = table.unordered_by(around)
             if not alive[: table.vertices].any():
                 continue
             distances = table.between(first.row(source), second.row(sink))
@@ -299,10 +304,9 @@ def _row_array(row: ScheduleRow) -> Array:
     return np.array([*row.iterators, *row.parameters, row.constant], np.int64)
 
 
-def _is_between(table: DependenceGenerators, loop: Loop) -> bool:
+def is_between(dependence: Dependence, loop: Loop) -> bool:
     """Whether a dependence is between statements of a loop."""
-    statements = loop.statements
-    return table.dependence.source in statements and table.dependence.sink in statements
+    return dependence.source in loop.statements and dependence.sink in loop.statements
 
 
 def _generators_of(

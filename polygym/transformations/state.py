@@ -262,15 +262,18 @@ class TransformState:
         Each array gets a storage of its own, and an order that respects all dependences respects
         those that are left, so the program that results need not be looked at yet.
         """
-        program = self.program
         try:
             storage = self._storage_with(step, parse_storage(text))
-            taken = sum(program.bytes_of(entry, self.splitting) for entry in storage.entries)
+            self._expect_memory(step, storage)
         except (InputError, LimitError) as error:
             return StepVerdict(False, str(error))
-        if taken > program.memory_limit:
-            return StepVerdict(False, str(program.memory_error(step, taken)))
         return StepVerdict(True)
+
+    def _expect_memory(self, step: Step, storage: StoragePlan) -> None:
+        """Refuse storage that takes more than the limit."""
+        taken = sum(self.program.bytes_of(entry, self.splitting) for entry in storage.entries)
+        if taken > self.program.memory_limit:
+            raise self.program.memory_error(step, taken)
 
     def _moved(self, step: Step, tree: LoopTree) -> TransformState:
         """Return the state after a step that is allowed."""
@@ -335,9 +338,7 @@ class TransformState:
     def _with_entry(self, step: Step, plan: StoragePlan) -> TransformState:
         storage = self._storage_with(step, plan)
         version = self.program.version(self.splitting, storage)
-        taken = sum(self.program.bytes_of(entry, self.splitting) for entry in storage.entries)
-        if taken > self.program.memory_limit:
-            raise self.program.memory_error(step, taken)
+        self._expect_memory(step, storage)
         source = self.program.version(self.splitting).scop
         tree = with_copies(self.tree, version.scop, source)
         if not version.tables.are_legal([tree])[0]:

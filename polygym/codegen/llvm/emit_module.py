@@ -16,7 +16,7 @@ they get a slot on the stack which LLVM promotes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -95,14 +95,16 @@ def _emit_kernel(
     function = _kernel_function(module, program, name, takes_threads=takes_threads)
     builder = kind(function.append_basic_block("entry"))
     given = caller_arrays(program.scop)
-    parameters = _parameter_values(program, function.args[len(given) :])
+    parameters = _parameter_values(
+        program, function.args[len(given) :][: len(program.scop.parameters)]
+    )
     storage: dict[str, Any] = {}
     for array, argument in zip(given, function.args[: len(given)], strict=True):
         note(argument, hint=array.name)
         argument.add_attribute("noalias")
         storage[array.name] = _array_address(module, builder, program, array, argument)
     thread_count = function.args[-1] if takes_threads else i32(program.threads)
-    memory = _KernelMemory(module, builder, program, storage, {}, [])
+    memory = _KernelMemory(module, builder, program, storage)
     memory.allocate(parameters, thread_count)
     storage |= memory_allocation.allocate_stack_arrays(builder, program)
     checks = begin_subscript_checks(
@@ -141,7 +143,7 @@ def _kernel_function(
 def _parameter_values(program: LoopProgram, arguments: Sequence[Any]) -> Environment:
     """Return the values of the parameters: their arguments, or known sizes."""
     names = [parameter.name for parameter in program.scop.parameters]
-    values: Environment = dict(zip(names, arguments, strict=False))
+    values: Environment = dict(zip(names, arguments, strict=True))
     for name, argument in values.items():
         note(argument, hint=name)
     if program.sizes is not None:
@@ -157,8 +159,8 @@ class _KernelMemory:
     builder: ir.IRBuilder
     program: LoopProgram
     storage: dict[str, Any]
-    extents: dict[str, tuple[Any, ...]]
-    allocated: list[Any]
+    extents: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    allocated: list[Any] = field(default_factory=list)
 
     def allocate(self, parameters: Environment, thread_count: Any) -> None:
         """Make all arrays of the kernel but those on the stack."""

@@ -30,7 +30,6 @@ from polygym.graphs.export.plan import (
     StridedCopy,
 )
 from polygym.graphs.export.weights_file import (
-    array_bytes,
     header_start,
     header_sum,
     weights_header,
@@ -162,7 +161,7 @@ def c_text(
 def _tables(plan: LibraryPlan, levels: tuple[CpuLevel, ...]) -> Iterator[str]:
     """Yield the arrays of the file, the arguments, the codes, the places and the steps."""
     yield "static const struct stored stored[] = {"
-    yield from (f"  {{{start}u, {len(array_bytes(array))}u}}," for start, array in plan.constants)
+    yield from (f"  {{{start}u, {array.nbytes}u}}," for start, array in plan.constants)
     yield "  {0u, 0u}};"
     yield "static const struct argument arguments[] = {"
     for part in plan.arguments:

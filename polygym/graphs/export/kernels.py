@@ -7,16 +7,15 @@ wider than its registers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION
 from polygym.export.c_compiler import redefine_symbols
 from polygym.export.cpu_levels import NATIVE, CpuLevel
-from polygym.export.object_code import object_for_level
+from polygym.export.object_code import OPENMP_FORK, object_for_level
 from polygym.graphs.execution.planning.kernel_variants import KernelSource, kernel_builder
 from polygym.graphs.export.plan import LibraryPlan
-
-_OPENMP_FORK = "GOMP_parallel"
 
 
 def kernel_symbol(plan: LibraryPlan, code: int, level: CpuLevel) -> str:
@@ -27,19 +26,23 @@ def kernel_symbol(plan: LibraryPlan, code: int, level: CpuLevel) -> str:
 def write_kernels(plan: LibraryPlan, levels: tuple[CpuLevel, ...], folder: Path) -> list[Path]:
     """Write an object for every kernel and level; each defines :func:`kernel_symbol`."""
     result = []
-    for level in levels:
-        for number, (code, measured) in enumerate(zip(plan.codes, plan.objects, strict=True)):
-            if not isinstance(code, KernelSource) or measured is None:
-                continue
+    for number, (code, measured) in enumerate(zip(plan.codes, plan.objects, strict=True)):
+        if not isinstance(code, KernelSource) or measured is None:
+            continue
+        for level, machine_code in zip(levels, _objects(code, measured, levels), strict=True):
             symbol = kernel_symbol(plan, number, level)
             path = folder / f"{symbol}.o"
-            path.write_bytes(measured if level.name == NATIVE else _compiled(code, level))
-            redefine_symbols(path, {ENTRY_POINT: symbol, FORK_FUNCTION: _OPENMP_FORK})
+            path.write_bytes(machine_code)
+            redefine_symbols(path, {ENTRY_POINT: symbol, FORK_FUNCTION: OPENMP_FORK})
             result.append(path)
     return result
 
 
-def _compiled(code: KernelSource, level: CpuLevel) -> bytes:
-    """Return the object of a kernel for a level, by the schedule and mapping that are used here."""
-    legal, mapping, sizes = kernel_builder(code).chosen_loops({})
-    return object_for_level(legal, mapping, sizes, level)
+def _objects(code: KernelSource, measured: bytes, levels: tuple[CpuLevel, ...]) -> Iterator[bytes]:
+    """Yield the object of a kernel for each level, by the schedule and mapping used here."""
+    if all(level.name == NATIVE for level in levels):
+        yield from (measured for _ in levels)
+        return
+    loops = kernel_builder(code).chosen_loops({})
+    for level in levels:
+        yield measured if level.name == NATIVE else object_for_level(*loops, level)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.execution.ir.views import ArrayView, view_strides
+from polygym.graphs.execution.ir.views import view_strides
 from polygym.graphs.execution.planning.arena import ALIGNMENT, plan_arena
 from polygym.graphs.execution.planning.execution_plan import (
     ElementCopy,
@@ -243,7 +243,7 @@ def _strided_copy(step: ElementCopy) -> StridedCopy:
     Neighbouring axes are one where the elements of both sides lie one after the other.
     """
     sides = (step.view, step.target)
-    (start, strides), (to, to_strides) = map(_strides, sides)
+    (start, strides), (to, to_strides) = map(view_strides, sides)
     merged: list[tuple[int, int, int]] = []
     for extent, stride, other in zip(step.view.shape, strides, to_strides, strict=True):
         if extent == 1:
@@ -254,7 +254,3 @@ def _strided_copy(step: ElementCopy) -> StridedCopy:
             merged.append((extent, stride, other))
     extents, own, others = zip(*merged, strict=True) if merged else ((), (), ())
     return StridedCopy(ELEMENT_BYTES[step.view.dtype], extents, (start, own), (to, others))
-
-
-def _strides(view: ArrayView) -> tuple[int, tuple[int, ...]]:
-    return view_strides(view)

@@ -39,10 +39,10 @@ def random_network(seed: int) -> Graph:
 
 
 class _SequenceBlocks:
-    """Blocks over a matrix of ``length`` by ``width``."""
+    """Blocks over a matrix with rows of ``width``."""
 
-    def __init__(self, rng: np.random.Generator, length: int, width: int) -> None:
-        self._rng, self._length, self._width = rng, length, width
+    def __init__(self, rng: np.random.Generator, width: int) -> None:
+        self._rng, self._width = rng, width
         self._count = 0
 
     def linear(self, x: Term, activation: str = "none") -> Term:
@@ -90,7 +90,7 @@ class _SequenceBlocks:
 
 def _sequence_network(name: str, rng: np.random.Generator, blocks: int) -> Graph:
     length, width = int(rng.choice([1, 4, 16])), int(rng.choice([16, 32, 64]))
-    made = _SequenceBlocks(rng, length, width)
+    made = _SequenceBlocks(rng, width)
     start = x = build.graph_input("x", length, width)
     kinds: list[Callable[[Term], Term]] = [
         made.branches,

@@ -246,6 +246,9 @@ class _RuleGroupRun:
     def multiple(self, programs: list[RuleProgram]) -> StopReason | None:
         """Apply rules with several sources, to all matches that close no cycle."""
         graph = self._graph
+        # Classes that cost nothing anyway are not worth a match.
+        is_free = graph.types.domain.is_free
+        free = {at for at, value in enumerate(graph.types.values) if is_free(value)}
         matches: dict[Term, list[EGraphMatch]] = {}
         for program in programs:
             for pattern in program.join.patterns:
@@ -253,7 +256,11 @@ class _RuleGroupRun:
                     return stop
                 if pattern not in matches:
                     finder = graph.types.compiled(EGraphPattern, pattern)
-                    matches[pattern] = self._not_free(finder.matches(self._index))
+                    matches[pattern] = [
+                        row
+                        for row in finder.matches(self._index)
+                        if graph.numbers[graph.find(row[0])] not in free
+                    ]
         closes: Callable[[RuleProgram, EGraphMatch], bool] | None = None
         if self._cycles is CycleFilter.VANILLA:
             closes = partial(would_close_cycle, is_reachable=reachability(graph))
@@ -266,13 +273,6 @@ class _RuleGroupRun:
             if stop is not None:
                 return stop
         return None
-
-    def _not_free(self, rows: list[EGraphMatch]) -> list[EGraphMatch]:
-        """Return matches without those of classes that cost nothing anyway."""
-        graph = self._graph
-        numbers, values, find = graph.numbers, graph.types.values, graph.find
-        free = {at for at, value in enumerate(values) if graph.types.domain.is_free(value)}
-        return [row for row in rows if numbers[find(row[0])] not in free]
 
     def _chunks(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,19 +129,15 @@ def command(
     return console.CommandResult(code)
 
 
+@dataclass(frozen=True, slots=True)
 class _Request:
     """The model, and how it is run afterwards."""
 
-    def __init__(
-        self,
-        source: ModelSource,
-        shapes: Mapping[str, Sequence[int]],
-        seed: int,
-        threads: int,
-        is_run: bool,
-    ) -> None:
-        self.source, self.shapes, self.seed = source, shapes, seed
-        self.threads, self.is_run = threads, is_run
+    source: ModelSource
+    shapes: Mapping[str, Sequence[int]]
+    seed: int
+    threads: int
+    is_run: bool
 
 
 def _write_onnx(asked: _Request, out: Path) -> tuple[Sequence[Path], ExportCheck | None]:

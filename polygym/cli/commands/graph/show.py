@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,8 @@ def command(
     Example:
       polygym graph show model.onnx --against fast --figure difference.svg
     """
+    if as_text and against is not None:
+        raise click.UsageError("--against: a text has one model: leave out --text")
     from polygym.graphs.costs import RooflineCosts
     from polygym.graphs.drawing.svg import comparison_svg, graph_svg
     from polygym.graphs.ir.text import graph_text
@@ -55,8 +58,6 @@ def command(
     from polygym.graphs.saved_model import open_source
 
     graph = open_source(model, shapes).graph
-    if as_text and against is not None:
-        raise click.UsageError("--against: a text has one model: leave out --text")
     other = None if against is None else open_source(against, shapes).graph
     if figure is not None:
         titles = (model, against or "")
@@ -93,7 +94,7 @@ def command(
     for name, result in graph.outputs:
         write_text(f"  result {name}: {graph.tensor(result)}")
     write_text(f"  {elements:,} weights; {cost:.1f} µs under the static roofline")
-    names = sorted({**counts, **others}, key=lambda name: -counts.get(name, 0))
+    names = sorted({**counts, **others}, key=lambda name: -counts[name])
     if other is None:
         print_table(("OPERATOR", "COUNT"), [(name, str(counts[name])) for name in names], "lr")
         return CommandResult()
@@ -101,16 +102,13 @@ def command(
     changes = _changes(graph, other)
     words = [f"{count} {change}" for change, count in changes.items()]
     write_text(f"  nodes: {', '.join(words) if words else 'all equal'}")
-    rows = [(name, str(counts.get(name, 0)), str(others.get(name, 0))) for name in names]
+    rows = [(name, str(counts[name]), str(others[name])) for name in names]
     print_table(("OPERATOR", "COUNT", "AGAINST"), rows, "lrr")
     return CommandResult()
 
 
-def _counts(nodes: Iterable[TypedNode]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for head, _, _ in nodes:
-        counts[str(head)] = counts.get(str(head), 0) + 1
-    return counts
+def _counts(nodes: Iterable[TypedNode]) -> Counter[str]:
+    return Counter(str(head) for head, _, _ in nodes)
 
 
 def _changes(graph: Graph, other: Graph) -> dict[str, int]:

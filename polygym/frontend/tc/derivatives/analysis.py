@@ -11,21 +11,14 @@ import islpy as isl
 
 from polygym.frontend.tc.derivatives import arithmetic
 from polygym.frontend.tc.derivatives.sizes import size_expression
-from polygym.frontend.tc.inference.assigned_elements import (
-    instances,
-    is_index_only,
-    write_map,
-)
+from polygym.frontend.tc.inference.assigned_elements import begun_elements, is_index_only
 from polygym.frontend.tc.inference.lowering_state import LoweringState, StatementContext
 from polygym.frontend.tc.inference.ranges import extent_of
 from polygym.frontend.tc.lowering.definitions import after_lowering
 from polygym.frontend.tc.semantics.name_resolution import size_locations
-from polygym.frontend.tc.semantics.types import SCALAR_TYPES
+from polygym.frontend.tc.semantics.types import ELEMENT_TYPES
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tree import ElementType, Expression, TcDefinition
-
-ELEMENT_TYPES = {scalar: element_type for element_type, scalar in SCALAR_TYPES.items()}
-
 
 FLOATS = frozenset(
     {ElementType.FLOAT16, ElementType.BFLOAT16, ElementType.FLOAT, ElementType.DOUBLE}
@@ -67,6 +60,11 @@ class StatementFacts:
     ranges: Mapping[str, IndexRange]
     is_whole: bool
     begins_whole: bool
+
+    @property
+    def begins(self) -> bool:
+        """Whether its elements do without the values before."""
+        return self.initializes or self.assign is tree.AssignKind.SET
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +160,11 @@ def _statement_facts(
 def _begins_whole(draft: LoweringState, number: int) -> bool:
     """Whether a reduction begins every element, with subscripts that may be computed."""
     meaning, sets = draft.resolved_statements[number], draft.index_ranges[number]
-    here = StatementContext.of(draft, meaning)
-    indices = tuple(meaning.indices)
     valid = draft.tensors[meaning.statement.tensor].valid
-    running = instances(here.scope, indices, sets, here.environment.condition)
-    begun = running.apply(write_map(meaning, here.scope, indices, valid))
-    if is_index_only(meaning):
-        loops = [part.name for part in meaning.subscripts if isinstance(part, tree.NameUse)]
-        begun = here.scope.box(loops, sets)
     if not valid:
         return True
+    here = StatementContext.of(draft, meaning)
+    begun = begun_elements(meaning, here.scope, sets, valid, here.environment.condition)
     every = valid[0]
     for values in valid[1:]:
         every = every.flat_product(values)

@@ -22,6 +22,11 @@ def number(value: int) -> tree.NumberLiteral:
 ZERO, ONE = number(0), number(1)
 
 
+def signed(value: int) -> Expression:
+    """Return a number that may be negative."""
+    return number(value) if value >= 0 else negative(number(-value))
+
+
 def name(text: str) -> tree.NameUse:
     """Return a name without subscripts."""
     return tree.NameUse(text, NOWHERE)
@@ -36,6 +41,11 @@ def element(tensor: str, subscripts: Iterable[Expression]) -> Expression:
 def infix(operator: str, left: Expression, right: Expression) -> tree.InfixExpression:
     """Return ``left operator right`` as it stands."""
     return tree.InfixExpression(InfixOperator(operator), left, right, NOWHERE)
+
+
+def names_in(*expressions: Expression) -> set[str]:
+    """Return the names without subscripts in expressions."""
+    return {part.name for part in tree.parts_of(*expressions) if isinstance(part, tree.NameUse)}
 
 
 def is_number(expression: Expression, value: int) -> bool:
@@ -60,8 +70,7 @@ def minus(left: Expression, right: Expression) -> Expression:
     """Return a difference."""
     if is_number(right, 0):
         return left
-    literals = (tree.NumberLiteral, tree.NumberLiteral)
-    if isinstance(left, literals) and isinstance(right, literals):
+    if isinstance(left, tree.NumberLiteral) and isinstance(right, tree.NumberLiteral):
         if isinstance(left.value, int) and isinstance(right.value, int):
             if left.value >= right.value:
                 return number(left.value - right.value)

@@ -56,9 +56,7 @@ def _dependent(definition: tree.TcDefinition, parameters: Collection[str]) -> fr
     while True:
         before = len(result)
         for statement in definition.statements:
-            parts = tree.parts_of(*statement.expressions)
-            read = {p.name for p in parts if isinstance(p, tree.NameUse | tree.ElementOrCall)}
-            if not read.isdisjoint(result):
+            if not tree.names_read(*statement.expressions).isdisjoint(result):
                 result.add(statement.tensor)
         if len(result) == before:
             return frozenset(result)

@@ -64,7 +64,7 @@ class StatementEmitter:
         initializes: bool = False,
     ) -> None:
         """Emit a statement; ranges of indices that do not occur are left out."""
-        used = names_in(*subscripts, value, *conditions)
+        used = arithmetic.names_in(*subscripts, value, *conditions)
         where: list[tree.Where] = [
             tree.WhereRange(index, values.lower, values.upper, arithmetic.NOWHERE)
             for index, values in ranges.items()
@@ -135,7 +135,7 @@ class StatementEmitter:
         whole = arithmetic.all_of(computed)
         if whole is not None and not is_scattered:
             value = arithmetic.choice(whole, value, arithmetic.ZERO)
-        used = names_in(*subscripts, value, *where)
+        used = arithmetic.names_in(*subscripts, value, *where)
         for index, values in ranges.items():
             if index not in used:
                 value = arithmetic.times(values.count, value)
@@ -200,11 +200,6 @@ def affine_parts(
 
 def _is_range(values: IndexRange, extent: Expression) -> bool:
     return arithmetic.is_number(values.lower, 0) and arithmetic.is_same(values.upper, extent)
-
-
-def names_in(*expressions: Expression) -> set[str]:
-    """Return the names without subscripts in expressions."""
-    return {part.name for part in tree.parts_of(*expressions) if isinstance(part, tree.NameUse)}
 
 
 def _on_the_left(subscript: Expression, ranges: Mapping[str, IndexRange]) -> Expression:

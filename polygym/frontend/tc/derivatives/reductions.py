@@ -14,7 +14,7 @@ from polygym.frontend.tc.derivatives import arithmetic
 from polygym.frontend.tc.derivatives.analysis import IndexRange, TensorFacts, wide_type
 from polygym.frontend.tc.derivatives.emission import StatementEmitter
 from polygym.frontend.tc.derivatives.partials import Partial, PartialDerivatives
-from polygym.frontend.tc.derivatives.versions import VersionedStatement, neutral_element
+from polygym.frontend.tc.derivatives.versions import VersionedStatement, is_version, neutral_element
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementType, Expression
 from polygym.frontend.tc.syntax.where_values import substitute_values
@@ -64,7 +64,7 @@ class ReductionTerms:
     def carry(self, name: str, adjoint: str) -> None:
         """Emit the derivative with respect to the version before, as far as it is kept."""
         facts = self.statement.facts
-        begins = facts.assign is AssignKind.SET or facts.initializes
+        begins = facts.begins
         before, after = self.statement.before or "", self.statement.after
         if begins:
             hit = self._assigned_elements()
@@ -235,7 +235,7 @@ def _is_exact(value: Expression) -> bool:
         case tree.NameUse() | tree.NumberLiteral():
             return True
         case tree.ElementOrCall(name, arguments):
-            return "@" in name or (name in _EXACT_CALLS and all(map(_is_exact, arguments)))
+            return is_version(name) or (name in _EXACT_CALLS and all(map(_is_exact, arguments)))
         case tree.ConvertExpression(_, operand) | tree.PrefixExpression(_, operand):
             return _is_exact(operand)
         case tree.ConditionalExpression(_, then, otherwise):

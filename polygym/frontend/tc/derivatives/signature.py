@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from polygym.frontend.tc.derivatives import arithmetic
-from polygym.frontend.tc.derivatives.emission import StatementEmitter, names_in
+from polygym.frontend.tc.derivatives.emission import StatementEmitter
 from polygym.frontend.tc.derivatives.versions import (
     Recomputation,
     VersionedStatement,
-    renamed,
     version_name,
     versions_in,
 )
@@ -71,7 +70,7 @@ class DerivativeParts:
         again = Recomputation(self.statements, available, self.emitter)
         again.compute(versions_in(body))
         statements = tuple(
-            statement.with_expressions(lambda part: renamed(part, again.names))
+            statement.with_expressions(lambda part: tree.renamed(part, again.names))
             for statement in (*self.emitter.statements, *body)
         )
         inputs, parameters = self._parameters(statements, available)
@@ -98,9 +97,8 @@ class DerivativeParts:
     ) -> tuple[tuple[DerivativeInput, ...], tuple[tree.TcParameter, ...]]:
         """Return what statements read, and what gives sizes a value."""
         definition = self.emitter.facts.definition
-        parts = tree.parts_of(*(part for s in statements for part in s.expressions))
-        read = {p.name for p in parts if isinstance(p, tree.NameUse | tree.ElementOrCall)}
-        sizes = size_locations(definition).keys() & names_in(
+        read = tree.names_read(*(part for s in statements for part in s.expressions))
+        sizes = size_locations(definition).keys() & arithmetic.names_in(
             *(part for statement in statements for part in statement.expressions),
             *(size for result in self.results for size in result.sizes or ()),
         )

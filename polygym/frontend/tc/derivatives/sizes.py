@@ -31,16 +31,11 @@ def size_expression(
 def _expression(node: isl.AstExpr, values: dict[str, tree.Expression]) -> tree.Expression:
     match node.get_type():
         case isl.ast_expr_type.int:
-            value = to_int(node.get_val())
-            return arithmetic.number(value) if value >= 0 else _negative_number(value)
+            return arithmetic.signed(to_int(node.get_val()))
         case isl.ast_expr_type.id:
             return values[node.get_id().get_name()]
         case _:
             return _operation(node, values)
-
-
-def _negative_number(value: int) -> tree.Expression:
-    return arithmetic.negative(arithmetic.number(-value))
 
 
 def _operation(node: isl.AstExpr, values: dict[str, tree.Expression]) -> tree.Expression:

@@ -94,7 +94,7 @@ class AddedValue:
             return None
         others = set().union(
             *(
-                {part.name for part in tree.parts_of(other) if isinstance(part, tree.NameUse)}
+                arithmetic.names_in(other)
                 for place, other in enumerate(self.subscripts)
                 if place != dimension
             )
@@ -164,7 +164,7 @@ def _ends(
     rest: AffineExpression, ranges: Mapping[str, IndexRange]
 ) -> tuple[Expression, Expression]:
     """Return the least and the greatest value of a sum of indices and sizes."""
-    least = most = _signed(rest.constant)
+    least = most = arithmetic.signed(rest.constant)
     low: Expression
     high: Expression
     for name, factor in rest.coefficients:
@@ -185,15 +185,10 @@ def _plus_multiple(before: Expression, term: Expression, factor: int) -> Express
 
 
 def _affine_tree(affine: AffineExpression) -> Expression:
-    result = _signed(affine.constant)
+    result = arithmetic.signed(affine.constant)
     for name, factor in affine.coefficients:
         result = _plus_multiple(result, arithmetic.name(str(name)), factor)
     return result
-
-
-def _signed(value: int) -> Expression:
-    absolute = arithmetic.number(abs(value))
-    return absolute if value >= 0 else arithmetic.negative(absolute)
 
 
 def _with_element(value: Expression, element: tree.ElementOrCall, other: Expression) -> Expression:

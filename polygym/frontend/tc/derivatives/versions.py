@@ -7,7 +7,7 @@ tensor O has the versions 1, 2 and 3; a parameter has version 0. The version v o
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from polygym.errors import SourceError
 from polygym.frontend.tc.derivatives import arithmetic
@@ -47,14 +47,13 @@ class VersionedStatement:
     @property
     def keeps(self) -> bool:
         """Whether the version before it is a part of the version after it."""
-        begins = self.facts.assign is AssignKind.SET or self.facts.initializes
+        begins = self.facts.begins
         return self.before is not None and not (begins and self.facts.is_whole)
 
     @property
     def reads(self) -> frozenset[str]:
         """The versions that it reads."""
-        parts = tree.parts_of(*self.subscripts, self.value, *self.conditions)
-        names = {p.name for p in parts if isinstance(p, tree.NameUse | tree.ElementOrCall)}
+        names = tree.names_read(*self.subscripts, self.value, *self.conditions)
         own = {self.before} if self.before is not None and self.keeps else set()
         return frozenset(filter(is_version, names)) | own
 
@@ -68,9 +67,9 @@ def versioned(facts: DefinitionFacts) -> tuple[list[VersionedStatement], dict[st
         result.append(
             VersionedStatement(
                 statement,
-                tuple(renamed(part, current) for part in statement.subscripts),
-                renamed(statement.value, current),
-                tuple(renamed(part, current) for part in statement.conditions),
+                tuple(tree.renamed(part, current) for part in statement.subscripts),
+                tree.renamed(statement.value, current),
+                tuple(tree.renamed(part, current) for part in statement.conditions),
                 current.get(statement.tensor),
                 after,
             )
@@ -94,17 +93,9 @@ def varying_versions(
     return varying
 
 
-def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """Return an expression with other names for tensors."""
-    if isinstance(expression, tree.NameUse | tree.ElementOrCall):
-        expression = replace(expression, name=names.get(expression.name, expression.name))
-    return tree.with_operands(expression, lambda part: renamed(part, names))
-
-
 def versions_in(statements: Iterable[tree.TcStatement]) -> frozenset[str]:
     """Return the versions that statements read."""
-    parts = (part for s in statements for part in tree.parts_of(*s.expressions))
-    names = {p.name for p in parts if isinstance(p, tree.NameUse | tree.ElementOrCall)}
+    names = tree.names_read(*(part for s in statements for part in s.expressions))
     return frozenset(filter(is_version, names))
 
 
@@ -152,7 +143,7 @@ class Recomputation:
     def _copy(self, statement: VersionedStatement, name: str) -> None:
         """Emit a copy of the version before a statement, which then goes on with it."""
         facts = statement.facts
-        if facts.initializes or facts.assign is AssignKind.SET:
+        if facts.begins:
             raise SourceError(
                 self.emitter.facts.definition.location,
                 f"{facts.tensor}: the derivative needs the value of {facts.tensor} before a part "

@@ -381,6 +381,23 @@ def write_map(
     return access_map(scope, members, "", left, valid, TRUE_CONDITION)
 
 
+def begun_elements(
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    ranges: Mapping[str, isl.Set],
+    valid: tuple[isl.Set, ...],
+    condition: IslCondition,
+) -> isl.Set:
+    """Return the elements that a reduction begins with the neutral one."""
+    if is_index_only(meaning):
+        loops = [part.name for part in meaning.subscripts if isinstance(part, NameUse)]
+        return scope.box(loops, ranges)
+    indices = tuple(meaning.indices)
+    running = instances(scope, indices, ranges, condition)
+    write = write_map(meaning, scope, indices, valid)
+    return running.apply(write).compute_divs().coalesce()
+
+
 def check_new_tensor(
     meaning: ResolvedStatement,
     scope: IndexScope,

@@ -12,10 +12,9 @@ from polygym.frontend.tc.inference.assigned_elements import (
     access_map,
     affine_subscripts,
     assigned_subscripts,
+    begun_elements,
     gathered_dimensions,
     instances,
-    is_index_only,
-    write_map,
 )
 from polygym.frontend.tc.inference.lowering_state import (
     LoweringState,
@@ -143,12 +142,7 @@ def _reduction_init(
         while not is_new and name in taken:
             name += "_"
         loops.append(name)
-    if is_index_only(meaning):
-        domain = scope.box(loops, ranges)
-    else:
-        running = instances(scope, tuple(meaning.indices), ranges, condition)
-        write = write_map(meaning, scope, tuple(meaning.indices), tensor.valid)
-        domain = running.apply(write).compute_divs().coalesce()
+    domain = begun_elements(meaning, scope, ranges, tensor.valid, condition)
     of_loops = {name: scope.isl_names.get(name, name) for name in loops}
     own = replace(scope, isl_names={**scope.isl_names, **of_loops})
     return _AssignedElement(

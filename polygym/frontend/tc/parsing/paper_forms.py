@@ -13,11 +13,10 @@ from typing import TypeVar
 
 from polygym.frontend.tc.inference.lowering_state import tensor_types
 from polygym.frontend.tc.semantics.known_shapes import KnownShapes
-from polygym.frontend.tc.semantics.types import SCALAR_TYPES
+from polygym.frontend.tc.semantics.types import ELEMENT_TYPES
 from polygym.frontend.tc.syntax import tree
 
 _Declared = TypeVar("_Declared", tree.TcParameter, tree.TcOutput)
-_ELEMENT_TYPES = {scalar: element for element, scalar in SCALAR_TYPES.items()}
 
 
 def renamed_sizes(
@@ -76,7 +75,7 @@ def with_updated_outputs(definition: tree.TcDefinition) -> tree.TcDefinition:
     for output in early:
         sizes = tuple(size for size in shapes.shapes.get(output.name, ()) if size is not None)
         if len(sizes) == len(shapes.shapes.get(output.name, (None,))):
-            scalar = _ELEMENT_TYPES[types[output.name]]
+            scalar = ELEMENT_TYPES[types[output.name]]
             added.append(tree.TcParameter(scalar, sizes, output.name, output.location))
     return replace(definition, parameters=(*definition.parameters, *added))
 

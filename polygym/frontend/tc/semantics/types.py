@@ -42,7 +42,8 @@ SCALAR_TYPES = {
     tree.ElementType.FLOAT: ScalarType.FLOAT,
     tree.ElementType.DOUBLE: ScalarType.DOUBLE,
 }
-_NAMES = {scalar: element_type.value for element_type, scalar in SCALAR_TYPES.items()} | {
+ELEMENT_TYPES = {scalar: element_type for element_type, scalar in SCALAR_TYPES.items()}
+_NAMES = {scalar: element_type.value for scalar, element_type in ELEMENT_TYPES.items()} | {
     ScalarType.INT: "int"
 }
 

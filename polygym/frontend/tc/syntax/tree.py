@@ -336,17 +336,24 @@ class TcDefinition:
     location: SourceLocation
 
 
+def names_read(*expressions: Expression) -> set[str]:
+    """Return the names in expressions, with subscripts or without, those of functions too."""
+    parts = parts_of(*expressions)
+    return {part.name for part in parts if isinstance(part, NameUse | ElementOrCall)}
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Return an expression with other names; those that are not listed stay."""
+    if isinstance(expression, NameUse | ElementOrCall):
+        expression = replace(expression, name=names.get(expression.name, expression.name))
+    return with_operands(expression, lambda part: renamed(part, names))
+
+
 def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStatement:
     """Return a statement with other names for tensors, sizes, indices and values.
 
     Names that are not listed stay, functions among them.
     """
-
-    def new(expression: Expression) -> Expression:
-        if isinstance(expression, NameUse | ElementOrCall):
-            expression = replace(expression, name=names.get(expression.name, expression.name))
-        return with_operands(expression, new)
-
     where = tuple(
         replace(entry, name=names.get(entry.name, entry.name))
         if isinstance(entry, WhereRange | WhereValue)
@@ -354,4 +361,6 @@ def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStat
         for entry in statement.where
     )
     tensor = names.get(statement.tensor, statement.tensor)
-    return replace(statement, tensor=tensor, where=where).with_expressions(new)
+    return replace(statement, tensor=tensor, where=where).with_expressions(
+        lambda expression: renamed(expression, names)
+    )

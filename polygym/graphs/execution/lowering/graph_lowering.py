@@ -34,7 +34,8 @@ from polygym.graphs.execution.lowering.product_lowering import (
 )
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.operators.types import NumberData, TensorType, TextData, pads_of, parse_numbers
+from polygym.graphs.operators.definition import literal_numbers
+from polygym.graphs.operators.types import NumberData, TensorType, TextData, pads_of
 from polygym.rewrite.term import Head, Term
 
 _SMALL_IMAGE = 64
@@ -230,7 +231,7 @@ class _Lowering:
                 (x,) = operands
                 return reshape_view(x, tensor.shape) or self._reshaped_copy(x, tensor.shape)
             case "transpose":
-                return permute(operands[0], _numbers(literals[0]))
+                return permute(operands[0], literal_numbers(literals[0]))
             case "expand":
                 return broadcast_view(operands[0], tensor.shape)
             case "slice":
@@ -247,7 +248,7 @@ class _Lowering:
             case "matmul":
                 return lower_product(self.operations, str(literals[0]), operands, tensor)
             case "pad":
-                pads = _numbers(literals[1])
+                pads = literal_numbers(literals[1])
                 return self.operations.padded(operands[0], float(literals[0]), pads)
             case "enlarge":
                 small, large = (part.shape for part in operands)
@@ -278,7 +279,3 @@ class _Lowering:
         along, first = int(axis.head), int(at.head)
         start = first if node.head == "split1" else 0
         return slice_axis(self.views[x], along, start, tensor.shape[along])
-
-
-def _numbers(word: Head) -> tuple[int, ...]:
-    return parse_numbers(word) if isinstance(word, str) else (int(word),)

@@ -15,8 +15,8 @@ from dataclasses import replace
 from math import prod
 
 from polygym.graphs.execution.ir.views import INSET, ArrayOperation, ArraySource
-from polygym.graphs.operators.types import ELEMENT_BYTES, parse_numbers
-from polygym.rewrite.term import Head
+from polygym.graphs.operators.definition import literal_numbers
+from polygym.graphs.operators.types import ELEMENT_BYTES
 
 _MAX_BYTES = 1 << 21
 """Bytes of an inset that is a kernel of its own; padding is written where there was other data."""
@@ -77,7 +77,7 @@ def _is_product(operation: ArrayOperation) -> bool:
 
 
 def _is_inset(operation: ArrayOperation) -> bool:
-    value, pads = float(operation.literals[0]), _numbers(operation.literals[1])
+    value, pads = float(operation.literals[0]), literal_numbers(operation.literals[1])
     extents = operation.operands[0].shape * 2
     return value == 0 and all(
         count >= 0 and (count == 0 or extent > 1)
@@ -85,13 +85,9 @@ def _is_inset(operation: ArrayOperation) -> bool:
     )
 
 
-def _numbers(literal: Head) -> tuple[int, ...]:
-    return parse_numbers(literal) if isinstance(literal, str) else (int(literal),)
-
-
 def inset_pads(operation: ArrayOperation) -> tuple[tuple[int, int], ...]:
     """Return how many zeros an inset has before and after every axis."""
-    pads = _numbers(operation.literals[0])
+    pads = literal_numbers(operation.literals[0])
     rank = len(pads) // 2
     return tuple(zip(pads[:rank], pads[rank:], strict=True))
 

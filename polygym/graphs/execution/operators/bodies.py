@@ -20,8 +20,7 @@ from polygym.graphs.execution.ir.nests import (
     index_named,
 )
 from polygym.graphs.execution.ir.views import ArrayOperation, ArrayView
-from polygym.graphs.operators.definition import literal_text
-from polygym.graphs.operators.types import parse_numbers
+from polygym.graphs.operators.definition import literal_numbers, literal_text
 
 MAIN_STATEMENT = "main"
 """The name of a temporary array that may become the result: it has its shape."""
@@ -130,7 +129,7 @@ def combine_pairwise(text: str, parts: Sequence[Expression]) -> Expression:
 def reduce_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     """Return a sum, a mean, a product or the largest along axes."""
     axes, keep = operation.literals
-    along = parse_numbers(axes) if isinstance(axes, str) else (int(axes),)
+    along = literal_numbers(axes)
     (x,) = operation.operands
     at, extents = index_names("o", operation.result.shape)
     places: list[AffineIndex] = []

@@ -29,8 +29,7 @@ from polygym.graphs.execution.operators.bodies import (
     reduction_body,
     softmax_body,
 )
-from polygym.graphs.operators.definition import literal_text
-from polygym.graphs.operators.types import parse_numbers
+from polygym.graphs.operators.definition import literal_numbers, literal_text
 
 BLOCKED = "in blocks"
 """The literal of a product whose known matrix lies in blocks of columns."""
@@ -210,7 +209,7 @@ def _gather(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
 
 def _pad(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     value, word = operation.literals
-    pads = parse_numbers(word) if isinstance(word, str) else (int(word),)
+    pads = literal_numbers(word)
     (x,) = operation.operands
     at, extents = index_names("o", operation.result.shape)
     places = tuple(map(index_named, at))

@@ -21,7 +21,7 @@ import numpy as np
 from polygym.errors import PolygymError
 from polygym.graphs.execution.ir.nests import nest_text
 from polygym.graphs.execution.ir.views import ACTIVATION, ArrayView, view_strides, whole_array
-from polygym.graphs.execution.lowering.graph_lowering import lower_graph
+from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph, lower_graph
 from polygym.graphs.execution.lowering.kernel_groups import KernelGroup, group_nest
 from polygym.graphs.execution.planning.execution_plan import (
     ElementCopy,
@@ -77,8 +77,13 @@ def planned_steps(
     graph: Graph, threads: int, forms: KernelVariants | None = None
 ) -> tuple[PlannedStep, ...]:
     """Return the steps that a model of a graph runs; the values of weights do not matter."""
-    plan = plan_execution(lower_graph(graph, None), threads, fuse=True, forms=forms)
-    return tuple(_planned(step) for step in plan.steps)
+    return _steps_of(lower_graph(graph, None), threads, forms)
+
+
+def _steps_of(
+    model: LoweredGraph, threads: int, forms: KernelVariants | None = None
+) -> tuple[PlannedStep, ...]:
+    return tuple(map(_planned, plan_execution(model, threads, fuse=True, forms=forms).steps))
 
 
 def operator_steps(
@@ -101,7 +106,7 @@ def operator_steps(
         return ()
     if str(head).startswith("concat") and prod(children[1].shape[: children[0].value]) == 1:
         return ()
-    return planned_steps(graph, threads)
+    return _steps_of(model, threads)
 
 
 def _leaf(place: int, operand: Any) -> Term:

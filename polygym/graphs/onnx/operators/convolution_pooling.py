@@ -168,7 +168,7 @@ def _dilated_pool(node: OnnxNode, x: Term, kernel: IntPair, gaps: IntPair, kind:
         node.reject(f"expected at most {_MAX_SLICES} elements of a window, found {prod(kernel)}")
     wide = (kernel[0] - 1) * gaps[0] + 1, (kernel[1] - 1) * gaps[1] + 1
     at = window_geometry(node, (size[0], size[1]), wide, len(node.shape(0)) - 2)
-    shares = _gap_shares(node, x, at, kernel, gaps)
+    image = x
     if any(at.pads):
         top, left, bottom, right = at.pads
         least = -np.inf if kind == "max" else 0
@@ -185,7 +185,9 @@ def _dilated_pool(node: OnnxNode, x: Term, kernel: IntPair, gaps: IntPair, kind:
             head = "maximum" if kind == "max" else "add"
             term = elements if term is None else node.pairwise(head, term, elements)
     assert term is not None, "windows have elements"
-    return term if kind == "max" else node.pairwise("mul", term, shares)
+    if kind == "max":
+        return term
+    return node.pairwise("mul", term, _gap_shares(node, image, at, kernel, gaps))
 
 
 def _gap_shares(

@@ -82,11 +82,18 @@ def _centred(node: OnnxNode, place: int, zero: int, axis: int | None = None) -> 
     x = node.term(place)
     if not node.has(zero):
         return x
-    point = node.term(zero)
-    rank, own = len(node.builder.shape(x)), node.builder.shape(point)
-    if len(own) == 1 and own != (1,) and axis is not None:
-        point = node.builder.reshaped(point, (*own, *(1,) * (rank - axis - 1)))
-    return node.pairwise("sub", x, node.builder.reshaped(point, ()) if own == (1,) else point)
+    return node.pairwise("sub", x, _along_axis(node, zero, len(node.builder.shape(x)), axis))
+
+
+def _along_axis(node: OnnxNode, place: int, rank: int, axis: int | None) -> Term:
+    """Return a scale or a zero point that broadcasts: one, or one for each index of an axis."""
+    x = node.term(place)
+    shape = node.builder.shape(x)
+    if shape == (1,):
+        return node.builder.reshaped(x, ())
+    if len(shape) == 1 and axis is not None:
+        return node.builder.reshaped(x, (*shape, *(1,) * (rank - axis - 1)))
+    return x
 
 
 def _integer_matmul(node: OnnxNode) -> Term:
@@ -102,18 +109,10 @@ def _integer_conv(node: OnnxNode) -> Term:
 def _requantized(node: OnnxNode, total: Term, places: tuple[int, int, int, int], axis: int) -> Term:
     """Return sums of products in the quantization of the result: scales of a, b, y, its zero."""
     rank = len(node.builder.shape(total))
-
-    def spread(place: int) -> Term:
-        x = node.term(place)
-        shape = node.builder.shape(x)
-        if len(shape) == 1 and shape != (1,):
-            return node.builder.reshaped(x, (*shape, *(1,) * (rank - axis - 1)))
-        return node.builder.reshaped(x, ()) if shape == (1,) else x
-
-    a, b, y = (spread(place) for place in places[:3])
+    a, b, y, zero = (_along_axis(node, place, rank, axis) for place in places)
     factor = node.pairwise("div", node.pairwise("mul", a, b), y)
     x = node.pairwise("mul", converted(node, total, node.builder.tensor(factor).dtype), factor)
-    return _rounded(node, x, spread(places[3]), node.result_types[0])
+    return _rounded(node, x, zero, node.result_types[0])
 
 
 def _quantized_matmul(node: OnnxNode) -> Term:

@@ -31,10 +31,6 @@ def _scaled(node: OnnxNode, x: Term, by: float) -> Term:
     return node.pairwise("mul", x, node.scalar(by, x)) if by != 1 else x
 
 
-def _difference(node: OnnxNode, x: Term, y: Term) -> Term:
-    return node.pairwise("sub", x, y)
-
-
 def _places(node: OnnxNode, grid: Term, extent: int, aligned: bool) -> Term:
     """Return places in elements for those from -1 to 1."""
     if aligned:
@@ -50,10 +46,10 @@ def _mirrored(node: OnnxNode, x: Term, extent: int, aligned: bool) -> Term:
         return _scaled(node, x, 0.0)
     apart = node.make("abs", _shifted(node, x, -low))
     rounds = node.make("floor", _scaled(node, apart, 1 / span))
-    rest = _difference(node, apart, _scaled(node, rounds, span))
+    rest = node.pairwise("sub", apart, _scaled(node, rounds, span))
     half = node.make("floor", _scaled(node, rounds, 0.5))
-    is_odd = _difference(node, rounds, _scaled(node, half, 2.0))
-    turned = _difference(node, node.scalar(span, x), rest)
+    is_odd = node.pairwise("sub", rounds, _scaled(node, half, 2.0))
+    turned = node.pairwise("sub", node.scalar(span, x), rest)
     return _shifted(node, node.make("where", is_odd, turned, rest), low)
 
 
@@ -113,10 +109,10 @@ def _corners(node: OnnxNode, mode: str, x: Term) -> list[tuple[Term, Term | None
     if mode == "nearest":
         return [(node.make("round", x), None)]
     low = node.make("floor", x)
-    rest = _difference(node, x, low)
+    rest = node.pairwise("sub", x, low)
     if mode == "linear":
         return [
-            (low, _difference(node, node.scalar(1.0, x), rest)),
+            (low, node.pairwise("sub", node.scalar(1.0, x), rest)),
             (_shifted(node, low, 1.0), rest),
         ]
     return [

@@ -76,9 +76,8 @@ def translate_rules(text: str, file: str = "<rules>") -> list[PublishedRule]:
         if waiting is not None and line.is_open:
             line, waiting = waiting.joined(line), None
         elif line.is_open:
-            waiting, line = line, waiting or line
-            if line is waiting:
-                continue
+            waiting = line
+            continue
         elif waiting is not None:
             rules.append(_translated(waiting))
             waiting = None
