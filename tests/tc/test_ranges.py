@@ -27,6 +27,9 @@ RANGES = [
     ("float(N) A", "i > 0 ? A(i - 1) : A(i)", "0 <= i <= N"),
     ("float(N) A", "!!!(i < 1) ? A(i - 1) : A(i)", "0 <= i <= N"),
     ("float(N) A", "!(!(i > 0) || !(i < N)) ? A(i - 1) : 0 where i in 0:N", "0 <= i < N"),
+    # a gap that hides the end of the smallest size
+    ("float(N) A", "i != 1 ? A(i) : 0", "0 <= i < N"),
+    ("float(N) A", "i < 1 || i > 2 ? A(i) : 0", "0 <= i < N"),
     # sizes by arithmetic
     ("float(N) A", "A(i) where i in 1:N - 1", "1 <= i < N - 1"),
     ("float(N) A", "A(i) where i in 0:N / 2", "0 <= i and 2i + 2 <= N"),

@@ -16,10 +16,10 @@ different sizes, and the smaller one counts).
 "For all" is computed exactly: the values of i for which *some* x leaves the tensor are a
 projection, and what is left without them are the good ones. An access that happens only under a
 condition on indices and sizes (``i > 0 ? A(i - 1) : 0``) leaves the tensor only where that holds;
-so there may be good values behind bad ones, and the range is what comes before these. Where
-conditions leave an index without an end, it ends where the accesses would end it without their
-conditions, if nothing that is read is left out: i at N in ``i < N ? A(i) : 0``; kh at the size of K
-in ``h >= kh && h - kh < H ? A(h - kh) * K(kh) : 0`` with h in a range that is smaller. But x has no
+so there may be good values behind bad ones, and the range is what comes before these. An index ends
+where an access would end it without its condition, if nothing that is read is left out: i at N in
+``i < N ? A(i) : 0`` and in ``i != 1 ? A(i) : 0``, with N = 1 too; kh at the size of K in
+``h >= kh && h - kh < H ? A(h - kh) * K(kh) : 0`` with h in a range that is smaller. But x has no
 end in ``x + k >= 1 && x + k <= N ? A(x + k - 1) : 0`` with k in 0:3. Without its condition, A would
 end x where x + 2 <= N, but with it there are elements to be read behind.
 """
@@ -183,35 +183,35 @@ def _range_from(
     for constraint in deciding:
         result = result.intersect(_valid_values(scope, name, constraint, ranges))
     result = _first_interval(scope, result)
-    last = result.subtract(result.apply(scope.sizes.map("{ [x'] -> [x' - 1] }")))
-    endless = result.params().subtract(last.params())
-    if endless.is_empty():
-        return result
-    bounded = result.intersect_params(endless)
+    reading = scope.sizes.set("{ [x'] : 1 = 0 }")
     for constraint in deciding:
-        bounded = _unconditional_range(scope, name, constraint, ranges, bounded)
-    return result.intersect_params(last.params()).union(bounded).coalesce()
+        reading = reading.union(_reading_values(scope, name, constraint, ranges))
+    for constraint in deciding:
+        if constraint.condition != TRUE_CONDITION:
+            plain = replace(constraint, condition=TRUE_CONDITION)
+            end = _valid_values(scope, name, plain, ranges)
+            result = _cut_behind(scope, result, end, reading.intersect(result))
+    return result
 
 
-def _unconditional_range(
-    scope: IndexScope,
-    name: str,
-    constraint: SubscriptConstraint,
-    ranges: Mapping[str, isl.Set],
-    values: isl.Set,
-) -> isl.Set:
-    """Return values of an index up to where a subscript would end it without its condition.
+def _cut_behind(scope: IndexScope, values: isl.Set, end: isl.Set, reading: isl.Set) -> isl.Set:
+    """Return the values up to the end of a set, for sizes for which none behind it is ``reading``.
 
-    For sizes for which it would not, or something is read behind, all of the values are left.
+    For sizes for which the set has no end, all of the values are left.
     """
+    before = end.apply(scope.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }"))
+    counts = end.params().subtract(reading.subtract(before).params())
+    return values.subtract(values.intersect_params(counts).subtract(before)).coalesce()
+
+
+def _reading_values(
+    scope: IndexScope, name: str, constraint: SubscriptConstraint, ranges: Mapping[str, isl.Set]
+) -> isl.Set:
+    """Return the values of an index for which the condition of a subscript may hold."""
     others = _other_indices(scope, constraint, ranges)
-    plain = _valid_values(scope, name, replace(constraint, condition=TRUE_CONDITION), ranges)
-    before = plain.apply(scope.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }"))
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     reading = instances_reading(scope, [name, *others], constraint, {**ranges, name: from_zero})
-    reading = reading.project_out(isl.dim_type.set, 1, len(others)).intersect(values)
-    counts = plain.params().subtract(reading.subtract(before).params())
-    return values.subtract(values.intersect_params(counts).subtract(before)).coalesce()
+    return reading.project_out(isl.dim_type.set, 1, len(others))
 
 
 def _valid_values(
