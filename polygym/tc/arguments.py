@@ -119,17 +119,26 @@ def prepare_arguments(
     Raises:
         InputError: one does not fit its declaration.
     """
-    if len(given) != len(expected):
-        names = ", ".join(argument.name for argument in expected)
-        raise InputError(
-            f"{name}: expected {len(expected)} arguments ({names}), found {len(given)}"
-        )
+    check_argument_count(name, [argument.name for argument in expected], given)
     return [
         value
         if _fits(argument, value)
         else _prepare_argument(f"{name}: {argument.name}", argument, value)
         for argument, value in zip(expected, given, strict=True)
     ]
+
+
+def check_argument_count(name: str, expected: Sequence[str], given: Sequence[Any]) -> None:
+    """Refuse too few or too many arguments; ``expected`` are their names.
+
+    Raises:
+        InputError: they are not as many as expected.
+    """
+    if len(given) != len(expected):
+        raise InputError(
+            f"{name}: expected {len(expected)} arguments ({', '.join(expected)}), "
+            f"found {len(given)}"
+        )
 
 
 def _fits(expected: ExpectedArgument, value: Any) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polygym.errors import InputError
+from polygym.tc.arguments import check_argument_count
 from polygym.tc.gradients import Operator, derivative_name
 from polygym.tc.torch_autograd import autograd_function
 from polygym.tc.torch_operators import is_traced, traced_call
@@ -16,9 +17,11 @@ def call_with_tensors(
     """Compute with tensors; results are tensors, those of ``out`` where it is given.
 
     Raises:
-        InputError: a tensor is not in main memory, or asks for a gradient that there is not.
+        InputError: the number of arguments is wrong, a tensor is not in main memory, or asks for a gradient that there is not.
     """
     definition = operator.definition
+    parameters = [parameter.name for parameter in definition.parameters]
+    check_argument_count(definition.name, parameters, arguments)
     if out is None and is_traced(torch):
         return traced_call(torch, operator, arguments)
     is_watched = is_transformed(torch)
@@ -28,9 +31,9 @@ def call_with_tensors(
         if isinstance(argument, torch.Tensor) and argument.requires_grad
     ]
     is_asked = asking and torch.is_grad_enabled()
-    if not (is_asked or is_watched) or len(arguments) != len(definition.parameters):
+    if not (is_asked or is_watched):
         return compute_with_arrays(torch, operator, as_arrays(torch, definition, arguments), out)
-    names = tuple(definition.parameters[place].name for place in asking)
+    names = tuple(parameters[place] for place in asking)
     if out is not None:
         whom = f"(by {names[0]}); call it under torch.no_grad(), or on {names[0]}.detach()"
         raise InputError(

@@ -35,18 +35,9 @@ def is_traced(torch: Any) -> bool:
 
 
 def traced_call(torch: Any, operator: Operator, arguments: Sequence[Any]) -> list[Any]:
-    """Call an operator under a tracer; results are tensors.
-
-    Raises:
-        InputError: the number of arguments is wrong.
-    """
+    """Call an operator under a tracer; results are tensors."""
     entry = getattr(torch.ops.polygym, registered(operator))
     parameters = operator.definition.parameters
-    if len(arguments) != len(parameters):
-        raise InputError(
-            f"{operator.definition.name}: expected {len(parameters)} arguments, found "
-            f"{len(arguments)}"
-        )
     constants = operator.required_constants
     given = [
         argument

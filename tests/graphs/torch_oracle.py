@@ -204,7 +204,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "layer-norm": lambda epsilon, x, scale, bias: functional.layer_norm(
         x, x.shape[-1:], scale, bias, epsilon
     ),
-    "reduce-sum": lambda axes, keep, x: torch.sum(x, _numbers(axes), keepdim=bool(keep)),
+    "reduce-sum": lambda axes, keep, x: torch.sum(x, _numbers(axes), bool(keep), dtype=x.dtype),
     "reduce-mean": lambda axes, keep, x: torch.mean(x, _numbers(axes), keepdim=bool(keep)),
     "reduce-max": lambda axes, keep, x: torch.amax(x, _numbers(axes), keepdim=bool(keep)),
     "gather": _gather,

@@ -92,6 +92,12 @@ def test_batches_of_everything() -> None:
         torch.vmap(strided)(torch.tensor([1, 2], dtype=torch.int32), doubles(2, 5))
 
 
+def test_arguments_are_counted_under_transformations() -> None:
+    scale = define("def f(double s, double(N) A) -> (B) { B(i) = s * A(i) }", **SMALL)
+    with pytest.raises(InputError, match=r"f: expected 2 arguments \(s, A\), found 1"):
+        torch.vmap(scale)(doubles(3))
+
+
 class Layer(torch.nn.Module):
     """A convolution with what comes before and behind it."""
 

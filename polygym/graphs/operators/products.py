@@ -49,14 +49,15 @@ def _reduction(name: str, doc: str, torch_name: str, is_rounded: bool = False) -
     """Define a reduction along axes, by its name in NumPy."""
 
     def reference(axes: Head, keep: int, x: Array) -> Array:
-        facts = {"dtype": x.dtype} if name == "prod" else {}
+        # NumPy and PyTorch add and multiply narrow integers in int64.
+        facts = {"dtype": x.dtype} if name in ("sum", "prod") else {}
         along = literal_numbers(axes)
         return np.asarray(getattr(x, name)(axis=along, keepdims=bool(keep), **facts))
 
     def in_torch(torch: Any, axes: Head, keep: int, _: TensorType) -> Callable[..., Any]:
         reduce, along = getattr(torch, torch_name), literal_numbers(axes)
         if torch_name != "prod":
-            return lambda x: reduce(x, along, bool(keep))
+            return lambda x: reduce(x, along, bool(keep)).to(x.dtype)
 
         def product(x: Any) -> Any:  # PyTorch takes one axis at a time
             for axis in sorted(along, reverse=True):

@@ -148,6 +148,7 @@ def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
         (["optimize", "nothing"], "model of the library"),
         (["show", "missing.onnx"], "missing.onnx"),
         (["bench", "vgg19:small", "--against", "tvm"], "torch.compile"),
+        (["bench", "vgg19:small", "--against", "library"], "found 'library'"),
         (["optimize", "bert:small", "--shape", "x"], "NAME=EXTENT"),
         (["rules", "--check", "a", "--generate", "b"], "--check, --generate and --derivable"),
     ],

@@ -104,6 +104,12 @@ CASES: dict[str, Term] = {
     "reduce-max of even rows": make_node("reduce-max", "0-2", 0, graph_input("long", 3, 2, 48)),
     "layer-norm": make_node("layer-norm", 1e-5, CUBE, weight("scale", 5), weight("bias", 5)),
     "reduce-sum": make_node("reduce-sum", 1, 0, CUBE),
+    "reduce-sum of integers": make_node("reduce-sum", 1, 0, graph_input("n", 2, 3, dtype="int32")),
+    "reduce-sum of known integers": binary(
+        "add",
+        graph_input("n", 3, dtype="int32"),
+        make_node("reduce-sum", 0, 0, weight("m", 2, 3, dtype="int32")),
+    ),
     "reduce-sum of all": make_node("reduce-sum", "0-1-2", 0, CUBE),
     "reduce-mean": make_node("reduce-mean", shape_literal((0, 2)), 1, CUBE),
     "reduce-max": make_node("reduce-max", shape_literal((1, 2)), 0, CUBE),

@@ -46,7 +46,9 @@ def command(
     """
     from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
 
-    known = [backend.value for backend in Backend if backend is not Backend.POLYGYM]
+    # A library is of an export, which `graph export` compares.
+    others = (Backend.POLYGYM, Backend.LIBRARY)
+    known = [backend.value for backend in Backend if backend not in others]
     names = console.listed(against)
     for name in names:
         if name not in known:
