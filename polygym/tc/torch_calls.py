@@ -17,7 +17,8 @@ def call_with_tensors(
     """Compute with tensors; results are tensors, those of ``out`` where it is given.
 
     Raises:
-        InputError: the number of arguments is wrong, a tensor is not in main memory, or asks for a gradient that there is not.
+        InputError: the number of arguments is wrong, a tensor is not in main memory, or asks for a
+            gradient that there is not.
     """
     definition = operator.definition
     parameters = [parameter.name for parameter in definition.parameters]
