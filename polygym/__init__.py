@@ -20,6 +20,7 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``files``               files that are whole or absent, however the process ends
 ``foreign``             calls of C functions through cffi
 ``frontend``            texts become programs
+``gpu``                 programs for NVIDIA GPUs: kernels of blocks and threads
 ``graphs``              tensor graphs
 ``ir``                  the intermediate representation: programs as immutable values
 ``lazy_imports``        names that a package exports, imported when they are first used

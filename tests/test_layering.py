@@ -31,6 +31,7 @@ LAYERS = (
     {"frontend"},
     {"mapping"},
     {"codegen"},
+    {"gpu"},
     {"pictures", "programs", "rewrite", "transformations"},
     {"runtime"},
     {"cost"},

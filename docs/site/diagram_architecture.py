@@ -76,6 +76,7 @@ GROUPS = (
         ("compile,", "run nothing"),
         LIGHT_BLUE,
         (
+            _layer(("gpu", "kernels of blocks and threads, PTX")),
             _layer(("codegen", "schedule tree, loop IR, LLVM IR, object code")),
             _layer(("mapping", "tiles, threads, vectors, registers as a value")),
             _layer(("frontend", "C regions and comprehensions become a Scop")),
