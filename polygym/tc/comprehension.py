@@ -45,8 +45,9 @@ from polygym.tc.empty_kernel import EmptyKernel, empty_kernel
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.output_memory import output_memory
+from polygym.tc.prepared_calls import PreparedCalls
 from polygym.tc.torch_calls import call_with_tensors
-from polygym.tc.torch_operators import registered_entry
+from polygym.tc.torch_operators import is_traced, registered_entry
 from polygym.tc.torch_tensors import as_arrays, torch_if_used
 from polygym.version import __version__
 
@@ -114,6 +115,7 @@ class Comprehension:
         self.options_text = f"{mapping} {schedule}"
         self._expected = expected_arguments(definition)
         self._kernels: dict[Any, CompiledKernel | EmptyKernel] = {}
+        self._prepared = PreparedCalls()
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
         self._lock = threading.Lock()
         check_initialized(definition)
@@ -146,6 +148,7 @@ class Comprehension:
         comprehension = Comprehension.__new__(Comprehension)
         comprehension.__dict__.update(self.__dict__)
         comprehension._kernels, comprehension._lock = dict(self._kernels), threading.Lock()
+        comprehension._prepared = PreparedCalls()
         comprehension._derived = self._derived.copy(comprehension._like)
         return comprehension
 
@@ -231,13 +234,33 @@ class Comprehension:
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
+        if not named and (results := self._prepared.results(arguments, out)) is not None:
+            return results[0] if len(results) == 1 else tuple(results)
+        given = arguments
         if named or out is not None:
             arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
             results = self.compute(arguments, out)
         else:
             results = call_with_tensors(torch, self, arguments, out)
+        if not (named or (torch is not None and is_traced(torch))):
+            self._prepare_call(given, out)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _prepare_call(self, arguments: Sequence[Any], out: Any) -> None:
+        """Have the next call like one that was done find its kernel at once."""
+        names = [parameter.name for parameter in self.definition.parameters]
+        if len(arguments) != len(names) or not self._lock.acquire(blocking=False):
+            return
+        try:
+            # A layout has the value of a number, not of an array that stands for one.
+            constants = [arguments[names.index(name)] for name in self.required_constants]
+            if all(type(constant) is int for constant in constants):
+                shapes = tuple([getattr(argument, "shape", ()) for argument in arguments])
+                key = (shapes, tuple(constants)) if constants else shapes
+                self._prepared.keep(self._expected, arguments, out, self._kernels.get(key))
+        finally:
+            self._lock.release()
 
     def compute(
         self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
@@ -373,6 +396,8 @@ class Comprehension:
         return self._builder.kernel(sizes)
 
     def _cache_kernel(self, key: Any, kernel: CompiledKernel | EmptyKernel) -> None:
+        if key in self._kernels:
+            self._prepared.clear()
         while len(self._kernels) >= _MOST_CACHED_KERNELS:
             del self._kernels[next(iter(self._kernels))]
         self._kernels[key] = kernel
