@@ -60,12 +60,13 @@ class CompiledKernel:
         bindings: Sequence[ArrayBinding],
         sizes: Sequence[int],
         error_texts: Sequence[str] = (),
+        program: LoadedProgram | None = None,
     ) -> None:
-        """Link the code; ``out_of_range_messages`` has one message per computed subscript."""
+        """Link the code, unless it was; ``error_texts`` has one per computed subscript."""
         self.object_code = object_code
         self._complaints = tuple(error_texts)
         self.places = tuple(bindings)
-        self._program: LoadedProgram = load_object(object_code)
+        self._program = load_object(object_code) if program is None else program
         self._has_threads = may_use_threads(object_code)
         self._sizes = calls.int64_array(sizes)
         first = calls.address_of(self._sizes)

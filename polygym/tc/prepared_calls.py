@@ -10,13 +10,14 @@ with tensors whether PyTorch watches or traces.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from polygym.poly.transform.storage.argument_layout import StoredLayout
 from polygym.tc.arguments import ExpectedArgument, address_of, prepare_arguments
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.torch_tensors import as_tensor, is_observed
@@ -143,6 +144,7 @@ class PreparedCalls:
         arguments: Sequence[Any],
         out: Any,
         kernel: Any,
+        layouts: Mapping[str, StoredLayout],
     ) -> None:
         """Prepare a call that was done, where it can be."""
         torch = sys.modules.get("torch")
@@ -155,7 +157,7 @@ class PreparedCalls:
             return
         if len(self._calls) >= _MOST_PREPARED:
             self._calls.clear()
-        self._calls[key] = _prepared(expected, arguments, memory or (), kernel)
+        self._calls[key] = _prepared(expected, arguments, memory or (), kernel, layouts)
 
 
 def _listed(out: Any) -> Sequence[Any]:
@@ -178,12 +180,16 @@ def _prepared(
     arguments: Sequence[Any],
     memory: Sequence[Any],
     kernel: Any,
+    layouts: Mapping[str, StoredLayout],
 ) -> PreparedCall | None:
     """Return a prepared call, None where arguments have to be converted or copied each time."""
     if not isinstance(kernel, CompiledKernel):
         return None
-    read = [_use(need.dtype, value, need) for need, value in zip(expected, arguments, strict=True)]
-    written = [_use(o.dtype, value, None) for o, value in zip(kernel.outputs, memory, strict=False)]
+    read = [
+        _use(need.dtype, value, need, layouts.get(need.name))
+        for need, value in zip(expected, arguments, strict=True)
+    ]
+    written = [_use(o.dtype, value) for o, value in zip(kernel.outputs, memory, strict=False)]
     uses = tuple(use for use in (*written, *read) if use is not None)
     if len(uses) < len(memory) + len(arguments):
         return None
@@ -202,7 +208,12 @@ def _prepared(
     )
 
 
-def _use(dtype: np.dtype[Any], value: Any, need: ExpectedArgument | None) -> MemoryUse | None:
+def _use(
+    dtype: np.dtype[Any],
+    value: Any,
+    need: ExpectedArgument | None = None,
+    layout: StoredLayout | None = None,
+) -> MemoryUse | None:
     """Return how the memory of a value is used, None if it is not used as it is."""
     if isinstance(value, int | float):
         if need is None:
@@ -210,11 +221,37 @@ def _use(dtype: np.dtype[Any], value: Any, need: ExpectedArgument | None) -> Mem
         array = prepare_arguments("", [need], [value])[0]
         # The array lives as long as what returns its address.
         return MemoryUse(lambda _: address_of(array), 0, array.nbytes)
+    is_array = isinstance(value, np.ndarray)
+    if is_array:
+        is_used = value.dtype == dtype
+    else:
+        is_used = str(value.dtype) == f"torch.{dtype.name}" and value.is_cpu and not value.is_neg()
     bits, size = dtype.itemsize - 1, prod(value.shape) * dtype.itemsize
-    if isinstance(value, np.ndarray):
-        is_used = value.dtype == dtype and value.flags.c_contiguous
-        return MemoryUse(address_of, bits, size) if is_used else None
-    is_used = str(value.dtype) == f"torch.{dtype.name}" and value.is_contiguous()
-    if not (is_used and value.is_cpu and not value.is_neg()):
+    address = address_of if is_array else type(value).data_ptr
+    if not is_used:
         return None
-    return MemoryUse(type(value).data_ptr, bits, size)
+    if layout is not None:
+        before, first = layout.offset * dtype.itemsize, address
+        return MemoryUse(lambda view: first(view) - before, bits, layout.span * dtype.itemsize)
+    if element_strides(value) is not None:
+        return None
+    return MemoryUse(address, bits, size)
+
+
+def element_strides(value: Any) -> tuple[int, ...] | None:
+    """Return the strides of an array or a tensor, in elements; None if it is contiguous.
+
+    Where a stride is no whole number of elements, they are none.
+    """
+    if isinstance(value, np.ndarray):
+        if value.flags.c_contiguous:
+            return None
+        size = value.itemsize
+        return (
+            ()
+            if any(s % size for s in value.strides)
+            else tuple(stride // size for stride in value.strides)
+        )
+    if not hasattr(value, "stride") or value.is_contiguous():
+        return None
+    return tuple(value.stride())
