@@ -17,6 +17,7 @@ from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.evaluation import context_holds
+from polygym.poly.isl_budget import exclusive_isl
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
@@ -69,6 +70,7 @@ class KernelBuilder:
         """Look what has to be known."""
         self.required_constants = required_constants(self.definition)
 
+    @exclusive_isl()
     def scop(self, constants: Mapping[str, int]) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
         key = tuple(constants.get(name, 0) for name in self.required_constants)
@@ -77,6 +79,7 @@ class KernelBuilder:
             self._scops[key] = lower_definition(self.definition, given)
         return self._scops[key]
 
+    @exclusive_isl()
     def kernel(
         self, sizes: Mapping[str, int], options: BuildOptions | None = None
     ) -> CompiledKernel:
@@ -99,6 +102,7 @@ class KernelBuilder:
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
 
+    @exclusive_isl()
     def general_kernel(self, sizes: Mapping[str, int]) -> GeneralKernel | None:
         """Return the code for all sizes with these values of known scalars, from the cache or new.
 
@@ -148,6 +152,7 @@ class KernelBuilder:
             )
         return kernel
 
+    @exclusive_isl()
     def chosen_loops(
         self, sizes: Mapping[str, int]
     ) -> tuple[LegalSchedule, MachineMapping, dict[str, int]]:
@@ -169,6 +174,7 @@ class KernelBuilder:
             asked = default_schedule(scop, asked, own, self.options.mapping)
         return LegalSchedule(scop, asked), self.options.mapping, own
 
+    @exclusive_isl()
     def compile_tuned(self, sizes: Mapping[str, int], result: SearchResult) -> CompiledKernel:
         """Compile what a tuner has found, and keep it in the cache with its time.
 
@@ -181,6 +187,7 @@ class KernelBuilder:
         self._store(sizes, self.options, kernel, made, best.seconds, str(result.source))
         return self.cached_kernel(sizes, self.options) or kernel
 
+    @exclusive_isl()
     def program(self, sizes: Mapping[str, int]) -> Program:
         """Return what a tuner measures: the program with data of its own."""
         scop, own = self._checked(sizes)

@@ -17,6 +17,7 @@ from polygym.frontend.tc import TcDefinition, check_initialized
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.policies.registry import Policy
+from polygym.poly.isl_budget import exclusive_isl
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy
 from polygym.programs.comprehensions import PREFIX
@@ -119,7 +120,8 @@ class Comprehension:
         self.options_text = f"{mapping} {schedule}{' for any sizes' if any_size else ''}"
         self._table = KernelTable(definition, self._builder, any_size)
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
-        check_initialized(definition)
+        with exclusive_isl():
+            check_initialized(definition)
         if not self.required_constants:
             self.scop()
 

@@ -106,6 +106,8 @@ class KernelTable:
     ) -> None:
         """Read arguments with these layouts as they lie from now on."""
         with self._lock:
+            if len(self._strided) >= _MOST_KERNELS:
+                self._strided.clear()
             self._strided[self._key(arrays), layouts] = kernel
             self.prepared.clear()
 
