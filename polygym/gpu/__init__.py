@@ -2,5 +2,6 @@
 
 ==================  =====================================================================
 ``device_program``  The device IR: launches on the host, kernels of threads with barriers
+``ptx``             Device programs as PTX: emission, NVIDIA's assembler, libdevice
 ==================  =====================================================================
 """
