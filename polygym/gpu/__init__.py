@@ -2,5 +2,17 @@
 
 ==================  =====================================================================
 ``device_program``  The device IR: launches on the host, kernels of threads with barriers
+``mapping``         Legal schedule → device program
 ==================  =====================================================================
 """
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from polygym.gpu.mapping.pipeline import map_to_device
+else:
+    __getattr__ = lazy_attributes(__name__)
+
+__all__ = ["map_to_device"]
