@@ -156,10 +156,10 @@ class MissingDeviceError(InputError):
     """There is no device of the kind that was asked for; the message names what is needed."""
 
 
-class DeviceError(ForeignCallError):
+class DriverError(ForeignCallError):
     """The driver of a device refused something, or a kernel failed.
 
-    >>> error = DeviceError(700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cuStreamSynchronize: an address")
+    >>> error = DriverError(700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cuStreamSynchronize: an address")
     >>> print(error.name, error.is_fatal)
     CUDA_ERROR_ILLEGAL_ADDRESS True
     """

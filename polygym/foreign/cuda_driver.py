@@ -2,7 +2,7 @@
 
 The library ``libcuda.so.1`` belongs to the driver of the machine and is opened when it is first
 needed. Handles and addresses are integers. What the driver refuses is a
-:class:`polygym.errors.DeviceError` with CUDA's name of the error; where there is no memory on the
+:class:`polygym.errors.DriverError` with CUDA's name of the error; where there is no memory on the
 device it is a MemoryError.
 
 Calls need a current context: :func:`use_device` makes the device's primary one current, which
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-from polygym.errors import DeviceError, MissingDeviceError
+from polygym.errors import DriverError, MissingDeviceError
 from polygym.foreign._cuda import ffi
 
 LIBRARY = "libcuda.so.1"
@@ -88,7 +88,7 @@ def _call(function: str, *arguments: Any) -> None:
         raise MemoryError(f"{function}: {_name(library, code)}: no memory left on the device")
     if code:
         said = _text(library.cuGetErrorString, code)
-        raise DeviceError(code, _name(library, code), f"{function}: {said}")
+        raise DriverError(code, _name(library, code), f"{function}: {said}")
 
 
 def _result(function: str, kind: str, *arguments: Any) -> int:
@@ -145,7 +145,7 @@ def synchronize() -> None:
     """Wait until all work of the context is done.
 
     Raises:
-        DeviceError: it failed; mostly that is how the failure of a kernel shows.
+        DriverError: it failed; mostly that is how the failure of a kernel shows.
     """
     _call("cuCtxSynchronize")
 
@@ -161,7 +161,7 @@ def load_module(image: bytes) -> int:
     """Load PTX or machine code; PTX is assembled by the driver.
 
     Raises:
-        DeviceError: the driver refuses it; the message has what its assembler says.
+        DriverError: the driver refuses it; the message has what its assembler says.
     """
     log = ffi.new(f"char[{_LOG_BYTES}]")
     options = ffi.new("int[]", [_ERROR_LOG, _ERROR_LOG_BYTES])
@@ -169,9 +169,9 @@ def load_module(image: bytes) -> int:
     text = ffi.new("char[]", image)  # which adds the zero at its end
     try:
         return _result("cuModuleLoadDataEx", "uintptr_t", text, 2, options, values)
-    except DeviceError as error:
+    except DriverError as error:
         said: Any = ffi.string(log)
-        raise DeviceError(
+        raise DriverError(
             error.number, error.name, f"{error.details} {said.decode(errors='replace')}".strip()
         ) from None
 
@@ -239,7 +239,7 @@ def wait_for_stream(stream: int) -> None:
     """Wait until the work of a stream is done.
 
     Raises:
-        DeviceError: it failed.
+        DriverError: it failed.
     """
     _call("cuStreamSynchronize", stream)
 

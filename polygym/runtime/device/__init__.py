@@ -6,5 +6,7 @@
 ``launch_plan``        What the host does, as a list of launches
 ``loaded_program``     Programs on a device: arguments, runs, times
 ``device_arrays``      Arrays of others on a device: PyTorch's, CuPy's
+``worker``             Programs on a GPU, run in another process
+``server``             The process that holds a context of a GPU and runs programs there
 =====================  ===================================================================
 """

@@ -79,7 +79,7 @@ class Device:
         """Wait until the stream is done.
 
         Raises:
-            DeviceError: a kernel failed.
+            DriverError: a kernel failed.
         """
         cuda_driver.wait_for_stream(self.stream)
 

@@ -39,7 +39,7 @@ class LoadedProgram:
         """Load the code.
 
         Raises:
-            DeviceError: the driver refuses it.
+            DriverError: the driver refuses it.
             InputError: a kernel needs more shared memory than a block of this device can have.
         """
         self.program, self.code, self.device = program, code, device
@@ -184,7 +184,7 @@ class BoundProgram:
         """Wait until all runs are done.
 
         Raises:
-            DeviceError: a kernel failed.
+            DriverError: a kernel failed.
             OutOfRangeError: a computed subscript was out of range.
         """
         self._loaded.device.wait()

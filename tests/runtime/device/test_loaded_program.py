@@ -8,7 +8,7 @@ import pytest
 
 from polygym.codegen.loopir.ir import IndexConstant, IndexOperator, IndexVariable
 from polygym.errors import (
-    DeviceError,
+    DriverError,
     InputError,
     LimitError,
     MissingDeviceError,
@@ -148,7 +148,7 @@ def test_errors_of_the_driver(driver: FakeDriver, number: int) -> None:
     loaded = LoadedProgram(program, compile_ptx(program), device)
     with device.memory(64) as x, loaded.bound({"x": x, "y": x}, {"n": 4}) as bound:
         bound.run()
-        with pytest.raises(DeviceError, match="cuStreamSynchronize: what it says") as caught:
+        with pytest.raises(DriverError, match="cuStreamSynchronize: what it says") as caught:
             bound.wait()
     assert (caught.value.name, caught.value.is_fatal) == (names[number], number == 700)
     copy = pickle.loads(pickle.dumps(caught.value))
@@ -159,7 +159,7 @@ def test_what_the_assembler_of_the_driver_says(driver: FakeDriver) -> None:
     program = device_program(loops_of(SCALED_SUM), 1)
     driver.fail("cuModuleLoadDataEx", 218)
     expected = "CUDA_ERROR_INVALID_PTX: cuModuleLoadDataEx: what it says ptxas error: line 3"
-    with Device() as device, pytest.raises(DeviceError, match=expected):
+    with Device() as device, pytest.raises(DriverError, match=expected):
         LoadedProgram(program, compile_ptx(program), device)
 
 
