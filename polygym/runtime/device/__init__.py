@@ -7,6 +7,7 @@
 ``loaded_program``     Programs on a device: arguments, runs, times
 ``device_arrays``      Arrays of others on a device: PyTorch's, CuPy's
 ``worker``             Programs on a GPU, run in another process
+``device_evaluator``   Schedules under mappings to a GPU: compared with the CPU, timed
 ``server``             The process that holds a context of a GPU and runs programs there
 =====================  ===================================================================
 """
