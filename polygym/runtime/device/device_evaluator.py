@@ -99,11 +99,12 @@ class DeviceEvaluator:
             device, code = self.compile(schedule, mapping)
         except (InputError, InternalError) as error:
             return DoesNotCompile(str(error))
-        names = [
-            own.name for own in caller_arrays(device.program.scop) if own.name in self._buffers
-        ]
-        compared = [name for name in names if self._problem.buffers[self._buffers[name]].compared]
-        arrays = {name: self._bytes(self._session.initial(self._buffers[name])) for name in names}
+        given = {own.name for own in caller_arrays(device.program.scop)}
+        buffers = {name: place for name, place in self._buffers.items() if name in given}
+        compared = [name for name, place in buffers.items() if self._is_result(place)]
+        arrays = {
+            name: self._bytes(self._session.initial(place)) for name, place in buffers.items()
+        }
         done = self._device.run(
             device,
             code,
@@ -120,6 +121,10 @@ class DeviceEvaluator:
             if wrong is not None:
                 return wrong
         return done.outcome
+
+    def _is_result(self, place: int) -> bool:
+        buffer = self._problem.buffers[place]
+        return buffer.compared and not buffer.constant
 
     def _difference(
         self, name: str, found: np.ndarray[Any, Any], samples: tuple[float, ...]
