@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from polygym.codegen.contraction import legal_with_storage
-from polygym.codegen.llvm.emit_module import caller_arrays
 from polygym.errors import InputError, InternalError
 from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
@@ -23,7 +22,7 @@ from polygym.gpu.ptx.compile_ptx import DeviceCode, compile_ptx
 from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
 from polygym.programs.program import Program
-from polygym.runtime.device.worker import DeviceWorker
+from polygym.runtime.device.worker import DeviceWorker, KeptArrays
 from polygym.runtime.evaluation.compilation import compile_problem, output_tolerance
 from polygym.runtime.worker.outcome import DoesNotCompile, Ok, Outcome, WrongOutput
 from polygym.runtime.worker.output_comparison import first_difference
@@ -50,6 +49,14 @@ class DeviceEvaluator:
         self._session = (cpu or self._owned or Worker()).open(problem)
         self._buffers = {buffer.name: k for k, buffer in enumerate(problem.buffers)}
         self._problem = problem
+        given = {own.name for own in program.as_written.arrays}
+        self._arrays = KeptArrays(
+            {
+                name: self._bytes(self._session.initial(place))
+                for name, place in self._buffers.items()
+                if name in given
+            }
+        )
         self._tolerance = output_tolerance(program, _REASSOCIATED)
 
     def __enter__(self) -> DeviceEvaluator:
@@ -99,16 +106,11 @@ class DeviceEvaluator:
             device, code = self.compile(schedule, mapping)
         except (InputError, InternalError) as error:
             return DoesNotCompile(str(error))
-        given = {own.name for own in caller_arrays(device.program.scop)}
-        buffers = {name: place for name, place in self._buffers.items() if name in given}
-        compared = [name for name, place in buffers.items() if self._is_result(place)]
-        arrays = {
-            name: self._bytes(self._session.initial(place)) for name, place in buffers.items()
-        }
+        compared = [name for name, place in self._buffers.items() if self._is_result(place)]
         done = self._device.run(
             device,
             code,
-            arrays,
+            self._arrays,
             dict(self.program.parameters),
             results=compared,
             runs=runs,
@@ -124,7 +126,7 @@ class DeviceEvaluator:
 
     def _is_result(self, place: int) -> bool:
         buffer = self._problem.buffers[place]
-        return buffer.compared and not buffer.constant
+        return buffer.compared and not buffer.constant and buffer.name in self._arrays.arrays
 
     def _difference(
         self, name: str, found: np.ndarray[Any, Any], samples: tuple[float, ...]

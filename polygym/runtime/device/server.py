@@ -5,8 +5,9 @@ but with its process. So the user's process holds none: it starts this one, wait
 long and no longer, and ends it where an answer does not come. The next request starts another.
 
 A request has the pickled program and its code, by which the server remembers what it has loaded,
-and the contents of arrays; the answer has what is in them after the last run, and times. (Pickles
-pass only between a process and the child that it started itself.)
+and the contents of arrays, unless the device has them from the request before; the answer has what
+is in them after the last run, and times. (Pickles pass only between a process and the child that it
+started itself.)
 """
 
 import os
@@ -15,7 +16,7 @@ import select
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import NoReturn
@@ -64,6 +65,7 @@ class _Server:
         self._channel = channel
         self._device: Device | None = None
         self._programs: dict[bytes, LoadedProgram] = {}
+        self._kept: dict[str, tuple[int, int]] = {}  # addresses and bytes
 
     def serve(self) -> NoReturn:
         while True:
@@ -100,27 +102,41 @@ class _Server:
     def _run(
         self, loaded: LoadedProgram, device: Device, body: Json, contents: Sequence[bytes]
     ) -> tuple[Json, list[bytes]]:
-        """Run a program once, or until the times of so many runs are known, each from the start."""
+        """Run a program so often, each time from the same contents, and return the times."""
+        if body["is_new"]:
+            self._keep(device, dict(zip(body["arrays"], contents, strict=True)))
+        written = {own.write.array for own in loaded.program.program.scop.statements}
         with ExitStack() as stack:
-            memory = [np.frombuffer(content, dtype=np.uint8) for content in contents]
             places = {
-                name: stack.enter_context(device.memory(len(content)))
-                for name, content in zip(body["arrays"], contents, strict=True)
+                name: stack.enter_context(device.memory(size)) if name in written else address
+                for name, (address, size) in self._kept.items()
             }
             bound = stack.enter_context(loaded.bound(places, body["parameters"]))
             samples = []
             for _ in range(body["runs"]):
-                for place, content in zip(places.values(), memory, strict=True):
-                    cuda_driver.copy_to_device(
-                        place, content.ctypes.data, content.nbytes, device.stream
-                    )
+                for name in written & self._kept.keys():
+                    address, size = self._kept[name]
+                    cuda_driver.copy_on_device(places[name], address, size, device.stream)
                 samples.append(bound.timed())
             results = []
             for name in body["results"]:
-                found = np.empty_like(memory[body["arrays"].index(name)])
+                found = np.empty(self._kept[name][1], dtype=np.uint8)
                 cuda_driver.copy_from_device(
                     found.ctypes.data, places[name], found.nbytes, device.stream
                 )
                 device.wait()
                 results.append(found.tobytes())
             return {"samples": samples}, results
+
+    def _keep(self, device: Device, contents: Mapping[str, bytes]) -> None:
+        """Keep arrays on the device, in the place of those that were kept before."""
+        for address, _ in self._kept.values():
+            device.pool.release(address)
+        self._kept = {}
+        for name, content in contents.items():
+            self._kept[name] = (device.pool.allocate(len(content)), len(content))
+            source = np.frombuffer(content, dtype=np.uint8)
+            cuda_driver.copy_to_device(
+                self._kept[name][0], source.ctypes.data, source.nbytes, device.stream
+            )
+        device.wait()

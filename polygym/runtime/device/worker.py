@@ -50,6 +50,14 @@ class DeviceRun:
     arrays: Mapping[str, Array]
 
 
+class KeptArrays:
+    """Arrays that stay on the device from one run to the next, until a run has others."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        """Keep the arrays, which are not to change from now on."""
+        self.arrays = dict(arrays)
+
+
 class DeviceWorker:
     """A GPU, used by a process of its own; close it, or leave it to ``with``."""
 
@@ -57,6 +65,7 @@ class DeviceWorker:
         """Keep the number of the device; the process starts at the first request."""
         self._ordinal = ordinal
         self._server = OwnedServer(_SERVER)
+        self._kept: tuple[int, KeptArrays] | None = None  # by which process
 
     def __enter__(self) -> DeviceWorker:
         """Return the worker."""
@@ -95,7 +104,7 @@ class DeviceWorker:
         self,
         program: DeviceProgram,
         code: DeviceCode,
-        arrays: Mapping[str, Array],
+        arrays: Mapping[str, Array] | KeptArrays,
         parameters: Mapping[str, int],
         *,
         results: Sequence[str] = (),
@@ -111,9 +120,14 @@ class DeviceWorker:
             MissingDeviceError: there is no driver, or no such device.
             InputError: the arguments do not fit the program or the device.
         """
-        contents = [np.ascontiguousarray(value).tobytes() for value in arrays.values()]
+        kept = arrays if isinstance(arrays, KeptArrays) else KeptArrays(arrays)
+        arrays = kept.arrays
+        is_new = self._kept != (self.process_id, kept)
+        values = arrays.values() if is_new else ()
+        contents = [np.ascontiguousarray(value).tobytes() for value in values]
         body = {
             "task": "run",
+            "is_new": is_new,
             "arrays": list(arrays),
             "parameters": dict(parameters),
             "results": list(results),
@@ -123,6 +137,8 @@ class DeviceWorker:
         try:
             limit = seconds if self.process_id is not None else seconds + _START_SECONDS
             answer, found = self._exchange(body, blobs, limit)
+            if "samples" in answer and self.process_id is not None:
+                self._kept = (self.process_id, kept)
         except AnswerTimeoutError:
             return DeviceRun(Timeout(seconds), {})
         except ConnectionLostError as error:
@@ -142,6 +158,8 @@ class DeviceWorker:
         with self._server.lock():
             request = {**body, "ordinal": self._ordinal}
             answer, found = self._server.connected().exchange(request, blobs, seconds)
+            if "error_type" in answer or "driver_error" in answer:
+                self._kept = None  # which may have come before or after arrays were taken
             if "driver_error" in answer and _driver_error(answer).is_fatal:
                 self._server.kill()
             return answer, found

@@ -11,7 +11,7 @@ from polygym.gpu.emulator.machine import emulate
 from polygym.gpu.ptx.compile_ptx import DeviceCode
 from polygym.programs.dtypes import dtype_of
 from polygym.runtime.device.device import DeviceProperties
-from polygym.runtime.device.worker import DeviceRun, DeviceWorker
+from polygym.runtime.device.worker import DeviceRun, DeviceWorker, KeptArrays
 from polygym.runtime.worker.outcome import Ok
 
 PROPERTIES = DeviceProperties(
@@ -48,7 +48,7 @@ class EmulatedDevice(DeviceWorker):
         self,
         program: DeviceProgram,
         code: DeviceCode,
-        arrays: Mapping[str, np.ndarray[Any, Any]],
+        arrays: Mapping[str, np.ndarray[Any, Any]] | KeptArrays,
         parameters: Mapping[str, int],
         *,
         results: Sequence[str] = (),
@@ -56,12 +56,15 @@ class EmulatedDevice(DeviceWorker):
         seconds: float = 30.0,
     ) -> DeviceRun:
         self.runs += 1
+        arrays = arrays.arrays if isinstance(arrays, KeptArrays) else arrays
         scop = program.program.scop
         sizes = {**parameters, **dict(program.program.sizes or ())}
         names = (own.name for own in scop.arrays)
         extents = dict(zip(names, program.program.extents, strict=True))
         shaped = {}
         for name, content in arrays.items():
+            if name not in extents:  # the program has got rid of it
+                continue
             array = scop.array(name)
             shape = [evaluate_index(extent, sizes) for extent in extents[name]]
             shaped[name] = content.copy().view(dtype_of(array.type)).reshape(shape)

@@ -11,7 +11,7 @@ from polygym.errors import InputError, MissingDeviceError
 from polygym.foreign import cuda_driver
 from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.ptx.compile_ptx import DeviceCode, compile_ptx
-from polygym.runtime.device.worker import DeviceRun, DeviceWorker
+from polygym.runtime.device.worker import DeviceRun, DeviceWorker, KeptArrays
 from polygym.runtime.worker.outcome import Crash, DoesNotCompile, Ok, OutOfMemory, Timeout
 from tests.gpu.device_programs import SCALED_SUM, device_program, loops_of
 from tests.runtime.device.fake_driver import FakeDriver
@@ -117,3 +117,20 @@ def test_what_is_refused_leaves_the_process(
         outcome = run(worker, scaled_sum).outcome
         assert isinstance(outcome, DoesNotCompile)
         assert "CUDA_ERROR_INVALID_PTX" in outcome.message
+
+
+def test_arrays_that_are_kept(
+    driver: FakeDriver, scaled_sum: tuple[DeviceProgram, DeviceCode]
+) -> None:
+    kept = KeptArrays({"x": np.zeros(4, np.float32), "y": np.ones(4, np.float32)})
+    with DeviceWorker() as worker:
+        for _ in range(3):
+            found = worker.run(*scaled_sum, kept, {"n": 4}, results=["y"])
+            np.testing.assert_array_equal(found.arrays["y"], np.ones(4, np.float32))
+        assert len(driver.calls("toDevice")) == 2  # x is read where it is, of y each run has a copy
+        assert len(driver.calls("onDevice")) == 3
+        assert run(worker, scaled_sum).arrays["y"].shape == (40,)
+        assert len(driver.calls("toDevice")) == 4
+        worker.close()
+        worker.run(*scaled_sum, kept, {"n": 4})
+        assert len(driver.calls("toDevice")) == 6
