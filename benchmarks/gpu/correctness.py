@@ -29,24 +29,17 @@ _RANDOM_PROGRAMS = (
     "tc:matmul", "tc:tbmm", "tc:conv2d", "tc:mlp1", "tc:softmax", "tc:2LUT", "gemm", "jacobi-2d",
     "atax", "correlation",
 )  # fmt: skip
-_SIZES = {**library.DEFAULT_SIZES, "H": 13, "W": 17}
-# A size that others bound, and by what; the rest are small and no multiples of anything.
-_LARGE = {"M": 37, "N": 21, "K": 19, "B": 5}
+# Small, no multiples of anything, and large enough for what has to fit into them.
+_SIZES = {
+    **library.DEFAULT_SIZES,
+    **{"H": 13, "W": 17, "OH": 5, "OW": 6, "OM": 5, "M": 37, "N": 21, "K": 19, "B": 5},
+}
 
 
 def library_program(name: str) -> Program:
     """Return a comprehension of the library at small sizes that fit each other."""
     scop = load_scop(f"tc:{name}", None, {})
-    sizes = {
-        own.name: _SIZES.get(own.name, _LARGE.get(own.name, 3 + place))
-        for place, own in enumerate(scop.parameters)
-    }
-    if "OH" in sizes:
-        kernel, stride = sizes.get("KH", 1), sizes.get("sh", 1)
-        sizes |= {"OH": (sizes["H"] - kernel) // stride + 1}
-        sizes |= {"OW": (sizes["W"] - sizes.get("KW", 1)) // sizes.get("sw", 1) + 1}
-    if "OM" in sizes:
-        sizes["OM"] = sizes["M"] - sizes.get("K", sizes.get("KW", 1)) + 1
+    sizes = {own.name: _SIZES.get(own.name, 3 + place) for place, own in enumerate(scop.parameters)}
     return load_program(f"tc:{name}", parameters=sizes)
 
 

@@ -42,3 +42,7 @@ class Journal:
     def of_step(self, step: str) -> Iterator[Row]:
         """Yield the rows of a step."""
         return (row for (own, _), row in self._rows.items() if own == step)
+
+    def write_page(self, text: str) -> None:
+        """Write the page beside the rows."""
+        self._path.with_name("GPU.md").write_text(text + "\n", encoding="utf-8")

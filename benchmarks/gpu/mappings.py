@@ -9,7 +9,17 @@ from polygym.gpu.mapping.device_mapping import DeviceMapping, parse_device_mappi
 
 _VALUES = {
     "block": ("32", "64", "128", "256", "8x8", "16x16", "32x4", "32x8", "16x4", "32x32"),
-    "tile": ("32x32", "64x64", "128x64", "128x128", "64", "256", "32x32x8", "64x64x16", "128x128x8"),
+    "tile": (
+        "32x32",
+        "64x64",
+        "128x64",
+        "128x128",
+        "64",
+        "256",
+        "32x32x8",
+        "64x64x16",
+        "128x128x8",
+    ),
     "shared": ("auto", "off"),
     "registers": ("on", "off"),
     "unroll": ("1", "2", "4", "8"),

@@ -49,7 +49,9 @@ class TableRow:
         return result
 
 
-def row(name: str, program: str, peer: Peer, rows: Mapping[str, int] | None = None, **sizes: int) -> TableRow:
+def row(
+    name: str, program: str, peer: Peer, rows: Mapping[str, int] | None = None, **sizes: int
+) -> TableRow:
     """Return a row of the library's comprehension ``program``."""
     text = " ".join(f"{key}={value}" for key, value in sizes.items())
     return TableRow(f"{name} {text}", f"tc:{program}", sizes, peer, rows or {})

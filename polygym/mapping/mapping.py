@@ -269,7 +269,7 @@ def parse_mapping(text: str) -> Mapping:
         if key == "device":
             raise InputError(
                 f"mapping: expected one to the CPU here, found {option}: to run on a GPU takes "
-                "NVIDIA's driver (libcuda.so.1) and `python benchmarks/gpu`; `polygym export` "
+                "NVIDIA's driver (libcuda.so.1) and `python -m benchmarks.gpu`; `polygym export` "
                 "needs no GPU"
             )
         statement, colon, name = key.rpartition(":")

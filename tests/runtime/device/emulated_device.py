@@ -67,10 +67,14 @@ class EmulatedDevice(DeviceWorker):
                 continue
             array = scop.array(name)
             shape = [evaluate_index(extent, sizes) for extent in extents[name]]
-            shaped[name] = content.copy().view(dtype_of(array.type)).reshape(shape)
+            shaped[name] = (
+                np.ascontiguousarray(content).copy().view(dtype_of(array.type)).reshape(shape)
+            )
         emulate(program, parameters, shaped)
-        found = {name: shaped[name].reshape(-1).view(np.uint8) for name in results}
-        if self.spoils:
-            for content in found.values():
+        found = {}
+        for name in results:
+            content = shaped[name].reshape(-1).view(np.uint8)
+            if self.spoils:
                 content[-1] ^= 0x3F
+            found[name] = content.view(arrays[name].dtype).reshape(arrays[name].shape)
         return DeviceRun(Ok((1e-3,) * runs), found)
