@@ -3,6 +3,8 @@
 ==================  =====================================================================
 ``device_program``  The device IR: launches on the host, kernels of threads with barriers
 ``mapping``         Legal schedule → device program
+``promotion``       Parts of arrays in shared memory and in registers
+``emulator``        Device programs run on NumPy arrays, and checked
 ==================  =====================================================================
 """
 

@@ -22,7 +22,9 @@ from tests.oracles.random_schedules import random_legal_schedule
 SIZES = (1, 2, 3, 5, 7, 8, 9, 13)
 
 
-def random_device_mapping(generator: np.random.Generator) -> DeviceMapping:
+def random_device_mapping(
+    generator: np.random.Generator, scop: Scop | None = None
+) -> DeviceMapping:
     """Return any mapping, of small blocks and tiles."""
 
     def sizes(most: int) -> tuple[int, ...] | None:
@@ -30,7 +32,11 @@ def random_device_mapping(generator: np.random.Generator) -> DeviceMapping:
         chosen = tuple(int(size) for size in generator.integers(1, 6, count))
         return chosen or None
 
-    return DeviceMapping(block=sizes(3), tile=sizes(4))
+    registers = bool(generator.random() < 0.7)
+    names = () if scop is None else [array.name for array in scop.arrays if array.rank]
+    shared = generator.choice(3)
+    chosen = None if shared == 0 else tuple(names) if shared == 1 else ()
+    return DeviceMapping(sizes(3), sizes(4), chosen, registers)
 
 
 def random_schedule(scop: Scop, generator: np.random.Generator) -> Schedule:
@@ -48,7 +54,7 @@ def disagreement(name: str, seed: int) -> str | None:
     """Run one schedule under one mapping; say what went wrong, if anything did."""
     scop = scop_of(name)
     generator = np.random.default_rng([seed, len(name)])
-    schedule, mapping = random_schedule(scop, generator), random_device_mapping(generator)
+    schedule, mapping = random_schedule(scop, generator), random_device_mapping(generator, scop)
     sizes = {p.name: int(generator.choice(SIZES)) for p in scop.parameters}
     if name == "six_deep":
         sizes = {p.name: int(generator.integers(1, 4)) for p in scop.parameters}

@@ -45,7 +45,7 @@ def test_comprehensions(name: str) -> None:
     for seed, schedule in enumerate((isl_schedule(scop), original_schedule(scop))):
         mapping = DEFAULT_DEVICE_MAPPING
         if seed:
-            mapping = random_device_mapping(np.random.default_rng([seed, len(name)]))
+            mapping = random_device_mapping(np.random.default_rng([seed, len(name)]), scop)
         arrays = small_arrays(scop, sizes, seed)
         assert differing_array(scop, schedule, mapping, sizes, arrays) is None
 
@@ -102,6 +102,8 @@ TEXTS = st.builds(
     DeviceMapping,
     block=st.none() | st.lists(st.integers(1, 8), min_size=1, max_size=3).map(tuple),
     tile=st.none() | st.lists(st.integers(1, 64), min_size=1, max_size=4).map(tuple),
+    shared=st.none() | st.just(()) | st.just(("A", "B")),
+    registers=st.booleans(),
     reassociate=st.booleans(),
 )
 

@@ -37,8 +37,13 @@ def map_to_device(
     sizes: Sizes | None = None,
     model: DeviceModel = H100,
 ) -> DeviceProgram:
-    """Return the kernels and launches of a legal schedule, for all or for given sizes."""
+    """Return the kernels and launches of a legal schedule, for all or for given sizes.
+
+    Raises:
+        InputError: the mapping names an array that the program does not have.
+    """
     scop = legal.scop
+    _require_arrays(mapping, legal)
     known = known_sizes(scop, sizes)
     most = TUNING.mapping_operations + TUNING.operations_per_dependence * len(dependences(scop))
     in_order = LegalSchedule(scop, original_schedule(scop))
@@ -59,4 +64,11 @@ def _planned(
     program = generate_loops(plan.tree, legal, sizes, whole=True)
     check_ranges(program.body, legal.scop)
     check_by_execution(program.body, plan.tree, legal, sizes)
-    return to_device(with_bounds_proofs(program, sizes), plan.roles)
+    return to_device(with_bounds_proofs(program, sizes), plan.roles, mapping)
+
+
+def _require_arrays(mapping: DeviceMapping, legal: LegalSchedule) -> None:
+    known = [array.name for array in legal.scop.arrays]
+    for name in mapping.shared or ():
+        if name not in known:
+            raise InputError(f"shared: expected arrays among {', '.join(known)}, found {name!r}")
