@@ -39,7 +39,6 @@ from polygym.gpu.emulator.memory import (
     Element,
     MemorySpace,
     Thread,
-    check_element,
 )
 from polygym.gpu.emulator.races import find_race
 from polygym.ir.scop import Array
@@ -87,7 +86,7 @@ class _Machine:
                 values = np.array(array.initial, kind).reshape(shape)
             else:
                 values = np.full(shape, array.initial or 0, kind)
-        return DeviceArray(array.name, MemorySpace.GLOBAL, values)
+        return DeviceArray.given(array.name, values)
 
     def run_host(self, nodes: Sequence[HostNode], at: dict[str, int]) -> None:
         """Run what the host does."""
@@ -208,34 +207,51 @@ class _BlockRun:
             self._number = number
             run(*values, *position)
 
-    def _thread(self) -> Thread:
-        return Thread(self.blocks[-1], self.threads[self._number])
-
     def _load(self, statement: str, number: int, element: Element, is_own: bool) -> Any:
-        array = self._touched(statement, number, element, writes=False, is_own=is_own)
-        return array.values[element]
-
-    def _store(self, statement: str, number: int, element: Element, value: Any) -> None:
-        array = self._touched(statement, number, element, writes=True, is_own=True)
-        array.values[element] = value
-        if array.written is not None:
-            array.written[element] = True
-
-    def _touched(
-        self, statement: str, number: int, element: Element, *, writes: bool, is_own: bool
-    ) -> DeviceArray:
         array = self.arrays[number]
         if self._local and number in self._local[self._number]:
             array = self._local[self._number][number]
-        check_element(array, element, statement, self._thread(), writes=writes)
+        try:
+            place = array.places[element]
+        except KeyError:
+            raise DeviceError(self._outside(statement, array, element)) from None
+        if array.written is not None and place not in array.written:
+            raise DeviceError(self._unwritten(statement, array, element))
         if array.space is not MemorySpace.LOCAL:
-            place = 0
-            for at, extent in zip(element, array.values.shape, strict=True):
-                place = place * extent + at
-            is_atomic = is_own and statement in self._kernel.atomic
-            own = self._statements[statement]
-            block, thread = len(self.blocks) - 1, self._number
-            self.log.rows.append(
-                (number, place, block, self._phase, thread, writes, is_atomic, own)
-            )
-        return array
+            self._record(statement, number, place, False, is_own)
+        return array.values[element]
+
+    def _store(self, statement: str, number: int, element: Element, value: Any) -> None:
+        array = self.arrays[number]
+        if self._local and number in self._local[self._number]:
+            array = self._local[self._number][number]
+        try:
+            place = array.places[element]
+        except KeyError:
+            raise DeviceError(self._outside(statement, array, element)) from None
+        if array.space is not MemorySpace.LOCAL:
+            self._record(statement, number, place, True, True)
+        if array.written is not None:
+            array.written.add(place)
+        array.values[element] = value
+
+    def _record(self, statement: str, number: int, place: int, writes: bool, is_own: bool) -> None:
+        is_atomic = is_own and statement in self._kernel.atomic
+        block, own = len(self.blocks) - 1, self._statements[statement]
+        row = number, place, block, self._phase, self._number, writes, is_atomic, own
+        self.log.rows.append(row)
+
+    def _outside(self, statement: str, array: DeviceArray, element: Element) -> str:
+        return (
+            f"{statement}: expected an element of {array.name}{list(array.values.shape)}, found "
+            f"{list(element)}, by {self._thread()}"
+        )
+
+    def _unwritten(self, statement: str, array: DeviceArray, element: Element) -> str:
+        return (
+            f"{statement}: expected a value in {array.space.value} {array.name}{list(element)}, "
+            f"found none, by {self._thread()}"
+        )
+
+    def _thread(self) -> Thread:
+        return Thread(self.blocks[-1], self.threads[self._number])

@@ -6,8 +6,10 @@ copy, or local: each thread has one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,17 +45,30 @@ class Thread:
 
 @dataclass
 class DeviceArray:
-    """An array, and which elements have been written where that matters."""
+    """An array: the number of every element, and which have been written where that matters."""
 
     name: str
     space: MemorySpace
     values: np.ndarray[Any, Any]
-    written: np.ndarray[Any, Any] | None = None
+    places: Mapping[Element, int]
+    written: set[int] | None = None
+
+    @staticmethod
+    def given(name: str, values: np.ndarray[Any, Any]) -> DeviceArray:
+        """Return an array in global memory."""
+        return DeviceArray(name, MemorySpace.GLOBAL, values, element_numbers(values.shape))
 
     @staticmethod
     def unwritten(name: str, space: MemorySpace, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
         """Return an array of which no element has a value."""
-        return DeviceArray(name, space, np.zeros(shape, dtype), np.zeros(shape, np.bool_))
+        values = np.zeros(shape, dtype)
+        return DeviceArray(name, space, values, element_numbers(shape), set())
+
+
+@lru_cache(maxsize=64)
+def element_numbers(shape: tuple[int, ...]) -> Mapping[Element, int]:
+    """Return the elements of an array by their subscripts, numbered row by row."""
+    return {element: number for number, element in enumerate(np.ndindex(shape))}
 
 
 @dataclass
@@ -65,22 +80,3 @@ class AccessLog:
     """
 
     rows: list[tuple[int, int, int, int, int, bool, bool, int]] = field(default_factory=list)
-
-
-def check_element(
-    array: DeviceArray, element: Element, statement: str, thread: Thread, *, writes: bool
-) -> None:
-    """Refuse an element outside of an array, or one that is read before it has a value."""
-    shape = array.values.shape
-    if len(element) != len(shape) or any(
-        not 0 <= at < extent for at, extent in zip(element, shape, strict=True)
-    ):
-        raise DeviceError(
-            f"{statement}: expected an element of {array.name}{list(shape)}, found "
-            f"{list(element)}, by {thread}"
-        )
-    if not writes and array.written is not None and not array.written[element]:
-        raise DeviceError(
-            f"{statement}: expected a value in {array.space.value} {array.name}{list(element)}, "
-            f"found none, by {thread}"
-        )

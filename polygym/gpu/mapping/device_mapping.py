@@ -32,11 +32,14 @@ class DeviceMapping:
     """The options with their defaults. None leaves one to the model.
 
     ``block`` are the threads of a block along x, y and z, ``tile`` the points of a block. A size of
-    ``tile`` beyond those is that of the loop inside that is staged through shared memory.
+    ``tile`` beyond those is that of the loop inside that is staged through shared memory; the
+    arrays staged so are ``shared``, () none. With ``registers`` sums stay in registers.
     """
 
     block: tuple[int, ...] | None = None
     tile: tuple[int, ...] | None = None
+    shared: tuple[str, ...] | None = None
+    registers: bool = True
     reassociate: bool = False
 
     def __post_init__(self) -> None:
@@ -50,6 +53,8 @@ class DeviceMapping:
                 raise InputError(f"block: expected at most {MOST_THREADS} threads, found {threads}")
         if self.tile is not None:
             _check_sizes("tile", self.tile, 4, (_LARGEST_TILE,) * 4)
+        if self.shared is not None:
+            _parse_names("+".join(self.shared) or "off")
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_device_mapping` reads it back to an equal value."""
@@ -85,10 +90,25 @@ def _print_flag(value: bool) -> str:
     return "on" if value else "off"
 
 
+def _parse_names(text: str) -> tuple[str, ...] | None:
+    if text in ("auto", "off"):
+        return None if text == "auto" else ()
+    names = tuple(text.split("+"))
+    if not all(name.isidentifier() for name in names):
+        raise ValueError(text)
+    return names
+
+
+def _print_names(names: tuple[str, ...] | None) -> str:
+    return "auto" if names is None else "+".join(names) or "off"
+
+
 _Row = tuple[str, Callable[[str], Any], Callable[[Any], str]]
 _OPTIONS: dict[str, _Row] = {
     "block": ("sizes such as 32x8", _parse_sizes, _print_sizes),
     "tile": ("sizes such as 64x64", _parse_sizes, _print_sizes),
+    "shared": ("auto, off or arrays such as A+B", _parse_names, _print_names),
+    "registers": ("on or off", _parse_flag, _print_flag),
     "reassociate": ("on or off", _parse_flag, _print_flag),
 }
 _DEFAULTS = {entry.name: entry.default for entry in fields(DeviceMapping)}

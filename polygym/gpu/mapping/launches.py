@@ -17,12 +17,13 @@ independent of each other, in one band, so that equal values of its member meet 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import assert_never
 
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import (
+    add_constant,
     maximum,
     min_max_operands,
     substitute_in,
@@ -44,6 +45,7 @@ from polygym.gpu.device_program import (
     UniformGuard,
     UniformLoop,
 )
+from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
 from polygym.gpu.mapping.index_bounds import (
     Ranges,
     extreme,
@@ -53,6 +55,9 @@ from polygym.gpu.mapping.index_bounds import (
     trip_count,
 )
 from polygym.gpu.mapping.roles import BlockLoop, Roles, ThreadLoop
+from polygym.gpu.promotion.copies import MadeCode
+from polygym.gpu.promotion.nests import NestPromoter
+from polygym.gpu.promotion.points import point_nest
 
 _ONE = ir.IndexConstant(1)
 _ZERO = ir.IndexConstant(0)
@@ -60,22 +65,26 @@ _MOST_BLOCKS = (2**31 - 1, 65_535, 65_535)
 _USUAL_BLOCKS = 1024
 
 
-def to_device(program: ir.LoopProgram, roles: Roles) -> DeviceProgram:
+def to_device(
+    program: ir.LoopProgram, roles: Roles, mapping: DeviceMapping = DEFAULT_DEVICE_MAPPING
+) -> DeviceProgram:
     """Return a program for a device: its loops, shared out by their roles.
 
     Raises:
         InternalError: a condition has no opposite that indices can express.
     """
-    making = _Launches(roles, program.scop.name)
-    return DeviceProgram(program, making.host_nodes(program.body))
+    making = _Launches(roles, mapping, MadeCode.of(program))
+    body = making.host_nodes(program.body)
+    return DeviceProgram(making.made.extended(), body)
 
 
 class _Launches:
     """The kernels of a program, numbered as they are made."""
 
-    def __init__(self, roles: Roles, name: str) -> None:
+    def __init__(self, roles: Roles, mapping: DeviceMapping, made: MadeCode) -> None:
         self._roles = roles
-        self._name = name
+        self._mapping = mapping
+        self.made = made
         self._count = 0
 
     def host_nodes(self, node: ir.Node) -> tuple[HostNode, ...]:
@@ -108,9 +117,11 @@ class _Launches:
         return any(self._roles.of(loop) is not None for loop in ir.loops_in(node))
 
     def _launch(self, node: ir.Node) -> Launch:
-        kernel = _KernelMaker.of(node, self._roles).kernel(node, f"{self._name}_{self._count}")
+        name = f"{self.made.program.scop.name}_{self._count}"
         self._count += 1
-        return Launch(kernel)
+        return Launch(
+            _KernelMaker.of(node, self._roles, self._mapping, self.made).kernel(node, name)
+        )
 
 
 def _opposite(condition: ir.Index) -> ir.Index:
@@ -137,20 +148,31 @@ class _KernelMaker:
     shares: Mapping[int, _Share]
     counts: Mapping[int, ir.Index | None]
     threads: Mapping[int, int]
+    promoter: NestPromoter
+    shared: list[str] = field(default_factory=list)
+    local: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(node: ir.Node, roles: Roles) -> _KernelMaker:
+    def of(node: ir.Node, roles: Roles, mapping: DeviceMapping, made: MadeCode) -> _KernelMaker:
         """Look at everything that is shared out in a node."""
         counts: dict[int, ir.Index | None] = {}
         _count_blocks(node, roles, {}, counts)
         grid, shares = _grid_of(counts)
-        return _KernelMaker(roles, grid, shares, counts, roles.thread_axes(node))
+        threads = roles.thread_axes(node)
+        x, y, z = (threads.get(axis, 1) for axis in range(3))
+        written = {made.statements[own.statement].write.array for own in ir.instances_in(node)}
+        blocks = {
+            name: (_ZERO, folded(add_constant(extent, -1)))
+            for name, extent in zip(BLOCK_VARIABLES, grid, strict=True)
+        }
+        promoter = NestPromoter(made, mapping, frozenset(written), (x, y, z), blocks)
+        return _KernelMaker(roles, grid, shares, counts, threads, promoter)
 
     def kernel(self, node: ir.Node, name: str) -> Kernel:
         """Return the kernel."""
-        x, y, z = (self.threads.get(axis, 1) for axis in range(3))
         body = self.block_nodes(node, frozenset(self.shares), frozenset(self.threads))
-        return Kernel(name, self.grid, (x, y, z), body)
+        block, shared, local = self.promoter.threads, tuple(self.shared), tuple(self.local)
+        return Kernel(name, self.grid, block, body, shared, local)
 
     def block_nodes(
         self, node: ir.Node, blocks: frozenset[int], threads: frozenset[int]
@@ -162,6 +184,8 @@ class _KernelMaker:
             return (UniformGuard(conjunction(tests), inside),)
         if not blocks and (isinstance(node, ir.Loop) or not self.roles.thread_axes(node)):
             role = self.roles.of(node) if isinstance(node, ir.Loop) else None
+            if isinstance(role, ThreadLoop) and (made := self._promoted(node, threads)) is not None:
+                return made
             if isinstance(role, ThreadLoop) or not self.roles.thread_axes(node):
                 return (ThreadCode(self.thread_node(node, threads)),)
         match node:
@@ -185,6 +209,20 @@ class _KernelMaker:
                 raise AssertionError("an instance is run by threads")
             case _:
                 assert_never(node)
+
+    def _promoted(self, node: ir.Node, threads: frozenset[int]) -> tuple[KernelNode, ...] | None:
+        """Return loops over points with arrays promoted; None where nothing is."""
+        nest = point_nest(node, self.roles, {axis: self.threads[axis] for axis in threads})
+        made = (
+            None
+            if nest is None or len(threads) < len(self.threads)
+            else (self.promoter.promoted(nest))
+        )
+        if made is None:
+            return None
+        self.shared.extend(made.shared)
+        self.local.extend(made.local)
+        return made.body
 
     def _block_loop(
         self, loop: ir.Loop, coordinate: int, blocks: frozenset[int], threads: frozenset[int]

@@ -1,7 +1,7 @@
 """All of the mapping to a device: legal schedule → loops with roles → device program.
 
-Where isl's budget is exceeded, or what it makes is wrong, the program runs in a single thread, as
-it does where nothing is coincident: slow, and right.
+Where isl's budget is exceeded, or what it makes is wrong, the order of the source is mapped in
+place of the schedule, and if that fails as well it runs in a single thread: slow, and right.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from polygym.mapping.tuning_parameters import TUNING
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import original_schedule
 
 
 def map_to_device(
@@ -36,16 +37,23 @@ def map_to_device(
     sizes: Sizes | None = None,
     model: DeviceModel = H100,
 ) -> DeviceProgram:
-    """Return the kernels and launches of a legal schedule, for all or for given sizes."""
+    """Return the kernels and launches of a legal schedule, for all or for given sizes.
+
+    Raises:
+        InputError: the mapping names an array that the program does not have.
+    """
     scop = legal.scop
+    _require_arrays(mapping, legal)
     known = known_sizes(scop, sizes)
     most = TUNING.mapping_operations + TUNING.operations_per_dependence * len(dependences(scop))
-    with (
-        suppress(InputError, InternalError, LimitError),
-        bounded_operations("mapping the schedule to the device", most),
-    ):
-        return _planned(legal, mapping, known, model)
-    return to_device(lower(legal, SEQUENTIAL_MAPPING, known), Roles({}))
+    in_order = LegalSchedule(scop, original_schedule(scop))
+    for each in (legal, in_order):
+        with (
+            suppress(InputError, InternalError, LimitError),
+            bounded_operations("mapping the schedule to the device", most),
+        ):
+            return _planned(each, mapping, known, model)
+    return to_device(lower(in_order, SEQUENTIAL_MAPPING, known), Roles({}))
 
 
 def _planned(
@@ -56,4 +64,11 @@ def _planned(
     program = generate_loops(plan.tree, legal, sizes, whole=True)
     check_ranges(program.body, legal.scop)
     check_by_execution(program.body, plan.tree, legal, sizes)
-    return to_device(with_bounds_proofs(program, sizes), plan.roles)
+    return to_device(with_bounds_proofs(program, sizes), plan.roles, mapping)
+
+
+def _require_arrays(mapping: DeviceMapping, legal: LegalSchedule) -> None:
+    known = [array.name for array in legal.scop.arrays]
+    for name in mapping.shared or ():
+        if name not in known:
+            raise InputError(f"shared: expected arrays among {', '.join(known)}, found {name!r}")
