@@ -2,10 +2,9 @@
 
 ==================  =====================================================================
 ``device_program``  The device IR: launches on the host, kernels of threads with barriers
-``emulator``        Device programs on arrays of NumPy, with a search for races
 ``mapping``         Legal schedule → device program
-``emulator``        Device programs run on NumPy arrays, and checked
 ``promotion``       Parts of arrays in shared memory and in registers
+``emulator``        Device programs run on NumPy arrays, and checked
 ``ptx``             Device programs as PTX: emission, NVIDIA's assembler, libdevice
 ==================  =====================================================================
 """
