@@ -63,6 +63,14 @@ def test_programs_at_length(name: str) -> None:
         assert disagreement(name, seed) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"), [("mixed_types", 11), ("mixed_types", 12), ("two_products", 5)]
+)
+def test_named_failures(name: str, seed: int) -> None:
+    """Elements that no instance at a point has; code outside of a loop without iterations."""
+    assert disagreement(name, seed) is None
+
+
 def test_sizes_of_nothing() -> None:
     """Loops without iterations launch nothing."""
     scop = scop_of("product")

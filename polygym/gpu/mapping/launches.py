@@ -157,6 +157,9 @@ class _KernelMaker:
         """Look at everything that is shared out in a node."""
         counts: dict[int, ir.Index | None] = {}
         _count_blocks(node, roles, {}, counts)
+        for coordinate, count in counts.items():
+            if count is not None and roles.runs_outside(node, coordinate):
+                counts[coordinate] = folded(maximum(count, _ONE))
         grid, shares = _grid_of(counts)
         threads = roles.thread_axes(node)
         x, y, z = (threads.get(axis, 1) for axis in range(3))

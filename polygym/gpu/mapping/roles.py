@@ -54,6 +54,15 @@ class Roles:
         roles = (self.of(loop) for loop in ir.loops_in(node))
         return frozenset(role.coordinate for role in roles if isinstance(role, BlockLoop))
 
+    def runs_outside(self, node: ir.Node, coordinate: int) -> bool:
+        """Whether some instance is in no loop that is shared out along a coordinate."""
+        if isinstance(node, ir.Instance):
+            return True
+        role = self.of(node) if isinstance(node, ir.Loop) else None
+        if isinstance(role, BlockLoop) and role.coordinate == coordinate:
+            return False
+        return any(self.runs_outside(child, coordinate) for child in ir.children_of(node))
+
     def thread_axes(self, node: ir.Node) -> dict[int, int]:
         """Return the axes that loops in a node are shared out along, with the threads of each."""
         result: dict[int, int] = {}

@@ -142,7 +142,7 @@ class NestPromoter:
         made, loop = self.made, stage.loop
         first = made.names.fresh(f"{loop.variable}_first")
         at_first = {loop.variable: ir.IndexVariable(first)}
-        ranges = {**self.ranges, first: (stage.lower, stage.upper)}
+        ranges = {**self.ranges, first: stage.firsts}
         new: dict[str, Replacement] = {}
         fills: list[KernelNode] = []
         for array, box in stage.boxes.items():
@@ -162,11 +162,11 @@ class NestPromoter:
         last = add_indices(ir.IndexVariable(first), ir.IndexConstant(stage.step - 1))
         inner = replace(
             loop,
-            lower=maximum(loop.lower, ir.IndexVariable(first)),
-            upper=minimum(loop.upper, last),
+            lower=ir.IndexVariable(first)
+            if stage.lower == loop.lower
+            else maximum(loop.lower, ir.IndexVariable(first)),
+            upper=last if stage.is_even else minimum(loop.upper, last),
         )
-        if stage.lower == loop.lower:
-            inner = replace(inner, lower=ir.IndexVariable(first))
         code = self._stage_code(nest, inner, new, registers)
         body = (*fills, Barrier(), ThreadCode(code), Barrier())
         node = UniformLoop(first, stage.lower, stage.upper, stage.step, body)

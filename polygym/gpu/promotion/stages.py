@@ -54,6 +54,20 @@ class Stage:
     step: int
     boxes: Mapping[str, Box]
 
+    @property
+    def is_even(self) -> bool:
+        """Whether every step is whole, and the same at all points."""
+        trips = constant_difference(self.upper, self.lower)
+        is_same = (self.lower, self.upper) == (self.loop.lower, self.loop.upper)
+        return is_same and trips is not None and (trips + 1) % self.step == 0
+
+    @property
+    def firsts(self) -> tuple[ir.Index, ir.Index]:
+        """The least and the greatest value with which a step begins."""
+        if not self.is_even:
+            return self.lower, self.upper
+        return self.lower, add_indices(self.upper, ir.IndexConstant(1 - self.step))
+
 
 @dataclass(frozen=True)
 class StagePlanner:

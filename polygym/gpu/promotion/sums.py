@@ -2,16 +2,23 @@
 
 Side condition: all accesses of the points' body to the array have the same subscripts, which do not
 change in its loops, and which each counter of the points has a part in: so a point has one element,
-and since points are independent, no other point has it.
+and since points are independent, no other point has it. Every point accesses it, whatever the
+conditions: else the element might be none of the array's, or of another point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from polygym.codegen.loopir import ir
-from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
+from polygym.codegen.loopir.index_arithmetic import (
+    coefficient,
+    depends_on,
+    min_max_operands,
+)
+from polygym.codegen.loopir.linear_sums import constant_difference
 from polygym.gpu.promotion.copies import Subscripts
 from polygym.gpu.promotion.points import PointNest
 from polygym.ir.expressions import Access, Update
@@ -63,6 +70,7 @@ def held_elements(
             and not any(access.gathered for _, _, access, _ in own)
             and not any(isinstance(statement.body, Update) for statement, *_ in own)
             and _is_of_the_point(nest, element)
+            and _surely_accesses(nest.body, array, statements)
         ):
             result.append(HeldElement(array, element, _needs_value(nest, array, statements)))
     return tuple(result)
@@ -76,6 +84,30 @@ def _is_of_the_point(nest: PointNest, element: Subscripts) -> bool:
         any(coefficient(subscript, axis.variable) not in (0, None) for subscript in element)
         for axis in nest.axes
     )
+
+
+def _surely_accesses(node: ir.Node, array: str, statements: Mapping[str, Statement]) -> bool:
+    """Whether an instance of a node accesses an array whenever the node runs."""
+    match node:
+        case ir.Instance():
+            statement = statements[node.statement]
+            return array in {access.array for access in (statement.write, *statement.reads)}
+        case ir.Block(children):
+            return any(_surely_accesses(child, array, statements) for child in children)
+        case ir.Guard(_, then, otherwise):
+            return otherwise is not None and all(
+                _surely_accesses(part, array, statements) for part in (then, otherwise)
+            )
+        case ir.Loop(_, lower, upper, _, body):
+            lengths = [
+                constant_difference(last, first)
+                for first in min_max_operands(lower, ir.IndexOperator.MAXIMUM)
+                for last in min_max_operands(upper, ir.IndexOperator.MINIMUM)
+            ]
+            runs = all(length is not None and length >= 0 for length in lengths)
+            return runs and _surely_accesses(body, array, statements)
+        case _:
+            assert_never(node)
 
 
 def _needs_value(nest: PointNest, array: str, statements: Mapping[str, Statement]) -> bool:
