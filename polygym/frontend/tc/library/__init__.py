@@ -17,10 +17,11 @@ from polygym.frontend.tc.syntax import tree
 
 __all__ = ["DEFAULT_SIZES", "definition", "definitions", "gradients"]
 
-_Declared = TypeVar("_Declared", tree.TcParameter, tree.TcOutput)
+_Declared = TypeVar("_Declared", tree.TcParameter, tree.TcOutput, tree.ConvertExpression)
 _FOLDER = Path(__file__).parent
 
 DEFAULT_SIZES = {"KH": 3, "KW": 3, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "dh": 2, "dw": 2}
+DEFAULT_SIZES |= {"ph": 1, "pw": 1, "oh": 1, "ow": 1, "OH": 12, "OW": 12}
 """What programs take for these sizes of kernels and windows, and distances, if nothing is said."""
 
 # Beside its own gradients, a comprehension may have those of another one.
@@ -84,11 +85,19 @@ def _parts(name: str) -> tuple[str, tree.ElementType]:
 
 
 def _with_type(definition: tree.TcDefinition, scalar: tree.ElementType) -> tree.TcDefinition:
-    """Return a definition with another type in the place of ``float``."""
+    """Return a definition with another type in the place of ``float``, in conversions too."""
+
+    def converted(expression: tree.Expression) -> tree.Expression:
+        made = tree.with_operands(expression, converted)
+        return _declared(made, scalar) if isinstance(made, tree.ConvertExpression) else made
+
     return replace(
         definition,
         parameters=tuple(_declared(parameter, scalar) for parameter in definition.parameters),
         outputs=tuple(_declared(output, scalar) for output in definition.outputs),
+        statements=tuple(
+            statement.with_expressions(converted) for statement in definition.statements
+        ),
     )
 
 
