@@ -65,9 +65,12 @@ class EinsteinSum:
                 f"einsum {self.equation.text!r}: expected operands of one type, found "
                 f"{' and '.join(sorted(types))}"
             )
-        key = tuple(kept), *types
+        (element_type,) = types
+        key = tuple(kept), element_type
         if key not in self._operators:
-            text = equation_text(self.equation, kept, result_labels(self.equation, every), *types)
+            text = equation_text(
+                self.equation, kept, result_labels(self.equation, every), element_type
+            )
             self._operators[key] = define(text, **self._options)
         return self._operators[key], prepared
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NAMES = (
-    *("gelu", "gelu_tanh"),
+    *("relu", "linear", "gelu", "gelu_tanh"),
     *("attention", "attention_masked", "attention_causal", "multi_head_attention"),
     *("log_softmax", "standardize", "batch_norm", "batch_norm_inference"),
     *("cross_entropy", "lstm_cell", "gru_cell", "embedding"),
@@ -96,6 +96,8 @@ def cases(torch: Any) -> list[Case]:
     mask[1, 2], mask[2] = float("-inf"), float("-inf")
     image = (2, 2, 6, 7)
     return [
+        Case("relu", torch.relu, ((7,),)),
+        Case("linear", F.linear, ((2, 3), (4, 3), (4,))),
         Case("gelu", F.gelu, ((7,),)),
         Case("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), ((7,),)),
         Case("attention", attended, ((2, 3, 4), (2, 5, 4), (2, 5, 6))),
