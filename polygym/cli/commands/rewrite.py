@@ -15,7 +15,7 @@ from polygym.search.planning import PlanningLimits
 from polygym.terms.code.timing import TimingComparison
 from polygym.terms.code.timing_record import measure_pair, repeat_measurement
 from polygym.terms.derivation import Derivation, replay_derivation
-from polygym.terms.gradient import gradient
+from polygym.terms.gradient import gradient, tangent
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
@@ -58,16 +58,19 @@ Examples:
   polygym rewrite optimize axpy.ks --rules extended --measure -p n=1000
 """
 
-_GRADIENT = """Write the program of a program's derivatives, by reverse-mode differentiation.
+_GRADIENT = """Write the program of a program's derivatives.
 
 TERM is a file with definitions, or a bare term in quotes. What is written takes the program's
 arguments and d$r, the derivative of whatever is wanted by the program's result (1.0 for a number's
-own gradient), and gives the derivatives by all arguments that have Floats.
+own gradient), and gives the derivatives by all arguments that have Floats. With --mode forward it
+takes a direction d$x for each of these, and gives the derivative of the result in that direction.
+Within programs, ((grad f) a b) and ((jvp f) a b da db) call derivatives, also of each other.
 
 \b
 Examples:
   polygym rewrite gradient '(mul x (exp y))'
   polygym rewrite gradient gemm.ks --definition gemm
+  polygym rewrite gradient gemm.ks --mode forward
 """
 
 _REPLAY = """Follow a derivation again, step by step, by the rules that it names.
@@ -79,6 +82,7 @@ code has to be the same and has to compute the same.
 """
 
 _LONGEST = 400
+_MODES = {"reverse": gradient, "forward": tangent}
 _EGRAPH = "egraph"
 _ALL_AT_ONCE = "all rules at once, arithmetic alone, what is shared charged once"
 _LARGEST_RECORD = 512  # MiB: it has the whole term after every step
@@ -191,10 +195,18 @@ def optimize(
 @command.command("gradient", help=_GRADIENT)
 @click.argument("target", metavar="TERM")
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
+@choice_option(
+    "--mode",
+    choices=list(_MODES),
+    default="reverse",
+    help="reverse: derivatives by all arguments; forward: the derivative in one direction.",
+)
 @json_option
-def differentiate(target: str, definition: str | None, as_json: bool) -> console.CommandResult:
-    """Write the text of a program's gradient."""
-    program = gradient(_program(target, definition))
+def differentiate(
+    target: str, definition: str | None, mode: str, as_json: bool
+) -> console.CommandResult:
+    """Write the text of a program's derivatives."""
+    program = _MODES[mode](_program(target, definition))
     text = text_of_program(program)
     document = {
         "name": program.name,
