@@ -179,7 +179,7 @@ def _problem(
     buffers: dict[str, Buffer] = {}
     inputs = {array.name for array in codes[0].inputs}
     for carray in (*codes[0].inputs, *codes[0].results):
-        elements = prod(carray.extents)
+        elements = prod(carray.shape)
         kind = C_TYPES[carray.kind]
         is_input = carray.name in inputs
         buffers[carray.name] = Buffer(carray.name, kind, elements, not is_input, is_input)
@@ -215,7 +215,7 @@ _EMPTY_NAME = "polygym_nothing"
 
 def data_source(code: TermCode) -> str:
     """Return the C text of a function that fills the inputs of another."""
-    least = min((size for array in code.inputs for size in array.extents), default=1)
+    least = min((size for array in code.inputs for size in array.shape), default=1)
     arguments, lines = [], []
     for number, array in enumerate(code.inputs):
         extents = array.extents or (1,)
