@@ -257,6 +257,8 @@ class StatementWriter(FunctionWriter):
 
     def combine(self, name: str, place: Any, *values: Any) -> None:
         """Write an operator of values, element by element; with no name, the value itself."""
+        if place is None:
+            return
         if isinstance(place, tuple):
             for at, part in enumerate(place):
                 self.combine(

@@ -13,6 +13,12 @@ from typing import Any
 
 from polygym.rewrite.term import Term, term
 from polygym.terms.code import c_values
+from polygym.terms.code.additive_uses import (
+    Path,
+    additive_uses,
+    is_nothing,
+    mentions_nothing,
+)
 from polygym.terms.code.function_writer import (
     StatementWriter,
     extents_of,
@@ -68,7 +74,10 @@ class PlaceWriter(ABC):
     def _into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         node = _without_renaming(node)
         head, children = node.head, node.children
-        if head == "let":
+        if head == "let" and _is_sum(children[0]) and additive_uses(node) is not None:
+            self._text.clear(place)
+            yield self._added(node, scope, place)
+        elif head == "let":
             bound = yield self._bound(children[0], children[1], scope)
             yield self._into(children[1], (bound, scope), place)
         elif head == "apply":
@@ -207,15 +216,27 @@ class PlaceWriter(ABC):
 
     def _added(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         """Add a value to what is at a place, without an array of its own where that can be."""
+        if place is None or is_nothing(node):
+            return None
         node = _without_renaming(node)
         head, children = node.head, node.children
         is_number = isinstance(place, c_values.CArray) and not place.extents
-        if head == "let":
+        if head == "let" and (uses := additive_uses(node)) is not None:
+            parts = []
+            for path in uses.paths:
+                parts.append(None if path is None else (yield self._followed(path, scope, place)))
+            is_tuple = isinstance(term_facts(children[0]).type, TupleType)
+            yield self._added(children[0], scope, tuple(parts) if is_tuple else parts[0])
+            yield self._added(uses.rest, scope, place)
+        elif head == "let":
             bound = yield self._bound(children[0], children[1], scope)
             yield self._added(children[1], (bound, scope), place)
         elif head == "apply":
             body, inner = yield self._applied(node, scope)
             yield self._added(body, inner, place)
+        elif head == "add" and (not is_number or mentions_nothing(node)):
+            for child in children:
+                yield self._added(child, scope, place)
         elif is_number:
             self._text.add(place, (yield self._scalar(node, scope)))
         elif head == "tuple":
@@ -238,6 +259,19 @@ class PlaceWriter(ABC):
         else:
             self._text.add(place, load_value((yield self._value(node, scope))))
 
+    def _followed(self, path: Path, scope: ValueScope, place: Any) -> Trampolined[Any]:
+        """Return the part of a place that a path leads to."""
+        for step in path:
+            if isinstance(step, int):
+                place = place[step]
+                continue
+            count = self._vector_size(step, scope, place)
+            where = yield self._scalar(step.children[1], scope)
+            if not where.is_affine:
+                where = self._text.checked_subscript(where, count)
+            place = c_values.element(place, where.text)
+        return place
+
     def _vector_added(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
         count = self._vector_size(node, scope, place)
         if node.head == "build":
@@ -250,20 +284,14 @@ class PlaceWriter(ABC):
         if _is_zero(value):
             return None
         if node.head == "deltaVec":
-            where = yield self._scalar(node.children[1], scope)
-            if where.is_affine:
-                yield self._added(value, scope, c_values.element(place, where.text))
-                return None
-            chosen = self._text.checked_subscript(where, count)
+            its_place = yield self._followed((node,), scope, place)
+            yield self._added(value, scope, its_place)
+            return None
         made = yield self._value(value, scope)
         if isinstance(made, c_values.CScalar):
             made = self._text.make_simple(made, "value")
         with self._text.loop(count) as counter:
-            if node.head == "deltaVec":
-                self._text.line(f"if ({counter} == {chosen.text}) {{")
             self._text.add(c_values.element(place, counter), made)
-            if node.head == "deltaVec":
-                self._text.lines.append("}")
 
     def _sum_count(self, node: Term, count: Term, scope: ValueScope, place: Any) -> Extent:
         """Return how many values a sum has: vectors need one, as none have no size."""
@@ -291,6 +319,13 @@ class PlaceWriter(ABC):
             texts = [", ".join(" by ".join(map(size_text, its)) for its in size) for size in sizes]
             raise self._shapes.error(node, "vectors of one size", " and ".join(texts))
         self._text.combine(str(node.head), place, *values)
+
+
+def _is_sum(value: Term) -> bool:
+    """Whether a value is a sum of vectors, to which zeros are written first in any case."""
+    while value.head == "let":
+        value = value.children[1]
+    return value.head == "sumbuild"
 
 
 def _without_renaming(node: Term) -> Term:

@@ -133,13 +133,6 @@ def size_term(vector: Term, size: VectorSize, kinds: Mapping[str, Type]) -> Term
     return term(size) if isinstance(size, int) else variable(size, INTEGER)
 
 
-def contains_vector(kind: Type) -> bool:
-    """Whether a vector is in a value of a type."""
-    if isinstance(kind, TupleType):
-        return any(map(contains_vector, kind.parts))
-    return isinstance(kind, VectorType)
-
-
 def _is_regular(kind: Type) -> bool:
     """Whether the zero of a type needs no value: all its sizes are known."""
     return None not in sizes_of(kind)

@@ -43,7 +43,6 @@ from polygym.terms.gradient.adjoints import (
     Adjoint,
     add_adjoints,
     complete_adjoint,
-    contains_vector,
     has_floats,
     infer_sizes,
     is_additive,
@@ -78,6 +77,7 @@ from polygym.terms.language.types import (
     Type,
     VectorSize,
     VectorType,
+    contains_vector,
 )
 
 _RESULT = "d$r"
