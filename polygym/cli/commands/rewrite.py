@@ -12,7 +12,8 @@ from polygym.cli.output import console
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import PlanningLimits
-from polygym.terms.code.timing import TimingComparison
+from polygym.terms.code.c_file import c_file
+from polygym.terms.code.timing import TimingComparison, sizes_named
 from polygym.terms.code.timing_record import measure_pair, repeat_measurement
 from polygym.terms.derivation import Derivation, replay_derivation
 from polygym.terms.gradient import gradient, tangent
@@ -38,6 +39,7 @@ Examples:
   polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules
   polygym rewrite optimize gemm.ks --measure -p n=500 -p l=500
   polygym rewrite gradient gemm.ks > gradient.ks
+  polygym rewrite code gemm.ks > gemm.c
   polygym rewrite replay found.json
 """
 
@@ -71,6 +73,19 @@ Examples:
   polygym rewrite gradient '(mul x (exp y))'
   polygym rewrite gradient gemm.ks --definition gemm
   polygym rewrite gradient gemm.ks --mode forward
+"""
+
+_CODE = """Write a term's C: a function of arrays, with its sizes as arguments.
+
+TERM is a file with definitions, or a bare term in quotes. The function takes the sizes first, then
+the arrays of the parameters, then those of the result; a result that is a number is an array of one
+element. A size of -p is a number of the text instead. Every command that takes a C file takes this
+one, and FILE.ks itself: `polygym optimize`, `run`, `show`, `export`.
+
+\b
+Examples:
+  polygym rewrite code axpy.ks > axpy.c
+  polygym rewrite code axpy.ks -p n=1000
 """
 
 _REPLAY = """Follow a derivation again, step by step, by the rules that it names.
@@ -215,6 +230,21 @@ def differentiate(
         "program": text,
     }
     return console.answer(as_json, document, lambda: console.write_text(text))
+
+
+@command.command("code", help=_CODE)
+@click.argument("target", metavar="TERM")
+@click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
+@parameters_option
+@json_option
+def code(
+    target: str, definition: str | None, parameters: dict[str, int], as_json: bool
+) -> console.CommandResult:
+    """Write the C file of a program."""
+    program = _program(target, definition)
+    text = c_file([program], sizes_named(program, parameters))
+    document = {"name": program.name, "sizes": parameters, "code": text}
+    return console.answer(as_json, document, lambda: console.write_text(text.rstrip()))
 
 
 @command.command("replay", help=_REPLAY)

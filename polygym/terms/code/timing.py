@@ -48,7 +48,7 @@ from polygym.terms.code.c_values import C_TYPES, TermCode
 from polygym.terms.code.emitter import emit_code
 from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions, schedule_code, scop_of
 from polygym.terms.language.program import TermProgram
-from polygym.terms.language.types import BOOL, FLOAT
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER
 
 TOLERANCE = 1e-9
 """How far results may be apart, relative to their size: sums have another order."""
@@ -112,13 +112,24 @@ def sizes_for(program: TermProgram, given: Mapping[str, int]) -> dict[str, int]:
     Raises:
         InputError: a name is none of them.
     """
-    names = [name for name, kind in program.inputs if str(kind) == "Integer"]
+    known = sizes_named(program, given)
+    names = [name for name, kind in program.inputs if kind == INTEGER]
+    return {name: known.get(name, DEFAULT_SIZE) for name in names}
+
+
+def sizes_named(program: TermProgram, given: Mapping[str, int]) -> Mapping[str, int]:
+    """Return sizes and Integers that are given by name.
+
+    Raises:
+        InputError: a name is none of the program's.
+    """
+    names = [name for name, kind in program.inputs if kind == INTEGER]
     unknown = [name for name in given if name not in names]
     if unknown:
         raise InputError(
             f"a size: expected one of {', '.join(names) or '(none)'}, found {unknown[0]}"
         )
-    return {name: given.get(name, DEFAULT_SIZE) for name in names}
+    return given
 
 
 def compare_timings(
