@@ -52,7 +52,7 @@ class RuleCondition:
             case "absent" | "needed":
                 at = len(scope) - 1 - scope.index(self.binder) if self.binder in scope else -1
                 if self.name == "needed":
-                    return at >= 0 and _is_needed(node, at)
+                    return at >= 0 and is_needed(node, at)
                 return at < 0 or not term_facts(node).free >> at & 1
             case "positive":
                 return _is_positive(node)
@@ -87,7 +87,7 @@ def _is_zero(node: Term) -> bool:
     return node is _ZERO or node is _NOTHING
 
 
-def _is_needed(root: Term, index: int) -> bool:
+def is_needed(root: Term, index: int) -> bool:
     """Whether a term has no value where a variable has none: it is evaluated in every case.
 
     Not in an arm of an ``if``, unless the other one needs it too; not in the body of a loop, which
