@@ -74,7 +74,7 @@ def define(
 
     ``sizes`` says what is compiled: code for ``each`` set of sizes, at its first call, or code that
     runs at ``any``, at the first call of all. For sizes at which that has run for half a second
-    code of their own is made in the background, and takes over.
+    code of their own is made in the background, and takes over if it is faster.
 
     Raises:
         SourceError: the text is no comprehension; says where and why.
