@@ -6,6 +6,7 @@
 ``mapping``         Legal schedule → device program
 ``promotion``       Parts of arrays in shared memory and in registers
 ``emulator``        Device programs run on NumPy arrays, and checked
+``ptx``             Device programs as PTX: emission, NVIDIA's assembler, libdevice
 ==================  =====================================================================
 """
 

@@ -1,1 +1,1 @@
-"""Tests of programs for GPUs, without one."""
+"""Tests of programs for GPUs."""
