@@ -46,7 +46,10 @@ from polygym.gpu.device_program import (
     UniformLoop,
 )
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
-from polygym.gpu.mapping.index_bounds import (
+from polygym.gpu.promotion.copies import MadeCode
+from polygym.gpu.promotion.nests import NestPromoter, PromotionOptions
+from polygym.gpu.promotion.points import point_nest
+from polygym.gpu.shared_loops.index_bounds import (
     Ranges,
     extreme,
     folded,
@@ -54,10 +57,7 @@ from polygym.gpu.mapping.index_bounds import (
     negated,
     trip_count,
 )
-from polygym.gpu.mapping.roles import BlockLoop, Roles, ThreadLoop
-from polygym.gpu.promotion.copies import MadeCode
-from polygym.gpu.promotion.nests import NestPromoter
-from polygym.gpu.promotion.points import point_nest
+from polygym.gpu.shared_loops.roles import BlockLoop, Roles, ThreadLoop
 
 _ONE = ir.IndexConstant(1)
 _ZERO = ir.IndexConstant(0)
@@ -168,7 +168,8 @@ class _KernelMaker:
             name: (_ZERO, folded(add_constant(extent, -1)))
             for name, extent in zip(BLOCK_VARIABLES, grid, strict=True)
         }
-        promoter = NestPromoter(made, mapping, frozenset(written), (x, y, z), blocks)
+        options = PromotionOptions(mapping.shared, mapping.registers, mapping.tile or ())
+        promoter = NestPromoter(made, options, frozenset(written), (x, y, z), blocks)
         return _KernelMaker(roles, grid, shares, counts, threads, promoter)
 
     def kernel(self, node: ir.Node, name: str) -> Kernel:

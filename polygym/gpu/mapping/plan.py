@@ -38,7 +38,7 @@ from polygym.gpu.mapping.device_model import (
     block_for_reuse,
     default_block,
 )
-from polygym.gpu.mapping.roles import BlockLoop, LoopRole, Roles, ThreadLoop
+from polygym.gpu.shared_loops.roles import BlockLoop, LoopRole, Roles, ThreadLoop
 from polygym.ir.scop import Scop
 from polygym.mapping.sizes import Sizes
 

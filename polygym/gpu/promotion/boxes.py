@@ -12,7 +12,7 @@ from math import prod
 
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.linear_sums import constant_difference, subtract_indices
-from polygym.gpu.mapping.index_bounds import Ranges, extreme
+from polygym.gpu.shared_loops.index_bounds import Ranges, extreme
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from polygym.codegen.loopir.linear_sums import (
 )
 from polygym.codegen.loopir.nests import conjunction, constant_spans
 from polygym.gpu.device_program import THREAD_VARIABLES
-from polygym.gpu.mapping.roles import Roles, ThreadLoop
+from polygym.gpu.shared_loops.roles import Roles, ThreadLoop
 
 MOST_COPIES = 64
 """The most points of a thread whose code stands in the text."""

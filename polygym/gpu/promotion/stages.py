@@ -29,11 +29,11 @@ from polygym.codegen.loopir.index_arithmetic import coefficient, evaluate_index
 from polygym.codegen.loopir.linear_sums import add_indices, constant_difference
 from polygym.codegen.loopir.nests import conjunction
 from polygym.gpu.device_program import THREAD_VARIABLES
-from polygym.gpu.mapping.index_bounds import Ranges, extreme, folded, variables_of
 from polygym.gpu.promotion.boxes import Box, box_of
 from polygym.gpu.promotion.copies import Promoted, Subscripts
 from polygym.gpu.promotion.points import PointNest
 from polygym.gpu.promotion.sums import accesses_in
+from polygym.gpu.shared_loops.index_bounds import Ranges, extreme, folded, variables_of
 from polygym.ir.scop import Statement
 
 _LEAST_USES = 8
