@@ -34,6 +34,7 @@ Kinds:
   python   F.py and the loops as a shared library: a function on NumPy arrays
   ptx      F.ptx and F.json: kernels for NVIDIA GPUs, with --mapping device=cuda
   cubin    the same as machine code of one kind of GPU, by NVIDIA's ptxas
+  cuda     the same as F.cu, CUDA C++ for nvcc
 
 The function keeps its name and its signature. It runs the fast loops where they are known to be
 right: for sizes that the program admits, and arrays that do not overlap. Otherwise it runs the
