@@ -24,7 +24,7 @@ from polygym.gpu.promotion.points import (
     body_items,
     pushed_inward,
 )
-from polygym.gpu.promotion.stages import Stage, StagePlanner, filling, padded
+from polygym.gpu.promotion.stages import Stage, StagePlanner, filling
 from polygym.gpu.promotion.sums import HeldElement, accesses_in, held_elements
 from polygym.gpu.shared_loops.index_bounds import Ranges
 from polygym.ir.expressions import Binary, BinaryOperator, Call, Gather, walk
@@ -156,12 +156,8 @@ class NestPromoter:
         fills: list[KernelNode] = []
         for array, box in stage.boxes.items():
             reads = accesses_in(loop, made.statements)
-            is_turned = any(
-                planner.is_turned(subscripts)
-                for _, _, access, subscripts in reads
-                if access.array == array
-            )
-            lengths = padded(box.lengths, is_turned=is_turned)
+            own_reads = [row[3] for row in reads if row[2].array == array]
+            lengths = planner.lengths_in_memory(box, own_reads)
             promoted = made.promote(made.program.scop.array(array), "block", lengths)
             own = replace(box, origin=tuple(substitute(at, at_first) for at in box.origin))
             new[array] = promoted, own.subscripts_inside
