@@ -114,6 +114,30 @@ def test_neighbours_in_a_warp_are_neighbours_in_memory() -> None:
     assert first.block == (8, 2, 1)
 
 
+def test_a_large_product_has_points_for_every_thread() -> None:
+    """Four by four of each, in groups that one instruction moves, of tiles in shared memory."""
+    scop = comprehension_scop("matmul")
+    sizes = {"M": 1024, "K": 512, "N": 1024}
+    device = map_to_device(LegalSchedule(scop, isl_schedule(scop)), sizes=sizes)
+    (kernel,) = kernels(device.body)
+    assert (kernel.block, kernel.shared, kernel.local) == (
+        (16, 16, 1),
+        ("A_block", "B_block"),
+        ("C_sum",),
+    )
+    lengths = {
+        array.name: array.c_extents for array in device.program.scop.arrays[len(scop.arrays) :]
+    }
+    assert lengths == {"C_sum": ("4", "4"), "A_block": ("16", "68"), "B_block": ("16", "64")}
+
+
+def test_arrays_that_are_none() -> None:
+    scop = comprehension_scop("matmul")
+    mapping = parse_device_mapping("device=cuda shared=A+X")
+    with pytest.raises(InputError, match="expected arrays among A, B, C, found 'X'"):
+        map_to_device(LegalSchedule(scop, isl_schedule(scop)), mapping)
+
+
 def test_time_loops_launch_each_step() -> None:
     scop = scop_of("jacobi")
     device = map_to_device(LegalSchedule(scop, original_schedule(scop)))
@@ -148,7 +172,18 @@ def test_texts_are_read_back(mapping: DeviceMapping) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["device=tpu", "block=0", "block=64x64", "block=2x2x2x2", "tile=a", "threads=2", "block", "="],
+    [
+        "shared=A+1",
+        "registers=2",
+        "device=tpu",
+        "block=0",
+        "block=64x64",
+        "block=2x2x2x2",
+        "tile=a",
+        "threads=2",
+        "block",
+        "=",
+    ],
 )
 def test_what_no_mapping_has(text: str) -> None:
     with pytest.raises(InputError):
