@@ -14,8 +14,8 @@
 elements. ``torch_calls`` chooses between a call, ``torch_autograd`` and the ``torch_operators``
 that tracers see; ``gradients`` are written or ``derived_operators``. ``cache`` stores kernels,
 ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other times.
-``code_calls`` explains calls that fail, ``size_values`` evaluates sizes. The language itself is
-:mod:`polygym.frontend.tc`.
+``gpu_calls`` are those with tensors on a GPU. ``code_calls`` explains calls that fail,
+``size_values`` evaluates sizes. The language itself is :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 

@@ -42,6 +42,7 @@ from polygym.tc.derived_operators import (
     compare_gradients,
 )
 from polygym.tc.empty_kernel import EmptyKernel, empty_kernel
+from polygym.tc.gpu_calls import GpuCalls, is_on_gpu
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.output_memory import output_memory
@@ -114,6 +115,7 @@ class Comprehension:
         self.options_text = f"{mapping} {schedule}"
         self._expected = expected_arguments(definition)
         self._kernels: dict[Any, CompiledKernel | EmptyKernel] = {}
+        self._gpu = GpuCalls(self._builder, self._expected, self.compute)
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
         self._lock = threading.Lock()
         check_initialized(definition)
@@ -235,6 +237,8 @@ class Comprehension:
             arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
             results = self.compute(arguments, out)
+        elif is_on_gpu(torch, arguments):
+            results = self._gpu.call(torch, arguments, out)
         else:
             results = call_with_tensors(torch, self, arguments, out)
         return results[0] if len(results) == 1 else tuple(results)
@@ -306,8 +310,7 @@ class Comprehension:
         Raises:
             InputError: the arguments do not fit, or there is no such search.
         """
-        arrays = self._arrays(arguments)
-        sizes = self._sizes(arrays)
+        sizes = self._sizes(arrays := self._arrays(arguments))
         count, order = generations * population, self._strategy
         plan = SearchPlan(count, population, strategy, seed, time_limit, schedule=order)
         program, similar = self._builder.program(sizes), self._builder.similar_choices(sizes)
