@@ -72,7 +72,7 @@ LIBRARIES = {
     "highspy": {"poly", "rewrite"},
     "matplotlib": {"pictures"},
     "gymnasium": {"envs", "graphs", "terms", "agents"},
-    "torch": {"cost", "graphs", "terms", "agents"},
+    "torch": {"cost", "graphs", "terms", "agents", "tc.nn"},
     "stable_baselines3": {"agents"},
     "sb3_contrib": {"agents"},
     "sqlite3": {"search", "sqlite_files", "tc", "graphs"},

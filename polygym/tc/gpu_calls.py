@@ -22,8 +22,14 @@ from polygym.ir.scop import Scop
 from polygym.runtime.device.device import Device
 from polygym.runtime.device.device_arrays import ALIGNMENT
 from polygym.runtime.device.loaded_program import LoadedProgram
-from polygym.tc.arguments import ExpectedArgument, check_argument_count, sizes_of_arguments
+from polygym.tc.arguments import (
+    ExpectedArgument,
+    check_argument_count,
+    expected_arguments,
+    sizes_of_arguments,
+)
 from polygym.tc.kernel import ArrayBinding
+from polygym.tc.torch_operators import is_traced
 
 _MOST_PROGRAMS = 256
 
@@ -51,8 +57,10 @@ class Builder(Protocol):
 
 
 def is_on_gpu(torch: Any, arguments: Sequence[Any]) -> bool:
-    """Whether a tensor among the arguments lies on a GPU."""
-    return any(isinstance(own, torch.Tensor) and own.is_cuda for own in arguments)
+    """Whether a tensor among the arguments lies on a GPU, and no tracer watches the call."""
+    return any(
+        isinstance(own, torch.Tensor) and own.is_cuda for own in arguments
+    ) and not is_traced(torch)
 
 
 class GpuCalls:
@@ -61,11 +69,11 @@ class GpuCalls:
     def __init__(
         self,
         builder: Builder,
-        expected: Sequence[ExpectedArgument],
         on_cpu: Callable[[Sequence[Any], None], list[np.ndarray]],
     ) -> None:
-        """Keep what makes kernels, what arguments have to be, and what computes on the CPU."""
-        self._builder, self._expected, self._on_cpu = builder, tuple(expected), on_cpu
+        """Keep what makes kernels, and what computes on the CPU."""
+        self._builder, self._on_cpu = builder, on_cpu
+        self._expected = expected_arguments(builder.definition)
         self._kernels: dict[Any, GpuKernel] = {}
         self._lock = threading.Lock()
 

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from polybench import Dataset
+from polygym.cli.options.term_files import is_term_file, open_term_file
 from polygym.cli.options.values import (
     BoundedNumber,
     F,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path of a C file with a
 `#pragma scop` … `#pragma endscop` region, or without one (the best region that `polygym scan`
-finds, or FILE:LINE for the one at a line), the path of a `.tc` file with a tensor comprehension, or
-`tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
+finds, or FILE:LINE for the one at a line), the path of a `.tc` file with a tensor comprehension or
+of a `.ks` file with terms, or `tc:NAME` for one of the library's, such as tc:matmul."""
 
 EXCLUSION_HELP = """PROGRAM may also be a category or a glob. ! before it excludes what it names,
 anywhere in the list: 'all,!gemm,!stencils'. Put ! in single quotes, since shells interpret it."""
@@ -55,6 +56,8 @@ _TARGET, _LINE = "polygym-target", "polygym-line"
 def _split_target(context: click.Context, _: click.Parameter, target: str) -> str:
     """Return the path of ``FILE:LINE``; the line is kept for ``--function``."""
     path, line = split_line(target)
+    if is_term_file(path) and not context.resilient_parsing:
+        path = open_term_file(context, path)
     context.meta.update({_TARGET: path, _LINE: line})
     return path
 
