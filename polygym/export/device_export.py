@@ -17,12 +17,12 @@ from polygym.codegen.loopir.ir import Index, IndexConstant
 from polygym.codegen.loopir.python_text import python_text
 from polygym.errors import InputError
 from polygym.files import create_folder, write_atomically
-from polygym.gpu.cuda_text import cuda_text, launched
 from polygym.gpu.device_program import DeviceProgram, HostGuard, HostLoop, HostNode, Launch
 from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.device_model import A100, H100
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import DEFAULT_ARCHITECTURE, DeviceCode, compile_ptx
+from polygym.gpu.ptx.cuda_text import cuda_text, launched
 from polygym.gpu.ptx.ptxas import AssembledCode, assemble
 from polygym.mapping.sizes import Sizes
 from polygym.pickling import pickle_by_name

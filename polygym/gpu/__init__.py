@@ -6,7 +6,6 @@
 ``mapping``         Legal schedule → device program
 ``promotion``       Parts of arrays in shared memory and in registers
 ``emulator``        Device programs run on NumPy arrays, and checked
-``cuda_text``       Device programs as CUDA C++, to be read
 ``ptx``             Device programs as PTX: emission, NVIDIA's assembler, libdevice
 ==================  =====================================================================
 """

@@ -16,9 +16,9 @@ ones. A ``general_kernel`` runs at all sizes; ``background_kernels`` are made be
 ``kernel_server``. ``torch_calls`` chooses between a call, ``torch_autograd`` and the
 ``torch_operators`` that tracers see; ``gradients`` are written or ``derived_operators``. ``cache``
 stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
-times. ``code_calls`` explains calls that fail, ``size_values`` evaluates sizes. ``einstein_sums``
-makes operators of equations, which ``einstein_notation`` reads. The language itself is
-:mod:`polygym.frontend.tc`.
+times. ``gpu_calls`` are those with tensors on a GPU. ``code_calls`` explains calls that fail,
+``size_values`` evaluates sizes. ``einstein_sums`` makes operators of equations, which
+``einstein_notation`` reads. The language itself is :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 

@@ -12,10 +12,10 @@ from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.codegen.contraction import legal_with_storage
 from polygym.export.device_export import DeviceExportKind, export_device, write_device_export
-from polygym.gpu.cuda_text import cuda_text
 from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
+from polygym.gpu.ptx.cuda_text import cuda_text
 from polygym.gpu.ptx.emit_device import emit_device
 from polygym.gpu.ptx.math_library import libdevice_path
 from polygym.mapping.mapping import DEFAULT_MAPPING

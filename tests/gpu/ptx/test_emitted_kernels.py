@@ -20,6 +20,8 @@ from tests.gpu.device_programs import (
 from tests.gpu.ptx.host_execution import run_on_host
 from tests.oracles.compiled_runs import run_in_order
 
+TILED = "device=cuda block=4x2 tile=8x4x4"
+
 
 def test_a_product_with_edges() -> None:
     rng = np.random.default_rng(0)
@@ -76,10 +78,20 @@ void f(int n, double s[1], double x[n]) {{
     np.testing.assert_allclose(s[0], x.prod() if "*=" in statement else x.max())
 
 
-@pytest.mark.rotates
+@pytest.mark.parametrize("name", ["matmul", "mlp1", "2LUT"])
+def test_comprehensions(name: str) -> None:
+    check_comprehension(name, TILED)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(library.definitions()))
-@pytest.mark.parametrize("mapping", ["device=cuda block=4x2", "device=cuda block=4x2 tile=8x4x4"])
-def test_comprehensions(name: str, mapping: str) -> None:
+@pytest.mark.parametrize("mapping", ["device=cuda block=4x2", TILED])
+def test_all_comprehensions(name: str, mapping: str) -> None:
+    check_comprehension(name, mapping)
+
+
+def check_comprehension(name: str, mapping: str) -> None:
+    """Compare a comprehension under a mapping with the CPU's code."""
     scop = comprehension_scop(name)
     sizes = small_sizes(scop)
     arrays = small_arrays(scop, sizes, 3)

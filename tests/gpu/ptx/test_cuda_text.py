@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from polygym.gpu.cuda_text import cuda_text
 from polygym.gpu.mapping.device_mapping import parse_device_mapping
 from polygym.gpu.mapping.pipeline import map_to_device
+from polygym.gpu.ptx.cuda_text import cuda_text
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.c_programs import kernel_scop, small_parameters
