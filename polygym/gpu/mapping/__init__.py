@@ -4,7 +4,7 @@
 ``device_mapping``  The options as a value that prints and parses
 ``device_model``    Facts of known devices, and the default block
 ``plan``            Schedule tree → tree whose loops have roles
-``sum_roles``         Loops whose terms threads take together
+``sum_roles``       Loops whose terms threads take together
 ``launches``        Loops with roles → launches of kernels
 ``pipeline``        All of it, with simpler plans where isl's budget is exceeded
 ==================  =====================================================================
