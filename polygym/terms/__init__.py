@@ -12,7 +12,8 @@ estimate what rewriting saves. Large terms are searched by ``decomposition`` int
 ``reassociation`` of their arithmetic by ``commutativity``. ``optimization`` makes a
 ``derivation``, which can be replayed; ``saturation`` does the same by an e-graph. ``envs`` is the
 environment, ``learning`` has value functions that learn, ``code`` compiles, calls and times
-programs; ``gradient`` makes programs of derivatives.
+programs. ``rewriting_stage`` times forms of a program before its loops are scheduled, and
+``schedule_check`` compares a schedule with the interpreter.
 """
 
 from typing import TYPE_CHECKING

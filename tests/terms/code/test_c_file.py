@@ -17,7 +17,7 @@ from polygym.terms.code.arguments import bind_arguments, result_of, to_interpret
 from polygym.terms.code.c_file import c_file
 from polygym.terms.code.c_values import C_TYPES
 from polygym.terms.code.emitter import emit_code
-from polygym.terms.gradient import gradient
+from polygym.terms.language.derivatives import gradient
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.parser import parse_program, parse_programs
 from polygym.terms.language.program import TermProgram

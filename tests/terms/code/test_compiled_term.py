@@ -13,7 +13,7 @@ from polygym.terms.code.arguments import to_interpreter_value
 from polygym.terms.code.compiled_term import CompiledTerm, compile
 from polygym.terms.code.emitter import emit_code
 from polygym.terms.code.kernel_build import CodeOptions
-from polygym.terms.gradient import gradient
+from polygym.terms.language.derivatives import gradient
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import free_variables
 from polygym.terms.language.parser import parse_program
