@@ -82,7 +82,7 @@ def measure(program: Any, sizes: dict[str, int], options: argparse.Namespace) ->
     """Return the times of a program, and whose results are wrong."""
     import numpy as np
 
-    from polygym.terms.rewriting_stage import rewrite_first
+    from polygym.terms.scheduling.rewriting_stage import rewrite_first
 
     rng = np.random.default_rng(0)
     arrays = [_random(kind, sizes, rng) for _, kind in program.parameters]

@@ -21,8 +21,8 @@ from polygym.search.folder import BEST_FILE, JOURNAL_FILE, expect_no_search
 from polygym.terms.code.c_file import c_file
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.program import TermProgram
-from polygym.terms.rewriting_stage import RewritingStage, rewrite_first
-from polygym.terms.schedule_check import check_schedule
+from polygym.terms.scheduling.rewriting_stage import RewritingStage, rewrite_first
+from polygym.terms.scheduling.schedule_check import check_schedule
 
 REWRITING_FILE = "rewriting.json"
 
