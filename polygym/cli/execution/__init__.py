@@ -3,6 +3,7 @@
 ======================  ===================================================================
 ``benching``            ``polygym bench``: one program, all contenders
 ``search_session``      ``polygym optimize`` and ``tune``
+``term_search``         ``polygym optimize`` of a term: rewriting before the search
 ``sweep_session``       ``polygym sweep``
 ``export_session``      ``polygym export`` and ``apply``
 ``device_session``      ``polygym export`` and ``show`` for GPUs
