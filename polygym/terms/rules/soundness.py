@@ -28,7 +28,7 @@ from itertools import product
 import numpy as np
 
 from polygym.errors import InputError, LimitError
-from polygym.rewrite.term import Term
+from polygym.rewrite.term import Term, term
 from polygym.terms.language.interpreter import evaluate_term
 from polygym.terms.language.nodes import free_variables, term_facts, variable
 from polygym.terms.language.operators import IllTypedError
@@ -342,8 +342,8 @@ def _source(
         said = {each.name for each in rule.conditions if each.metavariable == name}
         if "zero" in said:
             made = zero_term(kind)
-        elif "positive" in said and kind == FLOAT:
-            made = positive_term(make, rng)
+        elif "positive" in said and kind in (FLOAT, INTEGER):
+            made = positive_term(make, rng) if kind == FLOAT else term(int(rng.integers(1, 4)))
         elif name in extents and rng.random() < _OFTEN:
             made = extent_term(rng)
         elif is_partial and rng.random() < 0.5 and (some := partly_needing(kind, around, rng)):
@@ -354,12 +354,12 @@ def _source(
             made = make(kind)
         known.bindings[name] = made, meta.scope
     try:
-        term = patterns.instantiate(rule.source, known)
-        if term is not None:
-            term_facts(term)
+        whole = patterns.instantiate(rule.source, known)
+        if whole is not None:
+            term_facts(whole)
     except IllTypedError:
         return None
-    return term
+    return whole
 
 
 def _extents(pattern: patterns.Pattern) -> set[str]:

@@ -150,9 +150,11 @@ def test_tabulation_asks_for_what_every_turn_needs() -> None:
 
 
 @pytest.mark.parametrize(("size", "count"), [(12, 1), (13, 0), (4, 0), (3, 0)])
-def test_sums_of_known_sizes_are_tiled(size: int, count: int) -> None:
+@pytest.mark.parametrize("loop", ["build", "sumbuild"])
+def test_loops_of_known_sizes_are_tiled(loop: str, size: int, count: int) -> None:
+    kind = "Float" if loop == "sumbuild" else f"(Vec {size} Float)"
     program = parse_program(
-        f"(def f Float ((v : Vec {size} Float)) (sumbuild {size} (lam i (index i v))))"
+        f"(def f {kind} ((v : Vec {size} Float)) ({loop} {size} (lam i (index i v))))"
     )
     tiled = [*tilings(program.body, 4)]
     assert len(tiled) == count
