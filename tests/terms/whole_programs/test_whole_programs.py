@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.errors import LimitError
+from polygym.errors import InputError, LimitError
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.term import Term, postorder
@@ -28,6 +28,7 @@ from polygym.terms.whole_programs.code_motion import bind_invariants
 from polygym.terms.whole_programs.loop_rules import tabulations, tilings
 from polygym.terms.whole_programs.one_way import NEARLY, ONE_WAY, split_rules
 from polygym.terms.whole_programs.program_checks import find_difference
+from polygym.terms.whole_programs.program_record import replay_program, saturate_to_record
 from polygym.terms.whole_programs.program_saturation import ProgramLimits, saturate_loops
 
 COST = StaticCost()
@@ -171,3 +172,20 @@ def test_the_domain_refuses_what_makes_no_sense() -> None:
         graph.add("exp", [graph.add(3)])
     with pytest.raises(Inadmissible):
         TypedTerms().join(ClassType(INTEGER, 1), ClassType(INTEGER, 2))
+
+
+def test_a_record_can_be_checked() -> None:
+    record = saturate_to_record(parse_program(SOFTMAX), rules_named("all"), 500).to_json()
+    assert record["cost"] == 163.2
+    assert replay_program(record).to_json() == record
+    for name, value, message in (
+        ("kind", "another", "expected a record with"),
+        ("cost", 1.0, "expected the cost 1.0, found 163.2"),
+        ("rules", "wrong: (exp ?a) => ?a", "expected both sides to be equal"),
+        ("nodes", None, "expected the members of a record"),
+    ):
+        with pytest.raises(InputError, match=message):
+            replay_program({**record, name: value})
+    wrong = {**record, "term": record["term"].replace("div", "mul"), "cost": record["cost"]}
+    with pytest.raises(InputError, match="expected the term to compute the same"):
+        replay_program(wrong)
