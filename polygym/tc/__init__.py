@@ -11,10 +11,13 @@
 ``comprehension`` defines what :func:`define` returns, with options of ``definition_choice``. A
 ``builder`` compiles a ``kernel`` for the sizes of ``arguments``, which are arrays or
 ``torch_tensors``; ``output_memory`` may be given, and an ``empty_kernel`` serves arrays without
-elements. ``torch_calls`` chooses between a call, ``torch_autograd`` and the ``torch_operators``
-that tracers see; ``gradients`` are written or ``derived_operators``. ``cache`` stores kernels,
-``similar_kernels`` finds candidates in it, and ``measured_times`` stores other times.
-``code_calls`` explains calls that fail, ``size_values`` evaluates sizes. The language itself is
+elements. Those of one operator are in a ``kernel_table``; ``prepared_calls`` are calls like earlier
+ones. A ``general_kernel`` runs at all sizes; ``background_kernels`` are made behind it, by a
+``kernel_server``. ``torch_calls`` chooses between a call, ``torch_autograd`` and the
+``torch_operators`` that tracers see; ``gradients`` are written or ``derived_operators``. ``cache``
+stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
+times. ``code_calls`` explains calls that fail, ``size_values`` evaluates sizes. ``einstein_sums``
+makes operators of equations, which ``einstein_notation`` reads. The language itself is
 :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
@@ -25,7 +28,8 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.tc.comprehension import Comprehension, define
+    from polygym.tc.einstein_sums import EinsteinSum, einsum
 else:
     __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Comprehension", "define"]
+__all__ = ["Comprehension", "EinsteinSum", "define", "einsum"]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from docs.site.markdown import plain
 from docs.site.reference.comprehensions import comprehensions_page
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition, library
@@ -14,6 +15,7 @@ from polygym.frontend.tc.syntax.tree import ElementType
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.poly.scheduling.strategy import OriginalOrder
 from polygym.tc.comprehension import Comprehension, define
+from tests.tc.library_cases import NAMES as TORCH_NAMES
 from tests.tc.oracle.interpreter_state import DTYPES
 from tests.tc.programs import arguments
 
@@ -131,15 +133,14 @@ def as_tuple(result: Any) -> tuple[np.ndarray, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-OPERATORS = [name for name in library.definitions() if "_gradient" not in name]
+OPERATORS = list(EXPECTED)  # others are compared with PyTorch
 GRADIENTS = [name for name in library.definitions() if "_gradient" in name]
 
 
 def test_all_are_compared() -> None:
-    assert set(OPERATORS) == set(EXPECTED)
-    assert set(GRADIENTS) == {
-        definition.name for name in EXPECTED for definition in library.gradients(name)
-    }
+    compared = {*EXPECTED, *TORCH_NAMES}
+    assert {*library.definitions()} - {*GRADIENTS} == compared
+    assert {*GRADIENTS} == {part.name for name in compared for part in library.gradients(name)}
 
 
 def test_all_are_in_the_table() -> None:
@@ -147,7 +148,9 @@ def test_all_are_in_the_table() -> None:
     for name, definition in library.definitions().items():
         takes = ", ".join(parameter.name for parameter in definition.parameters)
         returns = ", ".join(output.name for output in definition.outputs)
-        assert f"| `{name}({takes})` | `{returns}` |" in text
+        meaning = plain(library.description(name))
+        assert f"| `{name}({takes})` | `{returns}` | {meaning} |" in text
+        assert "_gradient" in name or len(meaning) > 20
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -55,7 +55,7 @@ from polygym.frontend.tc.semantics.environment import (
     TensorInfo,
     quasi_affine_of,
 )
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, reads_tensor
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, is_computed
 from polygym.frontend.tc.semantics.types import default_type, type_of, type_text
 from polygym.frontend.tc.syntax.printer import expression_text, target_text
 from polygym.frontend.tc.syntax.tree import (
@@ -99,7 +99,7 @@ def check_rank(use: NameUse | ElementOrCall, tensor: TensorInfo) -> None:
 def _subscript(
     argument: Expression, element: ElementOrCall, scope: IndexScope, environment: NameEnvironment
 ) -> AffineExpression | None:
-    if is_computed(argument, element.name, environment):
+    if is_computed_integer(argument, element.name, environment):
         return None
     value = quasi_affine_of(argument, frozenset(scope.isl_names))
     if value is None:
@@ -107,24 +107,25 @@ def _subscript(
             element.location,
             f"the subscript {expression_text(argument)} of {element.name} is not affine",
             "subscripts are sums of indices and sizes with whole coefficients, of quotients and "
-            "remainders of these by positive numbers, or read a tensor",
+            "remainders of these by positive numbers, or are computed: they read a tensor, call "
+            "a function, choose by ?: or divide by a size",
         )
     check_quotient_count(value, expression_text(argument), element.name, element.location)
     return value
 
 
-def is_computed(argument: Expression, tensor: str, environment: NameEnvironment) -> bool:
-    """Whether a subscript reads a tensor; it is refused then if it is no integer."""
-    read = [name for name in names_of_expression(argument) if name.name in environment.tensors]
-    if not read:
+def is_computed_integer(argument: Expression, tensor: str, environment: NameEnvironment) -> bool:
+    """Whether a subscript is computed; it is refused then if it is no integer."""
+    names = names_of_expression(argument)
+    if not is_computed(argument) and not any(use.name in environment.tensors for use in names):
         return False
     scalar_type = default_type(type_of(argument, environment))
     if not scalar_type.is_integer:
+        text = expression_text(argument)
         raise SourceError(
-            read[0].location,
-            f"the subscript {expression_text(argument)} of {tensor} is {type_text(scalar_type)}: "
-            "expected an integer",
-            f"convert it: int({expression_text(argument)})",
+            location_of(argument),
+            f"the subscript {text} of {tensor} is {type_text(scalar_type)}: expected an integer",
+            f"convert it: int({text})",
         )
     return True
 
@@ -304,7 +305,7 @@ def assigned_subscripts(
     """
     result: list[AffineExpression | None] = []
     for part in meaning.subscripts:
-        if reads_tensor(part):
+        if is_computed(part):
             result.append(None)
             continue
         value = quasi_affine_of(part, frozenset(scope.isl_names))
@@ -409,7 +410,7 @@ def check_new_tensor(
     if is_index_only(meaning):
         return
     for part in meaning.subscripts:
-        if reads_tensor(part):
+        if is_computed(part):
             tensor = meaning.statement.tensor
             raise SourceError(
                 location_of(part),

@@ -15,7 +15,7 @@ from polygym.frontend.tc.inference.assigned_elements import (
 from polygym.frontend.tc.inference.lowering_state import StatementContext
 from polygym.frontend.tc.semantics.environment import TensorRole, elements_read
 from polygym.frontend.tc.semantics.functions import name_suggestion
-from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, reads_tensor
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, is_computed
 from polygym.frontend.tc.semantics.types import callee_of
 from polygym.frontend.tc.syntax.printer import expression_text
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall, names_of_expression
@@ -56,7 +56,7 @@ def check_assignment(here: StatementContext) -> None:
             f"{name} is an input, which nothing may change",
             f"return it to update it: -> ({name})",
         )
-    if assign is AssignKind.SET and any(map(reads_tensor, statement.subscripts)):
+    if assign is AssignKind.SET and any(map(is_computed, statement.subscripts)):
         raise SourceError(
             statement.location,
             f"an element of {name} may be assigned twice: expected a reduction such as += or max=, "

@@ -8,6 +8,7 @@ everything that begins with ``conv2d_gradient_of_``.
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,12 +16,13 @@ from polygym.errors import InputError
 from polygym.frontend.tc.parsing.definitions import parse_definitions
 from polygym.frontend.tc.syntax import tree
 
-__all__ = ["DEFAULT_SIZES", "definition", "definitions", "gradients"]
+__all__ = ["DEFAULT_SIZES", "definition", "definitions", "description", "gradients"]
 
-_Declared = TypeVar("_Declared", tree.TcParameter, tree.TcOutput)
+_Declared = TypeVar("_Declared", tree.TcParameter, tree.TcOutput, tree.ConvertExpression)
 _FOLDER = Path(__file__).parent
 
 DEFAULT_SIZES = {"KH": 3, "KW": 3, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "dh": 2, "dw": 2}
+DEFAULT_SIZES |= {"ph": 1, "pw": 1, "oh": 1, "ow": 1, "rows": 12, "columns": 12}
 """What programs take for these sizes of kernels and windows, and distances, if nothing is said."""
 
 # Beside its own gradients, a comprehension may have those of another one.
@@ -46,6 +48,18 @@ def definition(name: str) -> tree.TcDefinition:
     """
     plain, scalar = _parts(name)
     return _with_type(definitions()[plain], scalar)
+
+
+def description(name: str) -> str:
+    """Return the paragraph of comments before the definition of one, "" without any.
+
+    >>> description("embedding")
+    'Row I(n) of a table, for each n.'
+    """
+    place = definition(name).location
+    lines = Path(place.file).read_text(encoding="utf-8").splitlines()[: place.line - 1]
+    above = takewhile(lambda line: line.startswith("#"), reversed(lines))
+    return " ".join(reversed([line.removeprefix("#").strip() for line in above]))
 
 
 def gradients(name: str) -> tuple[tree.TcDefinition, ...]:
@@ -84,11 +98,19 @@ def _parts(name: str) -> tuple[str, tree.ElementType]:
 
 
 def _with_type(definition: tree.TcDefinition, scalar: tree.ElementType) -> tree.TcDefinition:
-    """Return a definition with another type in the place of ``float``."""
+    """Return a definition with another type in the place of ``float``, in conversions too."""
+
+    def converted(expression: tree.Expression) -> tree.Expression:
+        made = tree.with_operands(expression, converted)
+        return _declared(made, scalar) if isinstance(made, tree.ConvertExpression) else made
+
     return replace(
         definition,
         parameters=tuple(_declared(parameter, scalar) for parameter in definition.parameters),
         outputs=tuple(_declared(output, scalar) for output in definition.outputs),
+        statements=tuple(
+            statement.with_expressions(converted) for statement in definition.statements
+        ),
     )
 
 

@@ -22,7 +22,7 @@ import islpy as isl
 
 from polygym.errors import InternalError, LimitError, SourceError
 from polygym.frontend.tc.inference import lowering_state
-from polygym.frontend.tc.inference.assigned_elements import is_computed
+from polygym.frontend.tc.inference.assigned_elements import is_computed_integer
 from polygym.frontend.tc.inference.ranges import c_text_of, extent_of
 from polygym.frontend.tc.inference.statement_ranges import infer_ranges
 from polygym.frontend.tc.inference.usage import check_assignment, check_reads, check_writes
@@ -185,7 +185,7 @@ def _lower_statement(here: lowering_state.StatementContext, place: int) -> None:
     for expression in (*meaning.witnesses, *meaning.unused_values, *meaning.conditions):
         type_of(expression, environment)
     for subscript in meaning.subscripts:
-        is_computed(subscript, statement.tensor, environment)
+        is_computed_integer(subscript, statement.tensor, environment)
     value_type = type_of(meaning.value, environment)
     target = draft.types[statement.tensor]
     if is_narrowing(value_type, target):

@@ -55,14 +55,30 @@ class ResolvedStatement:
     def reductions(self) -> tuple[str, ...]:
         """The indices that are not on the left."""
         left = {name.name for part in self.subscripts for name in names_of_expression(part)}
-        if any(reads_tensor(part) for part in self.subscripts):
+        if any(is_computed(part) for part in self.subscripts):
             return tuple(self.indices)
         return tuple(name for name in self.indices if name not in left)
 
 
-def reads_tensor(subscript: tree.Expression) -> bool:
-    """Whether a subscript on the left reads a tensor; it calls no function."""
-    return any(isinstance(part, tree.ElementOrCall) for part in tree.parts_of(subscript))
+def reads_tensor(condition: tree.Expression) -> bool:
+    """Whether a condition reads a tensor, or calls a function."""
+    return any(isinstance(part, tree.ElementOrCall) for part in tree.parts_of(condition))
+
+
+def is_computed(subscript: tree.Expression) -> bool:
+    """Whether a subscript has to be evaluated: it may be any element.
+
+    It reads a tensor, calls a function (``min``, ``abs``), chooses, or divides by a size.
+    """
+    for part in tree.parts_of(subscript):
+        match part:
+            case tree.ElementOrCall() | tree.ConditionalExpression():
+                return True
+            case tree.InfixExpression(
+                tree.InfixOperator.DIVIDE | tree.InfixOperator.REMAINDER, _, divisor
+            ) if any(isinstance(name, tree.NameUse) for name in tree.parts_of(divisor)):
+                return True
+    return False
 
 
 def size_locations(definition: tree.TcDefinition) -> dict[str, SourceLocation]:

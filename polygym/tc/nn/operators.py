@@ -1,0 +1,57 @@
+"""The library's operators by the types of tensors, and refusals of what they do not compute."""
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from polygym.errors import InputError
+from polygym.tc.comprehension import Comprehension, define
+
+_SUFFIXES = {torch.float32: "", torch.float64: ":double"}
+
+
+@cache
+def _operator(name: str) -> Comprehension:
+    return define(f"tc:{name}")
+
+
+def call(name: str, tensor: Tensor, *arguments: Any) -> Any:
+    """Compute with an operator of the library, in the type of a tensor among the arguments.
+
+    Raises:
+        InputError: the library does not compute in this type.
+    """
+    if tensor.dtype not in _SUFFIXES:
+        raise InputError(
+            f"{name}: expected tensors of float32 or float64, found {tensor.dtype}; "
+            ".float() converts them"
+        )
+    return _operator(name + _SUFFIXES[tensor.dtype])(*arguments)
+
+
+def grouped(tensor: Tensor, dim: int, count: int) -> Tensor:
+    """Return a tensor with a dimension as so many groups, one after the other."""
+    shape = tensor.shape
+    return tensor.reshape(*shape[:dim], count, shape[dim] // count, *shape[dim + 1 :])
+
+
+def refuse_options(module: torch.nn.Module, **options: tuple[Any, Any]) -> None:
+    """Refuse options, each with its value and the one that is expected.
+
+    Raises:
+        InputError: one has another value.
+    """
+    for name, (value, expected) in options.items():
+        if value != expected:
+            raise InputError(
+                f"{type(module).__name__}: {name}: expected {expected!r}, found {value!r}; "
+                f"torch.nn.{type(module).__name__} has it"
+            )
+
+
+def pair(value: int | tuple[int, ...]) -> tuple[int, int]:
+    """Return a number twice, or the two that are given."""
+    first, second = value if isinstance(value, tuple | list) else (value, value)
+    return int(first), int(second)
