@@ -12,6 +12,7 @@ from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.term import Term, postorder
 from polygym.terms.cost import StaticCost
+from polygym.terms.fusion_value import Normalizer
 from polygym.terms.language.interpreter import evaluate, evaluate_term
 from polygym.terms.language.nodes import check_bound, free_variables
 from polygym.terms.language.parser import parse_program
@@ -95,6 +96,16 @@ def test_a_product_of_three_becomes_quadratic() -> None:
         result = evaluate_term(made.term, values)
         expected = a @ b @ x
         assert np.allclose(np.array(result, float), expected)
+
+
+@pytest.mark.parametrize("name", ["rev$matrix_multiply", "rev$conv1d"])
+def test_gradients_are_no_dearer_than_by_directed_rules(name: str) -> None:
+    files = (*programs("convolution-train"), *programs("convolution"))
+    [program] = [program for program in files if program.name == name]
+    directed = bind_invariants(Normalizer(rules_named("all"))(program.body)[0])
+    made = saturate_loops(program, limits=ProgramLimits(nodes=300, iterations=1))
+    assert made.cost <= COST(directed)
+    assert find_difference(program, made.term, tries=60, seed=8) is None
 
 
 def test_exponentials_are_joined_before_the_e_graph() -> None:
