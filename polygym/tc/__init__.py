@@ -16,8 +16,8 @@ ones. A ``general_kernel`` runs at all sizes; ``background_kernels`` are made be
 ``kernel_server``. ``torch_calls`` chooses between a call, ``torch_autograd`` and the
 ``torch_operators`` that tracers see; ``gradients`` are written or ``derived_operators``. ``cache``
 stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
-times. ``code_calls`` explains calls that fail, ``size_values`` evaluates sizes. ``einstein_sums``
-makes operators of equations, which ``einstein_notation`` reads. The language itself is
+times. ``gpu_calls`` are those with tensors on a GPU. ``code_calls`` explains calls that fail,
+``size_values`` evaluates sizes. ``einstein`` makes operators of equations. The language itself is
 :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
@@ -28,7 +28,7 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.tc.comprehension import Comprehension, define
-    from polygym.tc.einstein_sums import EinsteinSum, einsum
+    from polygym.tc.einstein.sums import EinsteinSum, einsum
 else:
     __getattr__ = lazy_attributes(__name__)
 

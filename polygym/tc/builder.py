@@ -13,6 +13,8 @@ from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.frontend.tc.syntax.tree import Declaration
+from polygym.gpu.mapping.pipeline import map_to_device
+from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -38,7 +40,8 @@ from polygym.tc.cache import (
     user_cache,
 )
 from polygym.tc.general_kernel import GeneralKernel, compile_general
-from polygym.tc.kernel import CompiledKernel, compile_kernel, default_schedule
+from polygym.tc.gpu_calls import GpuKernel
+from polygym.tc.kernel import CompiledKernel, array_bindings, compile_kernel, default_schedule
 from polygym.tc.similar_kernels import canonical_text, similar_candidates
 
 _ANY = "any sizes"
@@ -98,6 +101,23 @@ class KernelBuilder:
         kernel = self._compiled(scop, own, schedule, asked.mapping, asked.layouts)
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
+
+    def gpu_kernel(self, sizes: Mapping[str, int], target: str) -> GpuKernel:
+        """Return the kernels for GPUs of an architecture, under the default mapping to them.
+
+        Raises:
+            InputError: the definition makes no sense for the sizes, or calls what no GPU has.
+        """
+        scop, own = self._checked(sizes)
+        asked = self.options.schedule
+        if not isinstance(asked, Schedule):
+            asked = default_schedule(scop, asked, own, self.options.mapping)
+        program = map_to_device(LegalSchedule(scop, asked), sizes=own)
+        arguments = self._array_names(scop, self.definition.parameters)
+        outputs = self._array_names(scop, self.definition.outputs)
+        bindings = array_bindings(scop, own, arguments, outputs)
+        code = compile_ptx(program, target)
+        return GpuKernel(scop, program, code, bindings, tuple(own.items()))
 
     def general_kernel(self, sizes: Mapping[str, int]) -> GeneralKernel | None:
         """Return the code for all sizes with these values of known scalars, from the cache or new.

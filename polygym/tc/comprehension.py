@@ -38,6 +38,7 @@ from polygym.tc.derived_operators import (
     compare_gradients,
 )
 from polygym.tc.empty_kernel import EmptyKernel
+from polygym.tc.gpu_calls import GpuCalls, is_on_gpu
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.kernel_table import KernelTable
@@ -118,6 +119,7 @@ class Comprehension:
         self.required_constants = self._builder.required_constants
         self.options_text = f"{mapping} {schedule}{' for any sizes' if any_size else ''}"
         self._table = KernelTable(definition, self._builder, any_size)
+        self._gpu = GpuCalls(self._builder, self.compute)
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
         check_initialized(definition)
         if not self.required_constants:
@@ -242,6 +244,9 @@ class Comprehension:
             arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
             results = self.compute(arguments, out)
+        elif is_on_gpu(torch, arguments):
+            results = self._gpu.call(torch, arguments, out)
+            return results[0] if len(results) == 1 else tuple(results)
         else:
             results = call_with_tensors(torch, self, arguments, out)
         if not (named or (torch is not None and is_traced(torch))):

@@ -5,6 +5,7 @@
 ``search_session``      ``polygym optimize`` and ``tune``
 ``sweep_session``       ``polygym sweep``
 ``export_session``      ``polygym export`` and ``apply``
+``device_session``      ``polygym export`` and ``show`` for GPUs
 ``transcript_replay``   ``polygym replay`` of the transcript of a text session
 ``resolved_program``    the program, schedule and mapping that a command line asks for
 ======================  ===================================================================
