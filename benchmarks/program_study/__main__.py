@@ -26,7 +26,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=("compare", "products", "report"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--weights", type=Path, help="the folder of a training")
+    parser.add_argument(
+        "--weights", type=Path, help="the folder of a training; of products a file of weights"
+    )
     parser.add_argument("--states", type=int, default=600)
     parser.add_argument("--only", default="", help=f"methods, of {', '.join(METHODS)}")
     chosen = parser.parse_args()
@@ -35,7 +37,7 @@ def main() -> int:
         sys.stdout.write(report(rows))
         return 0
     if chosen.part == "products":
-        found = product_study()
+        found = product_study(chosen.weights)
     else:
         methods = [name for name in chosen.only.split(",") if name] or list(METHODS)
         found = comparison(rows, methods, chosen.states, chosen.weights)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
@@ -26,6 +27,12 @@ from polygym.terms.rules.rule_table import RULE_SETS, merge_rules, parse_rules, 
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_rules
 from polygym.terms.saturation import KIND, SaturationRecord, replay_saturation, saturate_program
+from polygym.terms.whole_programs.program_record import (
+    PROGRAM_KIND,
+    ProgramRecord,
+    replay_program,
+    saturate_to_record,
+)
 
 _HELP = """Rewrite terms by rules into cheaper ones, or follow a derivation again.
 
@@ -92,14 +99,21 @@ _REPLAY = """Follow a derivation again, step by step, by the rules that it names
 
 FILE is what `polygym rewrite optimize --json` or `--out` wrote, or `export()` of
 polygym/Rewrite-v0. Exit code 1: a step leads elsewhere, or a rule does not apply. What was found by
-saturation has no steps: its e-graph is grown again. What was measured is measured again, where its
+saturation has no steps: its e-graph is grown again, or of programs with loops the term is evaluated
+beside the program for random inputs. What was measured is measured again, where its
 code has to be the same and has to compute the same.
 """
+
+Outcome: TypeAlias = Derivation | SaturationRecord | ProgramRecord
 
 _LONGEST = 400
 _MODES = {"reverse": gradient, "forward": tangent}
 _EGRAPH = "egraph"
-_ALL_AT_ONCE = "all rules at once, arithmetic alone, what is shared charged once"
+_LOOPS = "loops"
+_AT_ONCE = {
+    _EGRAPH: "all rules at once, arithmetic alone, what is shared charged once",
+    _LOOPS: "all rules at once, programs with loops, then code motion",
+}
 _LARGEST_RECORD = 512  # MiB: it has the whole term after every step
 _MOST_NODES = 600
 
@@ -114,12 +128,10 @@ def command() -> None:
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
 @choice_option(
     "--strategy",
-    choices=[*SEARCH_METHODS, _EGRAPH],
+    choices=[*SEARCH_METHODS, *_AT_ONCE],
     default="astar",
     help="The search: "
-    + "; ".join(
-        f"{name}, {does}" for name, does in (*SEARCH_METHODS.items(), (_EGRAPH, _ALL_AT_ONCE))
-    )
+    + "; ".join(f"{name}, {does}" for name, does in {**SEARCH_METHODS, **_AT_ONCE}.items())
     + ".",
 )
 @click.option(
@@ -182,9 +194,11 @@ def optimize(
     value = None
     if strategy in VALUE_METHODS:
         value = value_function_named(value_function, merge_rules(phases))
-    outcome: Derivation | SaturationRecord
+    outcome: Outcome
     with console.spinner(f"rewriting {program.name}"):
-        if strategy == _EGRAPH:
+        if strategy == _LOOPS:
+            outcome = saturate_to_record(program, merge_rules(phases), budget)
+        elif strategy == _EGRAPH:
             outcome = saturate_program(program, merge_rules(phases), min(budget, _MOST_NODES))
         else:
             outcome = optimize_term(program, phases, strategy, plan, value, seed)
@@ -259,10 +273,14 @@ def replay(file: str, as_json: bool) -> console.CommandResult:
         raise InputError(f"{console.shorten(file)}: expected JSON: {error}") from None
     try:
         where = console.shorten(file)
-        is_saturation = isinstance(record, dict) and record.get("kind") == KIND
-        result = (
-            replay_saturation(record, where) if is_saturation else replay_derivation(record, where)
-        )
+        kind = record.get("kind") if isinstance(record, dict) else None
+        result: Outcome
+        if kind == KIND:
+            result, holds = replay_saturation(record, where), "the term is there"
+        elif kind == PROGRAM_KIND:
+            result, holds = replay_program(record, where), "the term computes the same"
+        else:
+            result, holds = replay_derivation(record, where), "every step holds"
         race, again = None, None
         if "measured" in record:
             with console.spinner(f"measuring {result.program.name}"):
@@ -277,7 +295,7 @@ def replay(file: str, as_json: bool) -> console.CommandResult:
     _print(result)
     if race is not None and again is not None:
         _print_race(race, again["validated_sizes"])
-    console.write_text("the term is there" if is_saturation else "every step holds", fg="green")
+    console.write_text(holds, fg="green")
     return console.CommandResult()
 
 
@@ -301,9 +319,9 @@ def _rules(names: Sequence[str]) -> tuple[TermRule, ...]:
     return merge_rules(term_rules)
 
 
-def _print(outcome: Derivation | SaturationRecord) -> None:
+def _print(outcome: Outcome) -> None:
     program = outcome.program
-    if isinstance(outcome, SaturationRecord):
+    if isinstance(outcome, SaturationRecord | ProgramRecord):
         _print_saturation(outcome)
         return
     console.heading("a term" if program.name == "it" else program.name)
@@ -323,17 +341,23 @@ def _print(outcome: Derivation | SaturationRecord) -> None:
     )
 
 
-def _print_saturation(saturation: SaturationRecord) -> None:
-    program, made = saturation.program, saturation.result_term
+def _print_saturation(saturation: SaturationRecord | ProgramRecord) -> None:
+    program, is_complete = saturation.program, False
+    if isinstance(saturation, ProgramRecord):
+        cost, nodes = saturation.cost, saturation.nodes
+    else:
+        found = saturation.result_term
+        cost, nodes, is_complete = found.cost, found.nodes, found.is_complete
     console.heading("a term" if program.name == "it" else program.name)
     console.write_text(
         f"  {saturation.initial_cost:>12g}  {console.shorten(text_of(program.body), _LONGEST)}"
     )
-    console.write_text(f"  {made.cost:>12g}  {console.shorten(text_of(made.term), _LONGEST)}")
-    size = "all that the rules lead to" if made.is_complete else "as far as it may grow"
-    console.write_text(f"  {len(saturation.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
-    saved = 1.0 - made.cost / saturation.initial_cost if saturation.initial_cost else 0.0
-    console.write_text(f"  {saturation.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
+    text = console.shorten(text_of(saturation.result.body), _LONGEST)
+    console.write_text(f"  {cost:>12g}  {text}")
+    size = "all that the rules lead to" if is_complete else "as far as it may grow"
+    console.write_text(f"  {len(saturation.rules)} rules, an e-graph of {nodes} nodes: {size}")
+    saved = 1.0 - cost / saturation.initial_cost if saturation.initial_cost else 0.0
+    console.write_text(f"  {saturation.initial_cost:g} → {cost:g}, {saved:.1%} less")
 
 
 def _print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> None:

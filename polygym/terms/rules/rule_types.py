@@ -124,9 +124,11 @@ _POSITIVE_PARTS = ("add", "mul", "div", "max", "sqrt")
 
 
 def _is_positive(node: Term) -> bool:
-    """Whether a Float is written as a positive one: only rounding and overflow make it another."""
-    if isinstance(node.head, float):
-        return node.head > 0.0
+    """Whether a number is written as a positive one: only rounding and overflow make it another."""
+    if isinstance(node.head, int | float):
+        return node.head > 0
+    if term_facts(node).type != FLOAT:
+        return False
     if node.head == "exp":
         return True
     return node.head in _POSITIVE_PARTS and all(map(_is_positive, node.children))

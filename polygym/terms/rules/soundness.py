@@ -28,7 +28,7 @@ from itertools import product
 import numpy as np
 
 from polygym.errors import InputError, LimitError
-from polygym.rewrite.term import Term
+from polygym.rewrite.term import Term, term
 from polygym.terms.language.interpreter import evaluate_term
 from polygym.terms.language.nodes import free_variables, term_facts, variable
 from polygym.terms.language.operators import IllTypedError
@@ -72,7 +72,7 @@ _WIDE = (
 )  # fmt: skip
 _STEPS_OF_WIDE = 2_000
 _EXPONENTIALS = ("exp", "log", "pow")
-_WIDE_FLOATS = (400.0, -400.0, 800.0, -800.0, 1e200, -1e200, 1e-200)
+_WIDE_FLOATS = ((800.0, -800.0), (400.0, -400.0, -1e200), (1e200, 1e-200))
 _OFTEN, _RARELY = 0.3, 0.1
 
 
@@ -153,8 +153,9 @@ def find_counterexample(
         answer = test(whole, special=(*special, *_WIDE), steps=_STEPS_OF_WIDE)
     if not isinstance(answer, TermCounterexample) and _maybe_unneeded(rule.source):
         answer = test(typings, special=special, steps=_STEPS, is_partial=True)
-    if not isinstance(answer, TermCounterexample) and _has_exponentials(rule):
-        answer = test(typings, special=(*special, *_WIDE_FLOATS), steps=_STEPS_OF_WIDE)
+    for wide in _WIDE_FLOATS if _has_exponentials(rule) else ():
+        if not isinstance(answer, TermCounterexample):
+            answer = test(typings, special=(*special, *wide), steps=_STEPS_OF_WIDE)
     return answer if isinstance(answer, TermCounterexample) else None
 
 
@@ -341,8 +342,8 @@ def _source(
         said = {each.name for each in rule.conditions if each.metavariable == name}
         if "zero" in said:
             made = zero_term(kind)
-        elif "positive" in said and kind == FLOAT:
-            made = positive_term(make, rng)
+        elif "positive" in said and kind in (FLOAT, INTEGER):
+            made = positive_term(make, rng) if kind == FLOAT else term(int(rng.integers(1, 4)))
         elif name in extents and rng.random() < _OFTEN:
             made = extent_term(rng)
         elif is_partial and rng.random() < 0.5 and (some := partly_needing(kind, around, rng)):
@@ -353,12 +354,12 @@ def _source(
             made = make(kind)
         known.bindings[name] = made, meta.scope
     try:
-        term = patterns.instantiate(rule.source, known)
-        if term is not None:
-            term_facts(term)
+        whole = patterns.instantiate(rule.source, known)
+        if whole is not None:
+            term_facts(whole)
     except IllTypedError:
         return None
-    return term
+    return whole
 
 
 def _extents(pattern: patterns.Pattern) -> set[str]:

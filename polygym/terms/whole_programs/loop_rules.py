@@ -3,7 +3,8 @@
 ``(loop n (lam x b))`` → ``(loop n (lam x b'))``, b' being b with ``(index x (build n (lam x e)))``
 for a part e, where b needs e in every turn. By itself that gains nothing: but the vector has no x,
 and may be the same as one elsewhere, or need not be made again in each turn of the loops around.
-Tiling splits a loop of a size that is known: n = m · k.
+Tiling splits a loop of a size that is known: n = m · k. What ``build`` makes in blocks is read from
+them again.
 
     (sumbuild n (lam x b)) → (sumbuild m (lam y (sumbuild k (lam z b[x := k · y + z]))))
 """
@@ -63,17 +64,27 @@ def _replaced(root: Term, part: Term, other: Term) -> Term | None:
 
 
 def tilings(loop: Term, block: int) -> Iterator[Term]:
-    """Yield a loop of a known size in blocks, if the size is a multiple of the block's."""
+    """Yield a loop of a known size in blocks, if the size is a multiple of the block's.
+
+    A vector is built in blocks, and read from them.
+    """
     size, function = loop.children
-    if loop.head != "sumbuild" or not is_lam(function):
+    if loop.head not in _LOOPS or not is_lam(function):
         return
     if not isinstance(size.head, int) or size.head <= block or size.head % block:
         return
     place = term("add", term("mul", term(block), bound(1, INTEGER)), bound(0, INTEGER))
-    body = function.children[0]
-    inner = open_binder(_under_two(body), place)
-    tile = term("sumbuild", term(block), lam(INTEGER, inner))
-    yield term("sumbuild", term(size.head // block), lam(INTEGER, tile))
+    inner = open_binder(_under_two(function.children[0]), place)
+    tile = term(loop.head, term(block), lam(INTEGER, inner))
+    tiled = term(loop.head, term(size.head // block), lam(INTEGER, tile))
+    if loop.head == "sumbuild":
+        yield tiled
+        return
+    turn, width = bound(0, INTEGER), term(block)
+    row = term("div", turn, width)
+    within = term("sub", turn, term("mul", width, row))
+    read = term("index", within, term("index", row, shift_indices(tiled, 1)))
+    yield term("build", size, lam(INTEGER, read))
 
 
 def _under_two(body: Term) -> Term:

@@ -3,23 +3,23 @@
 A rule may give a value to a term that had none: (mul 0.0 a) → 0.0 where a is infinite, or
 (index i (build n f)) → f(i) where i is not below n. An e-graph forgets which of two sides was
 there first, and might put the side without a value where the other one stood: the part of a loop
-over n in a loop over more. So these rules are applied to terms, as long as that makes these
-cheaper. :data:`NEARLY` are applied in the e-graph all the same: the side without a value has it
-only in loops of no turns, or of fewer.
+over n in a loop over more. So these rules are applied to terms, by a short search with all rules.
+:data:`NEARLY` are applied in the e-graph all the same: the side without a value has it only in
+loops of no turns, or of fewer.
 """
 
 from collections.abc import Sequence
 
 from polygym.rewrite.term import Term
+from polygym.search.planning import PlanningLimits, search
 from polygym.terms.fusion_value import fuse_loops
 from polygym.terms.language.nodes import term_facts
-from polygym.terms.rewriter import Rewriter
 from polygym.terms.rules.patterns import LetPattern
 from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import PatternRule, TermRule
 from polygym.terms.rules.soundness import find_counterexample
 from polygym.terms.saturation import inline_lets
-from polygym.terms.whole_programs.code_motion import ProgramCost
+from polygym.terms.whole_programs.program_system import ProgramSystem
 
 ONE_WAY = frozenset(
     (
@@ -41,8 +41,8 @@ NEARLY = frozenset(
         *("exchange-sumbuilds", "sumbuild-of-invariant"),
     )
 )
-_MOST_STEPS = 60
 _MOST_NODES = 600
+_PLAN = PlanningLimits(horizon=16, max_states=120)
 
 
 def split_rules(
@@ -65,16 +65,9 @@ def split_rules(
     return tuple(both), tuple(one)
 
 
-def simplify(root: Term, rules: Sequence[TermRule], cost: ProgramCost) -> Term:
-    """Return a term without ``let`` after rules for terms, as long as one makes it cheaper."""
-    root = fuse_loops(inline_lets(root))[0]
-    rewriter = Rewriter(rules)
-    for _ in range(_MOST_STEPS):
-        if term_facts(root).nodes > _MOST_NODES:
-            break
-        made = [fuse_loops(inline_lets(each))[0] for each in rewriter.successors(root)]
-        best = min(made, key=cost, default=root)
-        if cost(best) >= cost(root):
-            break
-        root = best
-    return root
+def simplify(root: Term, rules: Sequence[TermRule]) -> Term:
+    """Return the cheapest term without ``let`` that a short search by rules for terms finds."""
+    fused = fuse_loops(inline_lets(root))[0]
+    if term_facts(fused).nodes > _MOST_NODES:
+        return fused
+    return search("greedy", ProgramSystem(rules), fused, _PLAN).best

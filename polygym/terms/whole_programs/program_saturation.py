@@ -20,6 +20,7 @@ from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.egraph.egraph import EGraphFullError
 from polygym.rewrite.term import Term, term
 from polygym.terms.cost import StaticCost
+from polygym.terms.fusion_value import Normalizer
 from polygym.terms.language.program import TermProgram
 from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import PatternRule, TermRule
@@ -30,7 +31,7 @@ from polygym.terms.whole_programs.binder_matching import (
     Examples,
     TypedTerms,
 )
-from polygym.terms.whole_programs.code_motion import ProgramCost, bind_invariants
+from polygym.terms.whole_programs.code_motion import bind_invariants
 from polygym.terms.whole_programs.loop_rules import tabulations, tilings
 from polygym.terms.whole_programs.one_way import simplify, split_rules
 from polygym.terms.whole_programs.program_checks import find_difference
@@ -196,8 +197,10 @@ def saturate_loops(
     limits = limits or ProgramLimits()
     begin, body, cost = perf_counter(), program.body, StaticCost()
     both, one = split_rules(rules_named("all") if rules is None else rules)
-    flat, moved = inline_lets(body), ProgramCost()
-    starts = list(dict.fromkeys((flat, simplify(flat, one, moved))))
+    every = (*both, *one)
+    flat = inline_lets(body)
+    directed = inline_lets(Normalizer(every)(body)[0])
+    starts = list(dict.fromkeys((flat, *(simplify(each, every) for each in (flat, directed)))))
     grown = ProgramEGraph.of(starts, both, limits)
     iterations = 0
     while iterations < limits.iterations:
@@ -205,7 +208,7 @@ def saturate_loops(
         if not grown.iterate(iterations, begin + limits.seconds, guide):
             break
     made = extract_program(grown.graph, grown.root, grown.examples, seconds=limits.seconds)
-    found = [bind_invariants(each) for each in (*starts, made, simplify(made, one, moved))]
+    found = [bind_invariants(each) for each in (*starts, made, simplify(made, every))]
     best = body
     for each in sorted(found, key=cost):
         if cost(each) < cost(body) and find_difference(program, each) is None:

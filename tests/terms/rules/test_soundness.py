@@ -143,6 +143,7 @@ def test_what_each_turn_needs_gets_a_loop_of_its_own(body: str, needs: bool) -> 
         # Exponentials that are 0 or infinite.
         "(exp (add ?a ?b)) => (mul (exp ?a) (exp ?b))",
         "(log (mul ?a ?b)) => (add (log ?a) (log ?b))",
+        "(sub (log ?a) (log ?b)) => (log (div ?a ?b))",
         "(add (log ?a) (log ?b)) => (log (mul ?a ?b)) if (positive ?a) & (positive ?b)",
         "(log (sumbuild ?n (lam x (exp (add ?a ?b)))))"
         " => (add ?a (log (sumbuild ?n (lam x (exp ?b))))) if (absent x ?a)",

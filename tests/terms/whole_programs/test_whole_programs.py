@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.errors import LimitError
+from polygym.errors import InputError, LimitError
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.term import Term, postorder
 from polygym.terms.cost import StaticCost
+from polygym.terms.fusion_value import Normalizer
 from polygym.terms.language.interpreter import evaluate, evaluate_term
 from polygym.terms.language.nodes import check_bound, free_variables
 from polygym.terms.language.parser import parse_program
@@ -28,6 +29,7 @@ from polygym.terms.whole_programs.code_motion import bind_invariants
 from polygym.terms.whole_programs.loop_rules import tabulations, tilings
 from polygym.terms.whole_programs.one_way import NEARLY, ONE_WAY, split_rules
 from polygym.terms.whole_programs.program_checks import find_difference
+from polygym.terms.whole_programs.program_record import replay_program, saturate_to_record
 from polygym.terms.whole_programs.program_saturation import ProgramLimits, saturate_loops
 
 COST = StaticCost()
@@ -96,6 +98,16 @@ def test_a_product_of_three_becomes_quadratic() -> None:
         assert np.allclose(np.array(result, float), expected)
 
 
+@pytest.mark.parametrize("name", ["rev$matrix_multiply", "rev$conv1d"])
+def test_gradients_are_no_dearer_than_by_directed_rules(name: str) -> None:
+    files = (*programs("convolution-train"), *programs("convolution"))
+    [program] = [program for program in files if program.name == name]
+    directed = bind_invariants(Normalizer(rules_named("all"))(program.body)[0])
+    made = saturate_loops(program, limits=ProgramLimits(nodes=300, iterations=1))
+    assert made.cost <= COST(directed)
+    assert find_difference(program, made.term, tries=60, seed=8) is None
+
+
 def test_exponentials_are_joined_before_the_e_graph() -> None:
     program = parse_program("(mul (exp x) (exp y))")
     assert text_of(saturate_loops(program).term) == "(exp (add x y))"
@@ -150,9 +162,11 @@ def test_tabulation_asks_for_what_every_turn_needs() -> None:
 
 
 @pytest.mark.parametrize(("size", "count"), [(12, 1), (13, 0), (4, 0), (3, 0)])
-def test_sums_of_known_sizes_are_tiled(size: int, count: int) -> None:
+@pytest.mark.parametrize("loop", ["build", "sumbuild"])
+def test_loops_of_known_sizes_are_tiled(loop: str, size: int, count: int) -> None:
+    kind = "Float" if loop == "sumbuild" else f"(Vec {size} Float)"
     program = parse_program(
-        f"(def f Float ((v : Vec {size} Float)) (sumbuild {size} (lam i (index i v))))"
+        f"(def f {kind} ((v : Vec {size} Float)) ({loop} {size} (lam i (index i v))))"
     )
     tiled = [*tilings(program.body, 4)]
     assert len(tiled) == count
@@ -169,3 +183,20 @@ def test_the_domain_refuses_what_makes_no_sense() -> None:
         graph.add("exp", [graph.add(3)])
     with pytest.raises(Inadmissible):
         TypedTerms().join(ClassType(INTEGER, 1), ClassType(INTEGER, 2))
+
+
+def test_a_record_can_be_checked() -> None:
+    record = saturate_to_record(parse_program(SOFTMAX), rules_named("all"), 500).to_json()
+    assert record["cost"] == 163.2
+    assert replay_program(record).to_json() == record
+    for name, value, message in (
+        ("kind", "another", "expected a record with"),
+        ("cost", 1.0, "expected the cost 1.0, found 163.2"),
+        ("rules", "wrong: (exp ?a) => ?a", "expected both sides to be equal"),
+        ("nodes", None, "expected the members of a record"),
+    ):
+        with pytest.raises(InputError, match=message):
+            replay_program({**record, name: value})
+    wrong = {**record, "term": record["term"].replace("div", "mul"), "cost": record["cost"]}
+    with pytest.raises(InputError, match="expected the term to compute the same"):
+        replay_program(wrong)
