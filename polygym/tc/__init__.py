@@ -17,8 +17,8 @@ ones. A ``general_kernel`` runs at all sizes; ``background_kernels`` are made be
 ``torch_operators`` that tracers see; ``gradients`` are written or ``derived_operators``. ``cache``
 stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
 times. ``gpu_calls`` are those with tensors on a GPU. ``code_calls`` explains calls that fail,
-``size_values`` evaluates sizes. ``einstein`` makes operators of equations. The language itself is
-:mod:`polygym.frontend.tc`.
+``size_values`` evaluates sizes. ``einstein`` makes operators of equations, ``nn`` has modules for
+PyTorch. The language itself is :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 

@@ -6,16 +6,15 @@
     ('(let (t1 (add x y)) (mul t1 t1))', 4.0, 3.1)
 
 ``language`` has text, types, values and the interpreter; ``cost`` is the static cost; ``library``
-has expressions and programs. ``rules`` are tables, ``rewriter`` finds all rewrites of a term,
-also for the searches of :mod:`polygym.search.planning`; ``sharing_value`` and ``fusion_value``
-estimate what rewriting saves. Large terms are searched by ``decomposition`` into fragments, after
-``reassociation`` of their arithmetic by ``commutativity``. ``optimization`` makes a
-``derivation``, which can be replayed; ``saturation`` does the same by an e-graph, for programs with
-loops ``whole_programs`` does; ``generated_programs`` are random ones to learn from. ``envs`` is the
-environment, ``learning`` has value functions that learn, ``code`` compiles, calls and times
-programs. ``scheduling`` times forms of a program before its loops are
-scheduled. ``whole_programs`` saturates programs with loops, ``generated_programs`` makes some to
-learn on.
+has expressions and programs. ``rules`` are tables, ``rule_enumeration`` finds small ones,
+``rewriter`` finds all rewrites of a term, also for the searches of :mod:`polygym.search.planning`;
+``sharing_value`` and ``fusion_value`` estimate what rewriting saves. Large terms are searched by
+``decomposition`` into fragments, after ``reassociation`` of their arithmetic by ``commutativity``.
+``optimization`` makes a ``derivation``, which can be replayed; ``saturation`` does the same by an
+e-graph, for programs with loops ``whole_programs`` does; ``generated_programs`` are random ones to
+learn from. ``envs`` is the environment, ``learning`` has value functions that learn, ``code``
+compiles, calls and times programs. ``scheduling`` times forms of a program before its loops are
+scheduled.
 """
 
 from typing import TYPE_CHECKING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygym.terms.rules.enumeration import enumerate_rules
+from polygym.terms.rule_enumeration import enumerate_rules
 from polygym.terms.rules.soundness import find_counterexample
 
 
