@@ -12,10 +12,11 @@
 ``builder`` compiles a ``kernel`` for the sizes of ``arguments``, which are arrays or
 ``torch_tensors``; ``output_memory`` may be given, and an ``empty_kernel`` serves arrays without
 elements. ``torch_calls`` chooses between a call, ``torch_autograd`` and the ``torch_operators``
-that tracers see; ``gradients`` are written or ``derived_operators``. ``cache`` stores kernels,
+that tracers see; ``jax_functions`` are for JAX. ``gradients`` are written or ``derived_operators``.
+``cache`` stores kernels,
 ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other times.
 ``code_calls`` explains calls that fail, ``size_values`` evaluates sizes.
-``einstein_sums`` makes operators of equations, which ``einstein_notation`` reads. The language
+``einstein`` makes operators of equations, ``nn`` modules of the library's operators. The language
 itself is :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
@@ -26,8 +27,9 @@ from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.tc.comprehension import Comprehension, define
-    from polygym.tc.einstein_sums import EinsteinSum, einsum
+    from polygym.tc.einstein.sums import EinsteinSum, einsum
+    from polygym.tc.jax_functions import jax_function
 else:
     __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Comprehension", "EinsteinSum", "define", "einsum"]
+__all__ = ["Comprehension", "EinsteinSum", "define", "einsum", "jax_function"]

@@ -23,12 +23,14 @@ def call(name: str, tensor: Tensor, *arguments: Any) -> Any:
     Raises:
         InputError: the library does not compute in this type.
     """
-    if tensor.dtype not in _SUFFIXES:
+    is_cast = torch.is_autocast_enabled("cpu") and tensor.dtype in (torch.float16, torch.bfloat16)
+    suffix = "" if is_cast else _SUFFIXES.get(tensor.dtype)
+    if suffix is None:
         raise InputError(
             f"{name}: expected tensors of float32 or float64, found {tensor.dtype}; "
             ".float() converts them"
         )
-    return _operator(name + _SUFFIXES[tensor.dtype])(*arguments)
+    return _operator(name + suffix)(*arguments)
 
 
 def grouped(tensor: Tensor, dim: int, count: int) -> Tensor:

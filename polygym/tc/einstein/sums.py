@@ -9,7 +9,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.tc.comprehension import Comprehension, define
-from polygym.tc.einstein_notation import (
+from polygym.tc.einstein.notation import (
     Labels,
     equation_text,
     operand_labels,

@@ -1,0 +1,1 @@
+"""``einsum`` by comprehensions: ``notation`` reads equations, ``sums`` computes them."""
