@@ -152,6 +152,37 @@ class ForeignCallError(PolygymError, OSError):
     """
 
 
+class MissingDeviceError(InputError):
+    """There is no device of the kind that was asked for; the message names what is needed."""
+
+
+class DriverError(ForeignCallError):
+    """The driver of a device refused something, or a kernel failed.
+
+    >>> error = DriverError(700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cuStreamSynchronize: an address")
+    >>> print(error.name, error.is_fatal)
+    CUDA_ERROR_ILLEGAL_ADDRESS True
+    """
+
+    _FATAL = frozenset({700, 702, 709, 710, *range(714, 720), 999})
+
+    def __init__(self, number: int, name: str, details: str) -> None:
+        """Keep the driver's number and name of the error, and what it says."""
+        super().__init__(number, f"{name}: {details}")
+        self.number = number
+        self.name = name
+        self.details = details
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the process can do nothing more with the device."""
+        return self.number in self._FATAL
+
+    def __reduce__(self) -> tuple[type, tuple[int, str, str]]:
+        """Return what a copy is made of."""
+        return type(self), (self.number, self.name, self.details)
+
+
 class InternalError(PolygymError):
     """An invariant of polygym's own does not hold: a defect here, not in the input."""
 

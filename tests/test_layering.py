@@ -58,6 +58,7 @@ LIBRARIES = {
         "codegen.recurrences",
         "codegen.c",
         "export",
+        "gpu.ptx",
         "runtime",
     },
     "cffi": {"foreign"},

@@ -22,7 +22,7 @@ from polygym.mdp.records.record_checks import (
 from polygym.mdp.task_options import MOST_ACTIONS, MOST_STEPS, Phase
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.text_interface.replies import explain_step
-from polygym.transformations.steps import parse_step
+from polygym.transformations.parsing import parse_step
 
 
 @with_shared_sections

@@ -12,7 +12,7 @@ from pathlib import Path
 import cffi
 
 FOLDER = Path(__file__).parent
-LIBRARIES = ("libc", "openmp")
+LIBRARIES = ("cuda", "libc", "openmp")
 
 
 def declaration_module(library: str) -> str:

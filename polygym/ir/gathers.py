@@ -27,10 +27,15 @@ class ComputedSubscript:
 
     def out_of_range_message(self, size: int) -> str:
         """Say that the subscript is out of range, in an array of that size."""
-        return (
-            f"{self.text} leaves {self.array}: expected a subscript from 0 to {size - 1} in "
-            f"dimension {self.dimension}, of size {size}, found one outside"
-        )
+        return out_of_range_text(self.text, self.array, self.dimension, size)
+
+
+def out_of_range_text(text: str, array: str, dimension: int, size: int) -> str:
+    """Say that the subscript of an access, given as text, leaves an array."""
+    return (
+        f"{text} leaves {array}: expected a subscript from 0 to {size - 1} in dimension "
+        f"{dimension}, of size {size}, found one outside"
+    )
 
 
 def gathers(statement: Statement) -> tuple[tuple[int, Gather | Update], ...]:

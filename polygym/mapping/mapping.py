@@ -266,6 +266,12 @@ def parse_mapping(text: str) -> Mapping:
             nests.clear()
             continue
         key, equals, value = option.partition("=")
+        if key == "device":
+            raise InputError(
+                f"mapping: expected one to the CPU here, found {option}: to run on a GPU takes "
+                "NVIDIA's driver (libcuda.so.1) and `python -m benchmarks.gpu`; `polygym export` "
+                "needs no GPU"
+            )
         statement, colon, name = key.rpartition(":")
         known = NEST_OPTIONS if colon else tuple(_DEFAULTS)
         if name not in known or not equals or (colon and not statement.isidentifier()):

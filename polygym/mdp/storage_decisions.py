@@ -35,7 +35,7 @@ from polygym.mdp.mapping_decisions import ANSWERS, MOST_VALUES, USE_DEFAULT, USE
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting
-from polygym.poly.transform.splitting.selection import candidate_splittings
+from polygym.poly.transform.splitting.suggestions import candidate_splittings
 from polygym.poly.transform.storage.memory_cost import new_array_bytes
 from polygym.poly.transform.storage.plan import StorageEntry, StoragePlan, plan_of
 from polygym.poly.transform.storage.variants import WebVariants, apply_if_provable, storage_variants

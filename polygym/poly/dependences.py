@@ -50,7 +50,7 @@ from polygym.errors import LimitError
 from polygym.ir.scop import Scop
 from polygym.lru_cache import REMEMBERED_PROGRAMS
 from polygym.pickling import pickle_by_name
-from polygym.poly.evaluation import evaluate_extent, fix_parameters
+from polygym.poly.evaluation import fix_parameters
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations, is_exhausted
 
 # For who reads whose value of one array; those of the suite need less than a tenth.
@@ -356,16 +356,18 @@ _OPERATIONS = 2_000_000
 def arrays_without_live_in(scop: Scop, parameters: Mapping[str, int]) -> frozenset[str]:
     """Return the arrays that owe nothing to what their memory held before.
 
-    A computed subscript may read any element. What takes isl too long is taken to owe something.
+    ``parameters`` may leave values out: then it is so for all of theirs that are possible. A
+    computed subscript may read any element. What takes isl too long is taken to owe something.
     """
     names = ", ".join(parameter.name for parameter in scop.parameters)
     sizes = fix_parameters(isl.Set(f"[{names}] -> {{ : }}"), parameters)
+    sizes = sizes.intersect(isl.Set(scop.context))
     order = original_order(scop).intersect_params(sizes)
     result = set()
     for name in {statement.write.array for statement in scop.statements}:
         try:
             with bounded_operations(f"what {name} held before", _OPERATIONS):
-                elements = _elements(scop, name, parameters).intersect_params(sizes)
+                elements = _elements(scop, name).intersect_params(sizes)
                 if _is_written_before_read(scop, name, elements, order, sizes):
                     result.add(name)
         except LimitError:
@@ -389,9 +391,10 @@ def _is_written_before_read(
     return bool(reads_without_source(reads, writes, order).is_empty())
 
 
-def _elements(scop: Scop, name: str, parameters: Mapping[str, int]) -> isl.UnionSet:
+def _elements(scop: Scop, name: str) -> isl.UnionSet:
     """Return all elements of an array."""
-    sizes = [evaluate_extent(extent, parameters) for extent in scop.array(name).extents]
-    places = [f"x{place}" for place in range(len(sizes))]
-    bounds = [f"0 <= {place} < {size}" for place, size in zip(places, sizes, strict=True)]
-    return isl.UnionSet(f"{{ {name}[{', '.join(places)}] : {' and '.join(bounds) or '1 = 1'} }}")
+    elements = isl.Set("{ [] }")
+    below = isl.Map("{ [size] -> [x] : 0 <= x < size }")
+    for extent in scop.array(name).extents:
+        elements = elements.flat_product(isl.Set.from_pw_aff(isl.PwAff(extent)).apply(below))
+    return isl.UnionSet.from_set(elements.set_tuple_name(name))

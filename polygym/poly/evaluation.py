@@ -9,7 +9,7 @@ Example: { [i, j] : 0 <= j and 2j <= i < 4 } has the corners (0, 0), (3, 0) and 
 takes the values 0 to 3; of j the corners say 3/2, and the greatest over integer points is 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
@@ -18,7 +18,14 @@ import islpy as isl
 
 from polygym.ir.scop import Scop, Statement
 from polygym.ir.types import ScalarType
-from polygym.poly.isl_values import coordinates, highest_value, lowest_value, range_length, to_int
+from polygym.poly.isl_values import (
+    coordinates,
+    highest_value,
+    isl_value,
+    lowest_value,
+    range_length,
+    to_int,
+)
 
 _Points = TypeVar("_Points", isl.Set, isl.Map)
 
@@ -31,6 +38,38 @@ def evaluate_extent(extent: str, parameters: Mapping[str, int]) -> int:
     """
     point = fix_parameters(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
     return coordinates(point)[0]
+
+
+class ParameterFunctions:
+    """Functions of parameters, read once to be evaluated at many values of them.
+
+    >>> ParameterFunctions(("n",), "[n] -> { : n > 1 }", ["[n] -> { [(2 + n)] }"]).at((5,))
+    {'[n] -> { [(2 + n)] }': 7}
+    """
+
+    def __init__(self, parameters: Sequence[str], context: str, functions: Iterable[str]) -> None:
+        """Read the texts; ``context`` holds the values at which the functions are defined.
+
+        Raises:
+            ValueError: a text is none of isl's.
+        """
+        try:
+            self._unknown = isl.Set(f"[{', '.join(parameters)}] -> {{ : }}")
+            space = self._unknown.get_space()
+            self._context = isl.Set(context).align_params(space)
+            self._functions = {text: isl.PwAff(text).align_params(space) for text in functions}
+        except isl.Error as error:
+            raise ValueError(str(error)) from None
+
+    def at(self, values: Sequence[int]) -> dict[str, int] | None:
+        """Return the value of each function by its text, None outside the context."""
+        fixed = self._unknown
+        for place, value in enumerate(values):
+            fixed = fixed.fix_val(isl.dim_type.param, place, isl_value(value))
+        if not fixed.is_subset(self._context):
+            return None
+        point = fixed.sample_point()
+        return {text: to_int(function.eval(point)) for text, function in self._functions.items()}
 
 
 def longest_reduction(

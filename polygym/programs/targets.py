@@ -19,7 +19,7 @@ def is_path(target: str) -> bool:
     >>> [is_path(name) for name in ("gemm", "a/gemm", "gemm.c", "gemm.tc", "tc:matmul")]
     [False, True, True, True, False]
     """
-    return "/" in target or target.endswith((".c", ".tc"))
+    return "/" in target or target.endswith((".c", ".tc", ".ks"))
 
 
 def kernel_of(target: str) -> polybench.PolybenchKernel | None:

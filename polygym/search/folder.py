@@ -243,7 +243,7 @@ def open_search(
     if folder is None:
         return search
     if not (resumed and (folder / JOURNAL_FILE).exists()):
-        _expect_no_search(folder)
+        expect_no_search(folder)
         return search
     search.journal, contents = SearchJournal.open(folder / JOURNAL_FILE)
     try:
@@ -256,7 +256,7 @@ def open_search(
     return search
 
 
-def _expect_no_search(folder: Path) -> None:
+def expect_no_search(folder: Path) -> None:
     """Refuse a folder in which there is a file of an earlier search."""
     for name in (JOURNAL_FILE, BEST_FILE, BEST_C_FILE, SUMMARY_FILE):
         if (folder / name).exists():

@@ -11,13 +11,14 @@
 ``comprehension`` defines what :func:`define` returns, with options of ``definition_choice``. A
 ``builder`` compiles a ``kernel`` for the sizes of ``arguments``, which are arrays or
 ``torch_tensors``; ``output_memory`` may be given, and an ``empty_kernel`` serves arrays without
-elements. ``torch_calls`` chooses between a call, ``torch_autograd`` and the ``torch_operators``
-that tracers see; ``jax_functions`` are for JAX. ``gradients`` are written or ``derived_operators``.
-``cache`` stores kernels,
-``similar_kernels`` finds candidates in it, and ``measured_times`` stores other times.
-``code_calls`` explains calls that fail, ``size_values`` evaluates sizes.
-``einstein`` makes operators of equations, ``nn`` modules of the library's operators. The language
-itself is :mod:`polygym.frontend.tc`.
+elements. Those of one operator are in a ``kernel_table``; ``prepared_calls`` are calls like earlier
+ones. A ``general_kernel`` runs at all sizes; ``background_kernels`` are made behind it, by a
+``kernel_server``. ``torch_calls`` chooses between a call, ``torch_autograd`` and the
+``torch_operators`` that tracers see; ``jax_functions`` are for JAX. ``gradients`` are written or
+``derived_operators``. ``cache`` stores kernels, ``similar_kernels`` finds candidates in it, and
+``measured_times`` stores other times. ``code_calls`` explains calls that fail, ``size_values``
+evaluates sizes. ``einstein`` makes operators of equations, ``nn`` modules of the library's
+operators. The language itself is :mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 

@@ -148,6 +148,7 @@ def _fits(expected: ExpectedArgument, value: Any) -> bool:
         and value.dtype == expected.dtype
         and value.ndim == expected.rank
         and value.flags.c_contiguous
+        and value.flags.aligned
     )
 
 
@@ -183,7 +184,7 @@ def _prepare_argument(place: str, expected: ExpectedArgument, value: Any) -> np.
         )
     if array.ndim != expected.rank:
         raise InputError(f"{place}: expected {expected.rank} dimension(s), found {array.ndim}")
-    return np.ascontiguousarray(array) if array.ndim else array
+    return np.require(array, requirements=["C", "A"])
 
 
 def _from_dlpack(place: str, value: Any) -> np.ndarray:

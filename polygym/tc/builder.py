@@ -5,10 +5,11 @@ Sizes are given by the definition's names, with the values of scalars on which s
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polygym.errors import InputError, SourceError
+from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.frontend.tc.syntax.tree import Declaration
@@ -19,6 +20,11 @@ from polygym.poly.evaluation import context_holds
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
+from polygym.poly.transform.storage.argument_layout import (
+    StoredLayout,
+    can_be_laid_out,
+    with_layout,
+)
 from polygym.programs import Program, ProgramOutput
 from polygym.programs.comprehensions import comprehension_initial_data
 from polygym.runtime.loader import LoadError
@@ -31,16 +37,23 @@ from polygym.tc.cache import (
     request_digest,
     user_cache,
 )
+from polygym.tc.general_kernel import GeneralKernel, compile_general
 from polygym.tc.kernel import CompiledKernel, compile_kernel, default_schedule
 from polygym.tc.similar_kernels import canonical_text, similar_candidates
+
+_ANY = "any sizes"
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How code is made where nothing better is known: in which order, under which mapping."""
+    """How code is made where nothing better is known: in which order, under which mapping.
+
+    ``layouts`` are those of parameters that are read as they lie in memory, by name.
+    """
 
     schedule: ScheduleStrategy | Schedule = ISL
     mapping: MachineMapping = DEFAULT_MAPPING
+    layouts: tuple[tuple[str, StoredLayout], ...] = ()
 
 
 @dataclass(eq=False)
@@ -74,7 +87,7 @@ class KernelBuilder:
             IllegalScheduleError: the schedule is none of this program.
         """
         asked = options or self.options
-        if (kept := self._cached_kernel(sizes, asked)) is not None:
+        if (kept := self.cached_kernel(sizes, asked)) is not None:
             return kept
         scop, own = self._checked(sizes)
         if (again := self._recompiled(sizes, asked, scop, own)) is not None:
@@ -82,8 +95,57 @@ class KernelBuilder:
         schedule = asked.schedule
         if not isinstance(schedule, Schedule):
             schedule = default_schedule(scop, schedule, own, asked.mapping)
-        kernel = self._compiled(scop, own, schedule, asked.mapping)
+        kernel = self._compiled(scop, own, schedule, asked.mapping, asked.layouts)
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
+        return kernel
+
+    def general_kernel(self, sizes: Mapping[str, int]) -> GeneralKernel | None:
+        """Return the code for all sizes with these values of known scalars, from the cache or new.
+
+        None where there is none: isl may take too long, or a limit forbids it.
+
+        Raises:
+            InputError: isl has no schedule of the kind that was asked for.
+        """
+        constants = {name: sizes[name] for name in self.required_constants}
+        request = request_digest(
+            self._canonical, constants, f"{self.options.schedule} {_ANY}", str(self.options.mapping)
+        )
+        cache = user_cache()
+        entry = None if cache is None else cache.fastest(cache_key(request))
+        if entry is not None:
+            with suppress(LoadError, ValueError, KeyError, TypeError):
+                return GeneralKernel.from_recipe(entry.code, entry.recipe)
+        scop, own = self._checked(sizes)
+        schedule = self.options.schedule
+        if not isinstance(schedule, Schedule):
+            schedule = default_schedule(scop, schedule, own, self.options.mapping)
+        known = {name: own[name] for name in list(own)[len(own) - len(constants) :]}
+        try:
+            kernel = compile_general(
+                scop,
+                known,
+                self.options.mapping,
+                self._array_names(scop, self.definition.parameters),
+                self._array_names(scop, self.definition.outputs),
+                schedule,
+            )
+        except PolygymError:
+            return None
+        if cache is not None:
+            label = ", ".join([_ANY, *(f"{name}={value}" for name, value in constants.items())])
+            cache.put(
+                CacheEntry(
+                    key=cache_key(request),
+                    schedule=str(schedule),
+                    label=f"{self.definition.name}({label})",
+                    mapping=str(self.options.mapping),
+                    seconds=None,
+                    recipe=kernel.recipe,
+                    code=kernel.object_code,
+                    origin=KernelOrigin(self._canonical, (), "", request).text,
+                )
+            )
         return kernel
 
     def chosen_loops(
@@ -117,7 +179,7 @@ class KernelBuilder:
         kernel = self._compiled(scop, own, best.schedule, best.mapping)
         made = BuildOptions(best.schedule, best.mapping)
         self._store(sizes, self.options, kernel, made, best.seconds, str(result.source))
-        return self._cached_kernel(sizes, self.options) or kernel
+        return self.cached_kernel(sizes, self.options) or kernel
 
     def program(self, sizes: Mapping[str, int]) -> Program:
         """Return what a tuner measures: the program with data of its own."""
@@ -142,10 +204,11 @@ class KernelBuilder:
             return []
         return similar_candidates(cache.tuned_entries(), self._canonical, tuple(sizes.values()))
 
-    def _cached_kernel(
-        self, sizes: Mapping[str, int], asked: BuildOptions
+    def cached_kernel(
+        self, sizes: Mapping[str, int], options: BuildOptions | None = None
     ) -> CompiledKernel | None:
         """Return the kernel that is in the cache, None if there is none."""
+        asked = options or self.options
         cache = user_cache()
         entry = None if cache is None else cache.fastest(cache_key(self._request(sizes, asked)))
         if entry is None:
@@ -167,7 +230,7 @@ class KernelBuilder:
             try:
                 schedule = parse_schedule(entry.schedule, scop)
                 mapping = parse_mapping(entry.mapping)
-                kernel = self._compiled(scop, own, schedule, mapping)
+                kernel = self._compiled(scop, own, schedule, mapping, asked.layouts)
             except InputError:
                 continue  # of other names, or nothing that this polygym can make
             self._store(sizes, asked, kernel, BuildOptions(schedule, mapping), None)
@@ -181,7 +244,10 @@ class KernelBuilder:
 
     def _request(self, sizes: Mapping[str, int], asked: BuildOptions) -> str:
         """Return the fingerprint of a request."""
-        return request_digest(self._canonical, sizes, str(asked.schedule), str(asked.mapping))
+        places = [parameter.name for parameter in self.definition.parameters]
+        layouts = [(places.index(name), layout) for name, layout in asked.layouts]
+        text = f"{self._canonical} {layouts}" if layouts else self._canonical
+        return request_digest(text, sizes, str(asked.schedule), str(asked.mapping))
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""
@@ -209,10 +275,24 @@ class KernelBuilder:
         return ""
 
     def _compiled(
-        self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: MachineMapping
+        self,
+        scop: Scop,
+        own: dict[str, int],
+        schedule: Schedule,
+        mapping: MachineMapping,
+        layouts: tuple[tuple[str, StoredLayout], ...] = (),
     ) -> CompiledKernel:
         arguments = self._array_names(scop, self.definition.parameters)
         outputs = self._array_names(scop, self.definition.outputs)
+        names = [parameter.name for parameter in self.definition.parameters]
+        for name, layout in layouts:
+            array = arguments[names.index(name)]
+            if not can_be_laid_out(scop, array):
+                raise InputError(
+                    f"{self.definition.name}: {name}: expected contiguous memory where it is "
+                    "updated or read by computed subscripts"
+                )
+            scop = with_layout(scop, array, layout)
         return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
 
     def _store(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import threading
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
 from copy import copy
@@ -22,15 +21,12 @@ from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy
 from polygym.programs.comprehensions import PREFIX
 from polygym.search import SearchPlan, SearchProgress, SearchResult, read_choice, tune
-from polygym.tc.arguments import (
-    complete_arguments,
-    expected_arguments,
-    prepare_arguments,
-    sizes_of_arguments,
-)
+from polygym.tc.arguments import complete_arguments
 from polygym.tc.builder import BuildOptions, KernelBuilder
 from polygym.tc.definition_choice import (
     AUTO,
+    EACH,
+    any_size_option,
     library_definition,
     mapping_option,
     strategy_option,
@@ -41,16 +37,15 @@ from polygym.tc.derived_operators import (
     WrittenGradients,
     compare_gradients,
 )
-from polygym.tc.empty_kernel import EmptyKernel, empty_kernel
+from polygym.tc.empty_kernel import EmptyKernel
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
-from polygym.tc.output_memory import output_memory
+from polygym.tc.kernel_table import KernelTable
+from polygym.tc.output_memory import is_apart, output_memory
 from polygym.tc.torch_calls import call_with_tensors
-from polygym.tc.torch_operators import registered_entry
+from polygym.tc.torch_operators import is_traced, registered_entry
 from polygym.tc.torch_tensors import as_arrays, torch_if_used
 from polygym.version import __version__
-
-_MOST_CACHED_KERNELS = 256
 
 
 def define(
@@ -61,6 +56,7 @@ def define(
     mapping: Mapping | str = DEFAULT_MAPPING,
     schedule: ScheduleStrategy | str = ISL,
     gradient: str | Sequence[str] | None = AUTO,
+    sizes: str = EACH,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
 
@@ -75,6 +71,10 @@ def define(
     fusion=maximum``, or ``auto`` for the one of a few that a model of cost takes for the best.
     ``mapping`` and ``threads`` say what is done for the machine's sake.
 
+    ``sizes`` says what is compiled: code for ``each`` set of sizes, at its first call, or code that
+    runs at ``any``, at the first call of all. For sizes at which that has run for half a second
+    code of their own is made in the background, and takes over.
+
     Raises:
         SourceError: the text is no comprehension; says where and why.
         InputError: there are several and no name, or none of that name, or an option is none.
@@ -86,11 +86,12 @@ def define(
     strategy = strategy_option(schedule)
     choose = library_definition if text.startswith(PREFIX) else text_definition
     chosen, parts = choose(text, name, gradient)
-    comprehension = Comprehension(chosen, mapped, strategy)
+    any_size = any_size_option(sizes)
+    comprehension = Comprehension(chosen, mapped, strategy, any_size)
     comprehension._derived.written = WrittenGradients(is_automatic=gradient is not None)
     if not parts:
         return comprehension
-    return comprehension.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
+    return comprehension.with_gradient(*(comprehension._like(part) for part in parts))
 
 
 class Comprehension:
@@ -105,17 +106,19 @@ class Comprehension:
         definition: TcDefinition,
         mapping: Mapping = DEFAULT_MAPPING,
         schedule: ScheduleStrategy = ISL,
+        any_size: bool = False,
     ) -> None:
-        """Check the definition as far as it can be without sizes."""
+        """Check the definition as far as it can be without sizes.
+
+        ``any_size`` asks for code that runs at any sizes.
+        """
         self.definition = definition
         self._strategy = schedule
         self._builder = KernelBuilder(definition, BuildOptions(schedule, mapping))
         self.required_constants = self._builder.required_constants
-        self.options_text = f"{mapping} {schedule}"
-        self._expected = expected_arguments(definition)
-        self._kernels: dict[Any, CompiledKernel | EmptyKernel] = {}
+        self.options_text = f"{mapping} {schedule}{' for any sizes' if any_size else ''}"
+        self._table = KernelTable(definition, self._builder, any_size)
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
-        self._lock = threading.Lock()
         check_initialized(definition)
         if not self.required_constants:
             self.scop()
@@ -145,7 +148,7 @@ class Comprehension:
         """Return another operator with the same code, which may be told otherwise from now on."""
         comprehension = Comprehension.__new__(Comprehension)
         comprehension.__dict__.update(self.__dict__)
-        comprehension._kernels, comprehension._lock = dict(self._kernels), threading.Lock()
+        comprehension._table = self._table.copy()
         comprehension._derived = self._derived.copy(comprehension._like)
         return comprehension
 
@@ -159,7 +162,8 @@ class Comprehension:
         The fields of a definition belong to a version of polygym, so the version comes first, and
         the rest as bytes that no other version looks into.
         """
-        state = (self.definition, str(self.mapping), str(self._strategy), self._derived.written)
+        options = str(self.mapping), str(self._strategy), self._table.any_size
+        state = (self.definition, options, self._derived.written)
         return _unpickled, (__version__, pickle.dumps(state))
 
     def scop(self, **constants: int) -> Scop:
@@ -219,7 +223,7 @@ class Comprehension:
 
     def _like(self, definition: TcDefinition) -> Comprehension:
         """Return the operator of another definition, with the same options."""
-        return Comprehension(definition, self.mapping, self._strategy)
+        return Comprehension(definition, self.mapping, self._strategy, self._table.any_size)
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute; one output comes as an array, several as a tuple.
@@ -231,28 +235,35 @@ class Comprehension:
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
+        if not named and (results := self._table.prepared.results(arguments, out)) is not None:
+            return results[0] if len(results) == 1 else tuple(results)
+        given = arguments
         if named or out is not None:
             arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
             results = self.compute(arguments, out)
         else:
             results = call_with_tensors(torch, self, arguments, out)
+        if not (named or (torch is not None and is_traced(torch))):
+            self._table.prepare(given, out)
         return results[0] if len(results) == 1 else tuple(results)
 
     def compute(
         self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
     ) -> list[np.ndarray]:
         """Compute with arrays, as a call does."""
-        arrays = prepare_arguments(self.definition.name, self._expected, arguments)
-        kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
+        table = self._table
+        if table.has_strided and (found := table.prepared.results(arguments, out)) is not None:
+            return found
+        arrays = table.arrays(arguments)
+        kernel = table.kernel(arrays)
+        if table.has_strided:
+            table.prepare(arguments, out)
         if out is None:
             return kernel(arrays)
         given = output_memory(self.definition, kernel.outputs, out)
-        # The code takes arrays to be apart: what overlaps an argument is written afterwards.
-        apart = [
-            None if any(np.may_share_memory(output, array) for array in arrays) else output
-            for output in given
-        ]
+        # The code takes arrays to be contiguous and apart: others are written afterwards.
+        apart = [output if is_apart(output, arrays) else None for output in given]
         results = kernel(arrays, apart)
         for output, result in zip(given, results, strict=True):
             if output is not result:
@@ -265,6 +276,7 @@ class Comprehension:
         schedule: ScheduleStrategy | Schedule | str | None = None,
         mapping: Mapping | str | None = None,
         tuned: SearchResult | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
+        strided: bool = False,
     ) -> CompiledKernel | EmptyKernel:
         """Return the machine code for arguments like these, which are not changed.
 
@@ -272,18 +284,35 @@ class Comprehension:
         both from what a tuner has found or saved) it is made by these, and the operator uses it
         for such arguments from now on. A schedule that would change the result is refused.
 
+        ``strided=True`` makes code that reads arrays that are not contiguous (slices, turned or
+        broadcast ones) as they lie, for shapes and strides like these. Else they are copied.
+
         Raises:
             InputError: the arguments do not fit, or an option is none.
             IllegalScheduleError: the schedule breaks a dependence.
         """
         arrays = self._arrays(arguments)
+        if strided:
+            return self._compile_strided(arguments, arrays, schedule, mapping, tuned)
         if schedule is None and mapping is None and tuned is None:
-            return self._kernels.get(self._key(arrays)) or self._compiled(arrays)
-        sizes = self._sizes(arrays)
+            return self._table.kernel(arrays)
+        sizes = self._table.sizes(arrays)
         options = self._options(self._builder.scop(sizes), schedule, mapping, tuned)
         kernel = self._builder.kernel(sizes, options)
-        with self._lock:
-            self._cache_kernel(self._key(arrays), kernel)
+        self._table.replace(arrays, kernel)
+        return kernel
+
+    def _compile_strided(
+        self, arguments: Sequence[Any], arrays: Sequence[np.ndarray], *choice: Any
+    ) -> CompiledKernel | EmptyKernel:
+        layouts = self._table.layouts(arguments)
+        plain = self._table.kernel(arrays)
+        if not layouts or isinstance(plain, EmptyKernel):
+            return plain
+        sizes = self._table.sizes(arrays)
+        options = replace(self._options(self._builder.scop(sizes), *choice), layouts=layouts)
+        kernel = self._builder.kernel(sizes, options)
+        self._table.use_strided(arrays, layouts, kernel)
         return kernel
 
     def tune(
@@ -307,20 +336,19 @@ class Comprehension:
             InputError: the arguments do not fit, or there is no such search.
         """
         arrays = self._arrays(arguments)
-        sizes = self._sizes(arrays)
+        sizes = self._table.sizes(arrays)
         count, order = generations * population, self._strategy
         plan = SearchPlan(count, population, strategy, seed, time_limit, schedule=order)
         program, similar = self._builder.program(sizes), self._builder.similar_choices(sizes)
         result = tune(program, self.mapping, plan, similar=similar, on_progress=on_progress)
         kernel = self._builder.compile_tuned(sizes, result)
-        with self._lock:
-            self._cache_kernel(self._key(arrays), kernel)
+        self._table.replace(arrays, kernel)
         return result
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         if (torch := torch_if_used(arguments)) is not None:
             arguments = as_arrays(torch, self.definition, arguments)
-        return prepare_arguments(self.definition.name, self._expected, arguments)
+        return self._table.arrays(arguments)
 
     def _options(
         self,
@@ -350,40 +378,6 @@ class Comprehension:
         mapped = usual.mapping if mapping is None else mapping_option(mapping)
         return BuildOptions(order, mapped)
 
-    def _key(self, arrays: Sequence[np.ndarray]) -> Any:
-        shapes = tuple([array.shape for array in arrays])
-        return (shapes, self._values(arrays)) if self.required_constants else shapes
-
-    def _values(self, arrays: Sequence[Any]) -> tuple[int, ...]:
-        names = [parameter.name for parameter in self.definition.parameters]
-        return tuple(int(arrays[names.index(name)]) for name in self.required_constants)
-
-    def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel | EmptyKernel:
-        """Return the kernel for arguments for which there is none in this process."""
-        with self._lock:
-            key = self._key(arrays)
-            if key not in self._kernels:
-                self._cache_kernel(key, self._kernel(self._sizes(arrays)))
-            return self._kernels[key]
-
-    def _kernel(self, sizes: Dictionary[str, int]) -> CompiledKernel | EmptyKernel:
-        constants = {name: sizes[name] for name in self.required_constants}
-        if 0 in (size for name, size in sizes.items() if name not in constants):
-            return empty_kernel(self.definition, sizes, constants)
-        return self._builder.kernel(sizes)
-
-    def _cache_kernel(self, key: Any, kernel: CompiledKernel | EmptyKernel) -> None:
-        while len(self._kernels) >= _MOST_CACHED_KERNELS:
-            del self._kernels[next(iter(self._kernels))]
-        self._kernels[key] = kernel
-
-    def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
-        """Return the sizes of arguments, and the values of the scalars that must be known."""
-        names = [parameter.name for parameter in self.definition.parameters]
-        shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
-        sizes = sizes_of_arguments(self.definition, shapes)
-        return sizes | dict(zip(self.required_constants, self._values(arrays), strict=True))
-
 
 def _unpickled(version: str, state: bytes) -> Comprehension:
     if version != __version__:
@@ -391,7 +385,9 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
             f"a pickled comprehension: expected one of polygym {__version__}, found one of "
             f"version {version}: define it again from its text"
         )
-    definition, mapping, strategy, gradient = pickle.loads(state)
-    comprehension = Comprehension(definition, mapping_option(mapping), strategy_option(strategy))
+    definition, (mapping, strategy, any_size), gradient = pickle.loads(state)
+    comprehension = Comprehension(
+        definition, mapping_option(mapping), strategy_option(strategy), any_size
+    )
     comprehension._derived.written = gradient
     return comprehension

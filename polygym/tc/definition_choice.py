@@ -12,6 +12,9 @@ from polygym.programs.comprehensions import PREFIX
 AUTO = "auto"
 """The gradient that is derived."""
 
+EACH, ANY = "each", "any"
+"""Sizes for which code is made."""
+
 
 def library_definition(
     text: str, name: str | None, gradient: str | Sequence[str] | None
@@ -66,3 +69,10 @@ def mapping_option(given: Mapping | str) -> Mapping:
             f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
         )
     return given
+
+
+def any_size_option(given: str) -> bool:
+    """Return whether an option asks for code that runs at any sizes."""
+    if given not in (EACH, ANY):
+        raise InputError(f"sizes: expected {EACH!r} or {ANY!r}, found {given!r}")
+    return given == ANY

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +16,7 @@ from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InternalError, PolygymError
 from polygym.foreign import calls
 from polygym.foreign.calls import EntryPoint, argument_block
+from polygym.foreign.libc import copy_bytes, fill_bytes
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.dependences import arrays_without_live_in
@@ -57,18 +60,52 @@ class CompiledKernel:
         bindings: Sequence[ArrayBinding],
         sizes: Sequence[int],
         error_texts: Sequence[str] = (),
+        program: LoadedProgram | None = None,
     ) -> None:
-        """Link the code; ``out_of_range_messages`` has one message per computed subscript."""
+        """Link the code, unless it was; ``error_texts`` has one per computed subscript."""
         self.object_code = object_code
         self._complaints = tuple(error_texts)
         self.places = tuple(bindings)
-        self._program: LoadedProgram = load_object(object_code)
+        self._program = load_object(object_code) if program is None else program
         self._has_threads = may_use_threads(object_code)
         self._sizes = calls.int64_array(sizes)
         first = calls.address_of(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
         returned = [binding for binding in self.places if binding.output is not None]
         self.outputs = tuple(sorted(returned, key=lambda array_binding: array_binding.output or 0))
+        self._prepare_memory()
+
+    def _prepare_memory(self) -> None:
+        """Note for each array where its address stands: in arguments, outputs and temporaries.
+
+        All but arguments are counted from behind: a call may have arguments without an array.
+        """
+        own = [p for p in self.places if p.output is None and p.argument is None]
+        self._results = [(output.shape, output.dtype) for output in self.outputs]
+        self._only_result = self._results[0] if len(self._results) == 1 else None
+        self._temporaries = [(binding.shape, binding.dtype) for binding in own]
+        self._order: list[int] = []
+        self._copied: list[tuple[int, int, int]] = []
+        self._cleared: list[tuple[int, int]] = []
+        first_output = -len(own) - len(self.outputs)
+        temporary = count(-len(own))
+        for binding in self.places:
+            size = prod(binding.shape) * binding.dtype.itemsize
+            if binding.output is not None:
+                number = first_output + binding.output
+            else:
+                number = next(temporary) if binding.argument is None else binding.argument
+            if binding.is_updated:
+                assert binding.argument is not None
+                self._copied.append((number, binding.argument, size))
+            elif binding.is_partial:
+                self._cleared.append((number, size))
+            self._order.append(number)
+        passed = range(len(self.places) - len(self.outputs))
+        is_in_order = self._order == [*passed, *range(first_output, 0)]
+        self._has_more_to_do = bool(
+            own or self._copied or self._cleared or self._has_threads or not is_in_order
+        )
 
     @property
     def recipe(self) -> str:
@@ -106,25 +143,40 @@ class CompiledKernel:
             OutOfRangeError: a subscript that is computed leaves its tensor. What ``out`` gives may
                 have been written to.
         """
-        results: list[Any] = [None] * len(self.outputs)
-        kept = []
-        addresses = []
-        for place in self.places:
-            array: np.ndarray
-            if place.output is None and place.argument is not None:
-                array = arguments[place.argument]
-            else:
-                given = None if out is None or place.output is None else out[place.output]
-                array = self._result(place, arguments, given)
-                if place.output is not None:
-                    results[place.output] = array
-            kept.append(array)
-            addresses.append(address_of(array))
-        self.note_threads()
-        code = self._program.call(addresses + self._size_addresses, _NO_ADDRESS)
+        return self.run([address_of(array) for array in arguments], out)
+
+    def run(
+        self, arguments: list[int], out: Sequence[np.ndarray | None] | None = None
+    ) -> list[np.ndarray]:
+        """Return the outputs, given the addresses of the arguments, whose memory stays."""
+        if out is None and self._only_result is not None:
+            array = np.empty(*self._only_result)
+            self.write(arguments, [address_of(array)])
+            return [array]
+        results = [np.empty(shape, dtype) for shape, dtype in self._results]
+        if out is not None:
+            pairs = zip(out, results, strict=True)
+            results = [made if given is None else given for given, made in pairs]
+        self.write(arguments, [address_of(array) for array in results])
+        return results
+
+    def write(self, arguments: list[int], outputs: list[int]) -> None:
+        """Write the outputs to where they are to be; memory of arguments and outputs stays."""
+        known = arguments + outputs
+        if self._has_more_to_do or len(known) != len(self._order):
+            temporaries = [np.empty(shape, dtype) for shape, dtype in self._temporaries]
+            known += [address_of(array) for array in temporaries]
+            for target, source, size in self._copied:
+                if known[target] != known[source]:
+                    copy_bytes(known[target], known[source], size)
+            for target, size in self._cleared:
+                fill_bytes(known[target], 0, size)
+            if self._has_threads:
+                note_threads()
+            known = [known[place] for place in self._order]
+        code = self._program.call(known + self._size_addresses, _NO_ADDRESS)
         if code:
             self.raise_error(code)
-        return results
 
     def prepared(self, addresses: Sequence[int]) -> tuple[EntryPoint, Any]:
         """Return the function and the argument block of calls with arrays at these addresses.
@@ -147,21 +199,6 @@ class CompiledKernel:
     def raise_error(self, code: int) -> NoReturn:
         """Say what went wrong in a call that returned something else than 0."""
         raise call_error(code, self._complaints, "comprehension")
-
-    @staticmethod
-    def _result(
-        place: ArrayBinding, arguments: Sequence[np.ndarray], given: np.ndarray | None
-    ) -> np.ndarray:
-        """Return memory for an output or a temporary, with what has to be in it."""
-        array = np.empty(place.shape, place.dtype) if given is None else given
-        if place.is_updated:
-            assert place.argument is not None
-            before = arguments[place.argument]
-            if before is not array:
-                array[...] = before
-        elif place.is_partial:
-            array[...] = 0
-        return array
 
 
 def default_schedule(

@@ -30,12 +30,34 @@ def output_memory(
                 f"out: {output.name}: expected {place.dtype} of shape {place.shape}, found "
                 f"{array.dtype} of shape {array.shape}{_reason(definition, output.name, array)}"
             )
-        if not (array.flags.c_contiguous and array.flags.writeable):
-            raise InputError(f"out: {output.name}: expected contiguous memory to write to")
-    for one, other in combinations(given, 2):
-        if np.may_share_memory(one, other):
+        if not array.flags.writeable or _overlaps_itself(array):
+            raise InputError(
+                f"out: {output.name}: expected memory to write to, of its own for each element"
+            )
+    for first, second in combinations(given, 2):
+        if np.may_share_memory(first, second):
             raise InputError("out: expected arrays that do not overlap each other")
     return given
+
+
+def is_apart(output: np.ndarray, arguments: Sequence[np.ndarray]) -> bool:
+    """Whether code can write to memory: it is contiguous, and no argument's."""
+    return (
+        output.flags.c_contiguous
+        and output.flags.aligned
+        and not any(np.may_share_memory(output, array) for array in arguments)
+    )
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether elements may share memory: strides are not nested."""
+    inner = array.itemsize
+    for stride, size in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if size > 1:
+            if stride < inner:
+                return True
+            inner += stride * (size - 1)
+    return False
 
 
 def _reason(definition: TcDefinition, name: str, given: np.ndarray) -> str:

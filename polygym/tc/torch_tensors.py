@@ -54,12 +54,24 @@ def is_transformed(torch: Any) -> bool:
     return forward >= 0 or bool(torch._C._are_functorch_transforms_active())
 
 
+def is_observed(torch: Any) -> bool:
+    """Whether something looks at what is done with tensors: a transformation, a tracer, a mode."""
+    own = torch._C
+    return bool(
+        own._len_torch_dispatch_stack()
+        or own._len_torch_function_stack()
+        or own._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+        or own._get_tracing_state() is not None
+    )
+
+
 def compute_with_arrays(
     torch: Any, operator: Operator, arrays: Sequence[Any], out: Any
 ) -> list[Any]:
     """Compute with arrays in the place of tensors, and return tensors."""
     if out is None:
-        return [_tensor(torch, array) for array in operator.compute(arrays, None)]
+        return [as_tensor(torch, array) for array in operator.compute(arrays, None)]
     given = _listed(out)
     places = []
     for output in given:
@@ -98,7 +110,8 @@ def _array(torch: Any, tensor: Any, definition: TcDefinition, place: int | None)
     raise InputError(f"{definition.name}: {name}: {wrong}")
 
 
-def _tensor(torch: Any, array: np.ndarray) -> Any:
-    if array.dtype.name == "bfloat16":
+def as_tensor(torch: Any, array: np.ndarray) -> Any:
+    """Return an array as a tensor that shares its memory."""
+    if array.dtype.kind == "V":  # NumPy has no bfloat16 of its own
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)

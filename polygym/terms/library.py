@@ -11,7 +11,8 @@ expressions of x and y stand: so they are written here, in the paper's order, an
 ``linear-algebra``, ``gemm``, ``convolution-train`` and ``convolution`` are Figures 10 to 13, files
 in ``programs/``. Where the figures read an element outside of a vector, transposed, or have lost
 parentheses, the files have what is meant; each says so. ``network`` has layers of a network as they
-are computed, and ``gradients`` what :mod:`polygym.terms.gradient` makes of these.
+are computed, and ``gradients`` what :mod:`polygym.terms.gradient` makes of these. ``twenty`` are
+programs to test searches on, of which nothing learns (:mod:`polygym.terms.generated_programs`).
 """
 
 from functools import cache
@@ -76,7 +77,15 @@ _BOOTSTRAP = (
 )
 
 SETS = ("train", "test", "bootstrap")
-FILES = ("linear-algebra", "gemm", "convolution-train", "convolution", "network", "gradients")
+FILES = (
+    "linear-algebra",
+    "gemm",
+    "convolution-train",
+    "convolution",
+    "network",
+    "gradients",
+    "twenty",
+)
 
 
 @cache

@@ -16,7 +16,8 @@ from enum import Enum
 from typing import TypeAlias, get_args
 
 from polygym.errors import InputError
-from polygym.transformations.steps import KEYWORDS, STEP_TYPES, Step, parse_step
+from polygym.transformations.parsing import parse_step
+from polygym.transformations.steps import KEYWORDS, STEP_TYPES, Step
 
 LONGEST_LINE = 10_000
 """Characters that a line may have."""

@@ -13,6 +13,7 @@
 ``loop_tree``         Loop trees: the loops of a schedule, with names that last
 ``mapping_steps``     Steps about the mapping: the orders that they permit, and their marks
 ``node_order``        Rows of constants in a construction: nodes move before others
+``parsing``           Steps read from their text
 ``program``           Facts about a program: its versions, and the price of storage
 ``program_trees``     Loop trees of divided statements and of copied arrays
 ``reaching``          Construction of a target tree by steps, each legal in its turn

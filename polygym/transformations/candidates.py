@@ -20,7 +20,7 @@ from polygym.mapping.knob_domains import WorkSharing
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import attempt_bounded, bounded_operations
 from polygym.poly.transform.splitting.conditions import Splitting
-from polygym.poly.transform.splitting.selection import candidate_splittings
+from polygym.poly.transform.splitting.suggestions import candidate_splittings
 from polygym.poly.transform.storage.plan import StorageEntry
 from polygym.poly.transform.storage.variants import (
     WebVariants,

@@ -28,8 +28,8 @@ from polygym.terms import parse_program
 from polygym.terms.cost import StaticCost
 from polygym.terms.fusion_value import ReuseValue
 from polygym.terms.rules.rule_table import rules_named
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import IllegalStepError, TransformProgram
-from polygym.transformations.steps import parse_step
 from tests.c_programs import Y_AX
 from tests.test_layering import LAYERS
 

@@ -13,8 +13,8 @@ from polygym.errors import IllegalScheduleError, InputError
 from polygym.mdp.observation.transform_arrays import CHOICE_COLUMNS, LOOP_COLUMNS
 from polygym.mdp.records import episode_record
 from polygym.poly.legality import LegalSchedule, is_legal
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import IllegalStepError
-from polygym.transformations.steps import parse_step
 from polygym.transformations.tree_steps import UnavailableStepError
 from tests.envs.episodes import finish
 

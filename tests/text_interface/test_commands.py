@@ -22,7 +22,8 @@ from polygym.text_interface.commands import (
 )
 from polygym.text_interface.help_text import help_text
 from polygym.transformations.candidates import candidate_steps
-from polygym.transformations.steps import KEYWORDS, STEP_TYPES, parse_step
+from polygym.transformations.parsing import parse_step
+from polygym.transformations.steps import KEYWORDS, STEP_TYPES
 from tests.text_interface.sessions import session_of
 from tests.transformations.by_force import walk_states
 

@@ -8,8 +8,8 @@ import pytest
 
 from polygym.text_interface.program_text import program_text
 from polygym.transformations.loop_tree import walk
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import TransformState
-from polygym.transformations.steps import parse_step
 from tests.text_interface.sessions import session_of
 from tests.transformations.by_force import instances_of, is_tree_step, walk_states
 

@@ -15,8 +15,8 @@ from polygym.text_interface.session import (
     SessionOptions,
     TextSession,
 )
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import IllegalStepError
-from polygym.transformations.steps import parse_step
 from tests.text_interface.sessions import session_of, stencil_session
 from tests.transformations.by_force import check_violation
 

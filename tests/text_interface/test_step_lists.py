@@ -12,8 +12,8 @@ from polygym.text_interface.step_lists import (
     repairs,
 )
 from polygym.transformations.candidates import candidate_steps, legal_steps
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import IllegalStepError
-from polygym.transformations.steps import parse_step
 from polygym.transformations.tree_steps import UnavailableStepError
 from tests.text_interface.sessions import session_of, stencil_session
 from tests.transformations.by_force import walk_states

@@ -14,6 +14,7 @@ from polygym.mapping.mapping import parse_mapping
 from polygym.poly import dependences
 from polygym.transformations.candidates import TILE_SIZES, candidate_steps
 from polygym.transformations.loop_tree import Body, Loop, LoopTree
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import TransformProgram, TransformState
 from polygym.transformations.steps import (
     STEP_TYPES,
@@ -36,7 +37,6 @@ from polygym.transformations.steps import (
     Undo,
     UnrollJam,
     Vectorize,
-    parse_step,
 )
 from polygym.transformations.tree_steps import UnavailableStepError, apply_tree_step
 from tests.oracles.instances import Instance, instances, time_vector

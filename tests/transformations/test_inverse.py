@@ -16,10 +16,11 @@ from polygym.poly.scheduling.alternatives import alternative_schedules
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.transformations.inverse import NoStepsFound, StepsToResult, steps_to
 from polygym.transformations.loop_tree import loop_tree_of
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.same_order import OrderComparison
 from polygym.transformations.simple_tree import simple_shape, simplified_body
 from polygym.transformations.state import TransformProgram, TransformState
-from polygym.transformations.steps import Reorder, Shift, parse_step
+from polygym.transformations.steps import Reorder, Shift
 from tests.transformations.by_force import (
     KERNELS,
     c_function,

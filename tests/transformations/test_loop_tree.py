@@ -18,7 +18,7 @@ from polygym.transformations.loop_tree import (
     loop_tree_of,
     normal_body,
 )
-from polygym.transformations.steps import parse_step
+from polygym.transformations.parsing import parse_step
 from tests.c_programs import SMALL_PROGRAMS, Y_AX
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.transformations.by_force import (

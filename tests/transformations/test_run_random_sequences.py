@@ -21,8 +21,9 @@ from polygym.runtime.evaluation.compiler import Compiler
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.runtime.worker.worker import Worker
 from polygym.transformations.loop_tree import with_loop_body
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import TransformProgram, TransformState
-from polygym.transformations.steps import Contract, SplitIndexSet, Store, parse_step
+from polygym.transformations.steps import Contract, SplitIndexSet, Store
 from tests.transformations.by_force import PROGRAMS, program_named, walk_states
 
 THREADS = parse_mapping("threads=2")

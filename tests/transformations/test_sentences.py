@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.sentences import sentence_of, summary_of
-from polygym.transformations.steps import Reorder, Reverse, TreeStep, parse_step
+from polygym.transformations.steps import Reorder, Reverse, TreeStep
 from tests.transformations.by_force import c_function, start_of
 
 START = c_function(

@@ -24,6 +24,7 @@ from polygym.transformations.candidates import candidate_steps
 from polygym.transformations.iteration_blocks import IterationBlock
 from polygym.transformations.loop_tree import Loop, loop_tree_of
 from polygym.transformations.mapping_steps import PermittedOrder
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import (
     IllegalStepError,
     StepVerdict,
@@ -39,7 +40,6 @@ from polygym.transformations.steps import (
     Undo,
     UnrollJam,
     Vectorize,
-    parse_step,
 )
 from polygym.transformations.tree_steps import UnavailableStepError, with_chain_order
 from tests.c_programs import SMALL_PROGRAMS, small_parameters

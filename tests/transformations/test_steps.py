@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError
 from polygym.mapping.knob_domains import WorkSharing
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.steps import (
     KEYWORDS,
     LARGEST_AMOUNT,
@@ -34,7 +35,6 @@ from polygym.transformations.steps import (
     Undo,
     UnrollJam,
     Vectorize,
-    parse_step,
 )
 
 loops = st.integers(1, 999).map(lambda number: f"L{number}")

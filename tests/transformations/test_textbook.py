@@ -7,8 +7,9 @@ import pytest
 from polygym.errors import InputError
 from polygym.mapping.mapping import parse_mapping
 from polygym.text_interface.program_text import program_text
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import IllegalStepError, TransformState
-from polygym.transformations.steps import Store, parse_step
+from polygym.transformations.steps import Store
 from tests.transformations.by_force import c_function, start_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polygym.mapping.mapping import parse_mapping
+from polygym.transformations.parsing import parse_step
 from polygym.transformations.state import IllegalStepError, TransformState
-from polygym.transformations.steps import parse_step
 from polygym.transformations.tree_steps import UnavailableStepError, apply_tree_step
 from tests.transformations.by_force import (
     c_function,

@@ -81,7 +81,8 @@ class KnossosOptions:
     ``first_rules``, and as many by all rules. The rate of the last batch is ``final_learning_rate``
     times that of the first. For the rest see
     :class:`polygym.terms.learning.training.TrainingConfig`; without ``rounds`` kinds are counted
-    alone. Evaluations are ``evaluation_search``, with ``evaluation_states``.
+    alone. Evaluations are ``evaluation_search``, with ``evaluation_states``. ``space`` is
+    ``programs`` for whole programs (:mod:`polygym.terms.whole_programs.program_system`).
     """
 
     learning_rate: float = 2e-3
@@ -100,6 +101,7 @@ class KnossosOptions:
     averaging: float = 0.998
     evaluation_search: str = "astar"
     evaluation_states: int = 5000
+    space: str = "terms"
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""

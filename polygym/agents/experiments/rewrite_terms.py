@@ -29,6 +29,7 @@ from polygym.terms.envs.rewrite import programs_named
 from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.graph_encoding import expect_width
 from polygym.terms.rules.rule_table import rules_named
+from polygym.terms.whole_programs.program_system import SPACES
 
 __all__ = [
     "REWRITE",
@@ -101,3 +102,4 @@ def _check_hyperparameters(experiment: Experiment, at: DocumentEntry) -> None:
         raise InputError(f"{at}: {error}") from None
     for name in ("search", "evaluation_search"):
         at.child(name).one_of(getattr(options, name), list(ALGORITHMS))
+    at.child("space").one_of(options.space, list(SPACES))

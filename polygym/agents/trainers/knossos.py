@@ -30,8 +30,7 @@ from polygym.search.planning import explore
 from polygym.terms.language.printer import text_of
 from polygym.terms.learning.training import NetworkShape, TrainingConfig, ValueTrainer
 from polygym.terms.learning.weights import Arrays, ValueWeights
-from polygym.terms.rewriter import TermSystem
-from polygym.terms.rules.rule_table import rules_named
+from polygym.terms.whole_programs.program_system import start_in, system_named
 
 _ADAM, _CURRENT = "adam/", "present/"
 
@@ -77,11 +76,15 @@ class ValueModel:
         """Return what searches with the value function make of the programs for evaluation."""
         options = KnossosOptions(**self.experiment.hyperparameters)
         plan = search_plan_of(self.experiment, options.evaluation_states)
-        system = TermSystem(rules_named(rule_set_of(self.experiment)))
+        system = system_named(options.space, rule_set_of(self.experiment))
         result = []
         for number, program in enumerate(programs_of_selection(self.experiment.evaluation.kernels)):
             seen, _ = explore(
-                options.evaluation_search, system, program.body, plan, self.trainer.value
+                options.evaluation_search,
+                system,
+                start_in(options.space, program.body),
+                plan,
+                self.trainer.value,
             )
             saved = seen.costs[0] - seen.costs[seen.best]
             name = text_of(program.body) if program.name == "it" else program.name
@@ -153,6 +156,7 @@ def _training_options(experiment: Experiment, seed: int) -> TrainingConfig:
         replay_capacity=options.replay_capacity,
         updates=options.updates,
         averaging=options.averaging,
+        space=options.space,
         seed=seed,
     )
 

@@ -19,7 +19,9 @@ from polygym.export.applying import (
     unified_diff,
 )
 from polygym.export.c_compiler import user_compiler
+from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.mapping.mapping import parse_mapping
 
 _HELP = """Change a C file so that its region calls the fast loops, and write what it needs.
 
@@ -83,11 +85,13 @@ def command(
     assume_disjoint: bool,
     no_measure: bool,
     variant: VariantOptions,
-    mapping: MachineMapping | None,
+    mapping: MachineMapping | DeviceMapping | None,
     threads: int,
     as_json: bool,
 ) -> console.CommandResult:
     """Generate the code, change the file or a copy of it, and measure the loops."""
+    if isinstance(mapping, DeviceMapping):
+        mapping = parse_mapping(str(mapping))  # which says where a GPU is of use
     if (out is not None) + in_place + shows_diff != 1:
         raise click.UsageError("expected one of --out DIR, --write and --diff.")
     chosen = export_session.resolve_target(

@@ -6,11 +6,15 @@ import click
 
 from polybench import Dataset
 from polygym.cli.execution import export_session
+from polygym.cli.execution.device_session import DeviceTarget, export_for_device
 from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.export.c_compiler import user_clang, user_compiler
+from polygym.export.device_export import DeviceExportKind
 from polygym.export.writing import ExportKind, write_export
+from polygym.gpu.mapping.device_mapping import DeviceMapping
+from polygym.gpu.ptx.compile_ptx import DEFAULT_ARCHITECTURE
 from polygym.mapping.mapping import Mapping
 
 _HELP = """Write the fast loops of a program as code that links into your own program.
@@ -28,6 +32,8 @@ Kinds:
   llvm     F.ll: the same as LLVM IR, by clang; F_kernel.ll: measured loops;
            F_CPU.ll: with --cpu, the loops for each, linked with F.ll
   python   F.py and the loops as a shared library: a function on NumPy arrays
+  ptx      F.ptx and F.json: kernels for NVIDIA GPUs, with --mapping device=cuda
+  cubin    the same as machine code of one kind of GPU, by NVIDIA's ptxas
 
 The function keeps its name and its signature. It runs the fast loops where they are known to be
 right: for sizes that the program admits, and arrays that do not overlap. Otherwise it runs the
@@ -45,6 +51,7 @@ Examples:
   polygym export found/best.json --kind object --out lib
   polygym export gemm -d large --threads 2 --kind shared --out lib
   polygym export my.c -p n=512 --sizes n=1024 --cpu x86-64-v3 --out lib
+  polygym export gemm -d large --mapping device=cuda --kind ptx --out lib
 """
 
 
@@ -52,10 +59,18 @@ Examples:
 @export_session.target_options
 @click.option(
     "--kind",
-    type=click.Choice([kind.value for kind in ExportKind]),
+    type=click.Choice([kind.value for kind in (*ExportKind, *DeviceExportKind)]),
     default=ExportKind.OBJECT.value,
     show_default=True,
     help="The kind of code.",
+)
+@click.option(
+    "--gpu",
+    "architecture",
+    metavar="ARCH",
+    default=DEFAULT_ARCHITECTURE,
+    show_default=True,
+    help="The GPUs that PTX or machine code is for; later ones can run PTX.",
 )
 @click.option(
     "--name", metavar="NAME", help="Another name for the function, to link it beside the source."
@@ -76,6 +91,7 @@ def command(
     schedule_text: str,
     c_file: str | None,
     kind: str,
+    architecture: str,
     name: str | None,
     out: Path,
     sizes: tuple[tuple[tuple[str, int], ...], ...],
@@ -83,11 +99,18 @@ def command(
     assume_disjoint: bool,
     no_measure: bool,
     variant: VariantOptions,
-    mapping: Mapping | None,
+    mapping: Mapping | DeviceMapping | None,
     threads: int,
     as_json: bool,
 ) -> console.CommandResult:
     """Generate the code, write it, and measure it."""
+    if isinstance(mapping, DeviceMapping):
+        asked = DeviceTarget(
+            target, region, dataset, parameters, schedule_text, variant, architecture
+        )
+        return export_for_device(asked, mapping, kind, name, out, as_json=as_json)
+    if kind in {own.value for own in DeviceExportKind}:
+        raise click.UsageError(f"--kind {kind}: expected with --mapping device=cuda.")
     compiler = user_compiler()
     chosen = export_session.resolve_target(
         target,

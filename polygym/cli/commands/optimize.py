@@ -7,8 +7,10 @@ import click
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.execution.search_session import search_and_report
+from polygym.cli.execution.term_search import TermRequest, search_term
 from polygym.cli.options import common, variants
 from polygym.cli.options.cluster import cluster_option
+from polygym.cli.options.term_files import term_file_of_command
 from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.output.console import CommandResult
 from polygym.cost.models.cost_model import Acquisition, ModelKind
@@ -58,6 +60,10 @@ Storage and index-set splitting are decided first, as for `run --schedule auto`,
 schedules are run with what models choose, and with the storage of the source: the faster of the two
 is searched. A search that is resumed goes on with its own.
 
+A term (FILE.ks) is rewritten first: forms that searches with a static cost propose are timed in
+turn, each takes one of the budget, and the fastest one's loops are scheduled. --time-limit is for
+both. The best schedule is compared with the term's interpreter at small sizes.
+
 Ctrl-C and --time-limit stop at any time and keep the best: `journal.jsonl` in --out has every
 proposal the moment its outcome is known, `best.json` the best one (for `polygym replay` and
 `polygym run --schedule`), `best.c` its C code, `summary.json` the document of --json, and, with
@@ -80,6 +86,7 @@ Examples:
   polygym optimize jacobi-2d -d medium --strategy genetic --time-limit 60s
   polygym optimize gemm --schedule fixed --from isl
   polygym tune tc:matmul -p M=128 -p N=256 -p K=32 --strategy genetic
+  polygym optimize softmax.ks -p n=500 -p m=500 --budget 20 --out found
   polygym replay found/best.json
 """
 
@@ -211,8 +218,18 @@ def command(
         Acquisition(acquisition),
         _KINDS.get(model, ModelKind.TREES),
     )
+    budget = budget or registry.STRATEGIES[strategy].budget
+    term = None
+    if (terms := term_file_of_command()) is not None:
+        term = search_term(
+            TermRequest(
+                terms, target, region, dataset, parameters, budget, time_limit, out, resumed
+            )
+        )
+        target, region, out = str(term.c_path), None, term.folder
+        budget, time_limit = term.budget, term.time_limit
     plan = SearchPlan(
-        budget or registry.STRATEGIES[strategy].budget, population or 100, strategy, seed,
+        budget, population or 100, strategy, seed,
         time_limit, jobs, models, mapping_budget, parse_strategy(initial_schedule), is_fixed,
     )  # fmt: skip
     source = ProgramSource(
@@ -229,7 +246,8 @@ def command(
         evaluation=EvaluationOptions(threads=threads, timeout_factor=timeout_factor, mapping=start),
     )
     is_default = not variant.is_given and previous is None
-    return search_and_report(setting, out, resumed, plot, on, as_json, is_default)
+    result = search_and_report(setting, out, resumed, plot, on, as_json, is_default)
+    return result if term is None else term.checked(result, as_json=as_json)
 
 
 def _strategy_in_journal(journal: Path | None, is_fixed: bool) -> str:

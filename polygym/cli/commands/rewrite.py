@@ -12,10 +12,11 @@ from polygym.cli.output import console
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import PlanningLimits
-from polygym.terms.code.timing import TimingComparison
+from polygym.terms.code.c_file import c_file
+from polygym.terms.code.timing import TimingComparison, sizes_named
 from polygym.terms.code.timing_record import measure_pair, repeat_measurement
 from polygym.terms.derivation import Derivation, replay_derivation
-from polygym.terms.gradient import gradient
+from polygym.terms.gradient import gradient, tangent
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
@@ -38,6 +39,7 @@ Examples:
   polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules
   polygym rewrite optimize gemm.ks --measure -p n=500 -p l=500
   polygym rewrite gradient gemm.ks > gradient.ks
+  polygym rewrite code gemm.ks > gemm.c
   polygym rewrite replay found.json
 """
 
@@ -58,16 +60,32 @@ Examples:
   polygym rewrite optimize axpy.ks --rules extended --measure -p n=1000
 """
 
-_GRADIENT = """Write the program of a program's derivatives, by reverse-mode differentiation.
+_GRADIENT = """Write the program of a program's derivatives.
 
 TERM is a file with definitions, or a bare term in quotes. What is written takes the program's
 arguments and d$r, the derivative of whatever is wanted by the program's result (1.0 for a number's
-own gradient), and gives the derivatives by all arguments that have Floats.
+own gradient), and gives the derivatives by all arguments that have Floats. With --mode forward it
+takes a direction d$x for each of these, and gives the derivative of the result in that direction.
+Within programs, ((grad f) a b) and ((jvp f) a b da db) call derivatives, also of each other.
 
 \b
 Examples:
   polygym rewrite gradient '(mul x (exp y))'
   polygym rewrite gradient gemm.ks --definition gemm
+  polygym rewrite gradient gemm.ks --mode forward
+"""
+
+_CODE = """Write a term's C: a function of arrays, with its sizes as arguments.
+
+TERM is a file with definitions, or a bare term in quotes. The function takes the sizes first, then
+the arrays of the parameters, then those of the result; a result that is a number is an array of one
+element. A size of -p is a number of the text instead. Every command that takes a C file takes this
+one, and FILE.ks itself: `polygym optimize`, `run`, `show`, `export`.
+
+\b
+Examples:
+  polygym rewrite code axpy.ks > axpy.c
+  polygym rewrite code axpy.ks -p n=1000
 """
 
 _REPLAY = """Follow a derivation again, step by step, by the rules that it names.
@@ -79,6 +97,7 @@ code has to be the same and has to compute the same.
 """
 
 _LONGEST = 400
+_MODES = {"reverse": gradient, "forward": tangent}
 _EGRAPH = "egraph"
 _ALL_AT_ONCE = "all rules at once, arithmetic alone, what is shared charged once"
 _LARGEST_RECORD = 512  # MiB: it has the whole term after every step
@@ -191,10 +210,18 @@ def optimize(
 @command.command("gradient", help=_GRADIENT)
 @click.argument("target", metavar="TERM")
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
+@choice_option(
+    "--mode",
+    choices=list(_MODES),
+    default="reverse",
+    help="reverse: derivatives by all arguments; forward: the derivative in one direction.",
+)
 @json_option
-def differentiate(target: str, definition: str | None, as_json: bool) -> console.CommandResult:
-    """Write the text of a program's gradient."""
-    program = gradient(_program(target, definition))
+def differentiate(
+    target: str, definition: str | None, mode: str, as_json: bool
+) -> console.CommandResult:
+    """Write the text of a program's derivatives."""
+    program = _MODES[mode](_program(target, definition))
     text = text_of_program(program)
     document = {
         "name": program.name,
@@ -203,6 +230,21 @@ def differentiate(target: str, definition: str | None, as_json: bool) -> console
         "program": text,
     }
     return console.answer(as_json, document, lambda: console.write_text(text))
+
+
+@command.command("code", help=_CODE)
+@click.argument("target", metavar="TERM")
+@click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
+@parameters_option
+@json_option
+def code(
+    target: str, definition: str | None, parameters: dict[str, int], as_json: bool
+) -> console.CommandResult:
+    """Write the C file of a program."""
+    program = _program(target, definition)
+    text = c_file([program], sizes_named(program, parameters))
+    document = {"name": program.name, "sizes": parameters, "code": text}
+    return console.answer(as_json, document, lambda: console.write_text(text.rstrip()))
 
 
 @command.command("replay", help=_REPLAY)

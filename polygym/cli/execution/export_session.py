@@ -85,7 +85,7 @@ export_options = combined(
     ),
     click.option("--no-measure", is_flag=True, help="Do not measure the code as it is exported."),
     variant_options("decided with --schedule auto", "decided with --schedule auto"),
-    common.mapping_options,
+    common.exported_mapping_options,
     common.json_option,
 )
 """Options of ``export`` and ``apply`` about the code."""

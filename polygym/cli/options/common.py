@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from polybench import Dataset
+from polygym.cli.options.term_files import is_term_file, open_term_file
 from polygym.cli.options.values import (
     BoundedNumber,
     F,
@@ -24,6 +25,11 @@ from polygym.cli.options.values import (
 )
 from polygym.cli.output.console import shorten, write_text
 from polygym.errors import InputError
+from polygym.gpu.mapping.device_mapping import (
+    DeviceMapping,
+    is_device_mapping,
+    parse_device_mapping,
+)
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.programs import is_path, split_line
 from polygym.programs.sizes import parse_sizes
@@ -35,8 +41,8 @@ if TYPE_CHECKING:
 
 PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path of a C file with a
 `#pragma scop` … `#pragma endscop` region, or without one (the best region that `polygym scan`
-finds, or FILE:LINE for the one at a line), the path of a `.tc` file with a tensor comprehension, or
-`tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
+finds, or FILE:LINE for the one at a line), the path of a `.tc` file with a tensor comprehension or
+of a `.ks` file with terms, or `tc:NAME` for one of the library's, such as tc:matmul."""
 
 EXCLUSION_HELP = """PROGRAM may also be a category or a glob. ! before it excludes what it names,
 anywhere in the list: 'all,!gemm,!stencils'. Put ! in single quotes, since shells interpret it."""
@@ -50,6 +56,8 @@ _TARGET, _LINE = "polygym-target", "polygym-line"
 def _split_target(context: click.Context, _: click.Parameter, target: str) -> str:
     """Return the path of ``FILE:LINE``; the line is kept for ``--function``."""
     path, line = split_line(target)
+    if is_term_file(path) and not context.resilient_parsing:
+        path = open_term_file(context, path)
     context.meta.update({_TARGET: path, _LINE: line})
     return path
 
@@ -299,16 +307,24 @@ def construction_options(function: F) -> F:
     return function
 
 
-def mapping_option(default: str) -> Callable[[F], F]:
-    """Return a decorator that adds ``--mapping``; ``default`` describes its default."""
+def mapping_option(default: str, *, devices: bool = False) -> Callable[[F], F]:
+    """Return a decorator that adds ``--mapping``; ``default`` describes its default.
+
+    With ``devices`` it may also be a mapping to a GPU, a ``DeviceMapping``.
+    """
     return click.option(
         "--mapping",
         metavar="MAPPING",
-        callback=parsed_by(parse_mapping, 400),
+        callback=parsed_by(_any_mapping if devices else parse_mapping, 400),
         help="The mapping of the loops to the machine: default, sequential, or options such as "
         "'tile=32x64 unroll_jam=4 vector_bits=256'; docs/explanation/mapping.md lists them. "
         f"(Default: {default}.)",
     )
+
+
+def _any_mapping(text: str) -> Mapping | DeviceMapping:
+    """Return a mapping to the CPU, or to a GPU where the text says ``device=cuda``."""
+    return parse_device_mapping(text) if is_device_mapping(text) else parse_mapping(text)
 
 
 def _checked_threads(context: click.Context, _: click.Parameter, value: int | None) -> int:
@@ -316,7 +332,7 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
     from polygym.runtime.loader import has_threads
 
     mapping = context.params.get("mapping")
-    threads = value or (1 if mapping is None else int(mapping.threads))
+    threads = value or (int(mapping.threads) if isinstance(mapping, Mapping) else 1)
     if threads > 1 and not has_threads():
         write_text(
             "no OpenMP library was found (libgomp or libomp; on Debian: apt-get install libgomp1): "
@@ -341,16 +357,20 @@ reassociate_option = _stored_option(
     "not bit for bit. The same as reassociate=on in a mapping.",
 )
 
-mapping_options = combined(
-    mapping_option("default, but sequential for the original order"),
-    threads_option,
-    reassociate_option,
-)
+_MAPPING_DEFAULT = "default, but sequential for the original order"
+
+mapping_options = combined(mapping_option(_MAPPING_DEFAULT), threads_option, reassociate_option)
 """``--mapping``, ``--threads`` and ``--reassociate``, for programs that are run.
 
 The command gets ``mapping``, None if it is not given, and ``threads``; :func:`resolve_mapping`
 combines them.
 """
+
+
+exported_mapping_options = combined(
+    mapping_option(_MAPPING_DEFAULT, devices=True), threads_option, reassociate_option
+)
+"""The same for code that is written; the mapping may also be one to a GPU."""
 
 
 def resolve_mapping(mapping: Mapping | None, default: Mapping, threads: int) -> Mapping:

@@ -27,7 +27,13 @@ from polygym.codegen.common.reductions import MinMaxUpdate
 from polygym.codegen.llvm.access.emit_gather import CheckedAccess, emit_gather, emit_update
 from polygym.codegen.llvm.access.emit_memory import Element, MemoryEmitter
 from polygym.codegen.llvm.access.emit_transpose import emit_transpose
-from polygym.codegen.llvm.access.protocols import Cell, CellGroup, are_distinct, cell_of
+from polygym.codegen.llvm.access.protocols import (
+    Cell,
+    CellGroup,
+    are_distinct,
+    cell_of,
+    top_tested_loop,
+)
 from polygym.codegen.llvm.core.binary_interface import BrokenAssumption
 from polygym.codegen.llvm.core.emit_index import (
     Environment,
@@ -180,24 +186,8 @@ class FunctionEmitter:
             return
         if emit_loop_carried(self, loop, lower, upper, environment):
             return
-        builder = self.builder
-        before = builder.block
-        header = builder.append_basic_block(f"{loop.variable}.header")
-        body = builder.append_basic_block(f"{loop.variable}.body")
-        after = builder.append_basic_block(f"{loop.variable}.after")
-        builder.branch(header)
-        builder.position_at_end(header)
-        counter = builder.phi(I64, name=loop.variable)
-        counter.add_incoming(lower, before)
-        builder.cbranch(builder.icmp_signed("<=", counter, upper), body, after)
-        builder.position_at_end(body)
-        self.emit_node(loop.body, environment | {loop.variable: counter})
-        # No wrap: the counter is at most its upper bound, within 2^62 (check_ranges), and a step is
-        # the width of a strip or of a tile.
-        following = builder.add(counter, i64(loop.step), flags=["nsw"])
-        counter.add_incoming(following, builder.block)
-        builder.branch(header)
-        builder.position_at_end(after)
+        with top_tested_loop(self.builder, loop.variable, lower, upper, loop.step) as counter:
+            self.emit_node(loop.body, environment | {loop.variable: counter})
 
     def lane_set(self, lanes: loop_ir.Lanes, environment: Environment) -> LaneSet:
         """Return the lanes of an instance as values."""

@@ -34,22 +34,32 @@ def optimize(llvm_ir: str, level: int = 3) -> str:
 
 def optimized_module(llvm_ir: str, level: int = 3, machine: Any = None) -> Any:
     """Return a module after LLVM's pipeline for a target machine, this one by default."""
-    machine = machine or target_machine()
+    module = parsed_module(llvm_ir)
+    run_pipeline(module, level, machine or target_machine())
+    return module
+
+
+def parsed_module(llvm_ir: str) -> Any:
+    """Return the module of a text, which LLVM has verified."""
     try:
         module = llvm.parse_assembly(llvm_ir)
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the generated code: {error}") from error
+    return module
+
+
+def run_pipeline(module: Any, level: int, machine: Any, *, vectorize: bool = True) -> None:
+    """Run LLVM's pipeline over a module for a target machine; loops become vectors if so."""
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = True
-    options.loop_interleaving = True
+    options.loop_vectorization = vectorize
+    options.loop_interleaving = vectorize
     options.loop_unrolling = True
-    options.slp_vectorization = True
+    options.slp_vectorization = vectorize
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return module
 
 
 @lru_cache(maxsize=8)

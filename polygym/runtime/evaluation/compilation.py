@@ -86,7 +86,7 @@ def _compile_legal(
             if array not in new
         ),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
-        _tolerance(program, mapping),
+        output_tolerance(program, mapping),
         out_of_range_messages(scop, dict(program.parameters)),
         loops.mapping,
         private_array_sizes(loops),
@@ -94,7 +94,7 @@ def _compile_legal(
     )
 
 
-def _tolerance(program: Program, mapping: Mapping) -> float | None:
+def output_tolerance(program: Program, mapping: Mapping) -> float | None:
     """Return the tolerance to which outputs are compared.
 
     A sum of L numbers in single precision, added one after the other, is known to L roundings of

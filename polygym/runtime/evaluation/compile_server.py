@@ -49,12 +49,17 @@ _COLLECT_AFTER = (20_000, 20, 50)
 
 def main(descriptor: int, parent: int) -> None:
     """Be a compile server for the process ``parent``, which holds the other end of the socket."""
+    serve_watched(descriptor, parent, _generate)
+
+
+def serve_watched(descriptor: int, parent: int, generate: Callable[[int], NoReturn]) -> None:
+    """Run a generator in a process of its own until it, or the process ``parent``, ends."""
     watch = server_process.begin_server(parent)
     watcher = os.getpid()
     generator = os.fork()
     if generator == 0:
         exit_with_parent(watcher)
-        _generate(descriptor)
+        generate(descriptor)
     os.close(descriptor)
     _exit_like(_wait_for(generator, watch))
 

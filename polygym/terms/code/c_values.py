@@ -3,7 +3,8 @@
 A vector of tuples is a tuple of arrays: ``(Vec n (Tuple Float (Vec m Float)))`` is ``double a[n]``
 and ``double b[n][m]``. So every value is a tree of tuples with arrays and scalars as its leaves, an
 element of a vector is the tree of the leaves' elements, and the size of a vector is that of any
-leaf. All sizes are numbers: code is made for the sizes of its arguments.
+leaf. Sizes are numbers where code is made for the sizes of its arguments, and linear forms of names
+where these are arguments of the function (:mod:`polygym.terms.code.sizes`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 
 from polygym.errors import InputError
 from polygym.ir.types import ScalarType
+from polygym.terms.code.sizes import Extent, number_of, size_text
 from polygym.terms.language import types
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.values import Closure
@@ -32,7 +34,8 @@ class CScalar:
 
     ``known_value`` is its value where that does not depend on data or counters. ``is_affine`` says
     that it depends on counters alone, in a way that isl can follow; ``weight`` is how many
-    operators and names it has, ``depth`` how deep they are.
+    operators and names it has, ``depth`` how deep they are. ``form`` is an Integer as a size, if it
+    can be one; ``facts`` are forms that are 0 or more if a truth value holds, and if it does not.
     """
 
     text: str
@@ -41,6 +44,8 @@ class CScalar:
     is_affine: bool = False
     weight: int = 1
     depth: int = 1
+    form: Extent | None = None
+    facts: tuple[tuple[Extent, ...], tuple[Extent, ...]] = ((), ())
 
     @property
     def is_simple(self) -> bool:
@@ -54,13 +59,18 @@ class CArray:
 
     name: str
     subscripts: tuple[str, ...]
-    extents: tuple[int, ...]
+    extents: tuple[Extent, ...]
     kind: types.BaseType
 
     @property
     def text(self) -> str:
         """The element, or what begins there."""
         return self.name + "".join(f"[{subscript}]" for subscript in self.subscripts)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, where all are numbers."""
+        return tuple(map(number_of, self.extents))
 
     def at(self, subscript: str) -> CArray:
         """Return an element of a vector."""
@@ -97,10 +107,23 @@ def element(value: Any, subscript: str) -> Any:
     return map_leaves(lambda leaf: leaf.at(subscript), value)
 
 
-def extent(value: Any) -> int:
+def extent(value: Any) -> Extent:
     """Return the size of a vector."""
     result: Any = next(leaves(value))
-    return int(result.extents[0])
+    size: Extent = result.extents[0]
+    return size
+
+
+def size_scalar(size: Extent) -> CScalar:
+    """Return a size as an Integer."""
+    if isinstance(size, int):
+        return literal(size)
+    is_name = len(size.terms) == 1 and size.terms[0][1] == 1 and not size.constant
+    text = size_text(size)
+    weight = 1 if is_name else 1 + 2 * len(size.terms)
+    return CScalar(
+        text if is_name else f"({text})", types.INTEGER, is_affine=True, weight=weight, form=size
+    )
 
 
 def literal(value: float | bool) -> CScalar:
@@ -112,7 +135,8 @@ def literal(value: float | bool) -> CScalar:
     if isinstance(value, bool):
         return CScalar(str(int(value)), types.BOOL, known_value=value, is_affine=True)
     if isinstance(value, int):
-        return CScalar(_whole(value), types.INTEGER, known_value=value, is_affine=True)
+        whole = _whole(value)
+        return CScalar(whole, types.INTEGER, known_value=value, is_affine=True, form=value)
     text = repr(value)
     if value != value:
         text = "(0.0 / 0.0)"
@@ -129,11 +153,11 @@ def _whole(value: int) -> str:
     return str(value) if value >= 0 else f"({value})"
 
 
-def value_outline(kind: types.Type, sizes: Sequence[int], name: str = "") -> Any:
+def value_outline(kind: types.Type, sizes: Sequence[Extent], name: str = "") -> Any:
     """Return a value of a type whose vectors have the given sizes, in the order of the type."""
     left = list(sizes)
 
-    def made(part_kind: types.Type, extents: tuple[int, ...]) -> Any:
+    def made(part_kind: types.Type, extents: tuple[Extent, ...]) -> Any:
         match part_kind:
             case types.VectorType(inner):
                 return made(inner, (*extents, left.pop(0)))
@@ -151,9 +175,9 @@ def value_outline(kind: types.Type, sizes: Sequence[int], name: str = "") -> Any
 class TermCode:
     """A function in C: its text, its arguments, and which of them are written to.
 
-    ``inputs`` are the arguments that are read, in the order of the program's parameters, a vector
-    of tuples being several; ``results`` those that are written; ``outline`` says how these make up
-    the program's value.
+    ``sizes`` are the arguments that are Integers, by their names in the program; ``inputs`` are
+    those that are read, in the order of the program's parameters, a vector of tuples being several;
+    ``results`` those that are written; ``outline`` says how these make up the program's value.
     """
 
     name: str
@@ -161,23 +185,24 @@ class TermCode:
     inputs: tuple[CArray, ...]
     results: tuple[CArray, ...]
     outline: Any
+    sizes: tuple[tuple[str, str], ...] = ()
 
 
-def integer_value(program: TermProgram, name: str, sizes: Mapping[str, int]) -> int:
+def integer_value(program: TermProgram, name: str, sizes: Mapping[str, Extent]) -> Extent:
     """Return the value of an Integer by its name."""
     if name not in sizes:
         raise InputError(f"{program.name}: expected a value of {name}, found none")
     return sizes[name]
 
 
-def size_value(program: TermProgram, size: types.VectorSize, sizes: Mapping[str, int]) -> int:
+def size_value(program: TermProgram, size: types.VectorSize, sizes: Mapping[str, Extent]) -> Extent:
     """Return the size of a vector, which must have elements."""
     if size is None:
         raise InputError(
             f"{program.name}: expected a name or a number as the size of a vector, found _"
         )
     result = size if isinstance(size, int) else integer_value(program, size, sizes)
-    if result < 1:
+    if isinstance(result, int) and result < 1:
         raise InputError(f"{program.name}: expected a size of 1 or more, found {size} = {result}")
     return result
 

@@ -68,9 +68,7 @@ class CompiledTerm:
         sizes, arrays = bind_arguments(self.program, self._by_name(values, named))
         code, kernel = self._kernel(sizes, arrays)
         flat = [array for name, _ in self.program.parameters for array in arrays.get(name, ())]
-        boxed = [
-            array.reshape(place.extents) for array, place in zip(flat, code.inputs, strict=True)
-        ]
+        boxed = [array.reshape(place.shape) for array, place in zip(flat, code.inputs, strict=True)]
         return result_of(code.outline, kernel(boxed))
 
     def code(self, **sizes: int) -> str:

@@ -20,9 +20,14 @@ behind it (isl's schedules, mapping, LLVM) makes loops quick, and knows no rules
     }
     <BLANKLINE>
 
-Integers that are arguments, sizes among them, are numbers of the text: code is made for them. The
-text is in the class of programs that the C front end reads as one region: conditions and subscripts
-that are no affine forms of counters are looked at when the program runs.
+Integers that are arguments, sizes among them, are numbers of the text: code is made for them. With
+``is_symbolic`` those that are not given stay arguments of the function, and arrays are allocated.
+The text is in the class of programs that the C front end reads as one region: conditions and
+subscripts that are no affine forms of counters are looked at when the program runs.
+
+Sums of vectors are added where they stand: ``(sumbuild n (lam i (deltaVec m i a)))`` adds a to one
+element a round. A scan, ``(build n (lam i (sumbuild (add i 1) f)))``, adds to each element the next
+value of f, in the order in which the sums are added up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,18 +38,17 @@ from polygym.terms.code import c_values
 from polygym.terms.code.function_writer import (
     StatementWriter,
     extents_of,
-    is_all_numbers,
     load_value,
-    loop_counter,
     parenthesize,
     read_place,
 )
+from polygym.terms.code.place_writer import PlaceWriter, ResultSlot
 from polygym.terms.code.scalars import apply_operator, is_scalar_operator
 from polygym.terms.code.shapes import ShapeInference
 from polygym.terms.language.nodes import FALSE, TRUE, binds, index_of, is_lam, name_of, term_facts
-from polygym.terms.language.program import TermProgram
+from polygym.terms.language.program import TermProgram, sizes_in
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
-from polygym.terms.language.types import FLOAT, INTEGER, BaseType, FunctionType, sizes_of
+from polygym.terms.language.types import INTEGER, BaseType, FunctionType, sizes_of
 from polygym.terms.language.values import Closure, ValueScope, look_up
 
 _DEEPEST, _LARGEST = 24, 400
@@ -54,46 +58,49 @@ _REPEATED = 48
 """So many operators may be written again to spare an array."""
 
 
-def emit_code(program: TermProgram, sizes: Mapping[str, int]) -> c_values.TermCode:
+def emit_code(
+    program: TermProgram, sizes: Mapping[str, int], *, is_symbolic: bool = False
+) -> c_values.TermCode:
     """Return the C function of a program for values of its sizes and other Integers, by name.
 
     Raises:
         InputError: a size is missing, or something cannot be compiled; says what.
     """
-    return _CodeEmitter(program, sizes).code()
+    return _CodeEmitter(program, sizes, is_symbolic).code()
 
 
-class _ResultSlot:
-    """A place that the first sum of an expression may use, since it is written only afterwards."""
-
-    def __init__(self, place: c_values.CArray | None) -> None:
-        self.place = place
-
-    def taken(self) -> c_values.CArray | None:
-        array, self.place = self.place, None
-        return array
-
-
-class _CodeEmitter:
-    def __init__(self, program: TermProgram, sizes: Mapping[str, int]) -> None:
+class _CodeEmitter(PlaceWriter):
+    def __init__(self, program: TermProgram, sizes: Mapping[str, int], is_symbolic: bool) -> None:
         self._program = program
         self._text = StatementWriter()
-        inputs: dict[str, Any] = {}
+        self._parameters: list[tuple[str, str]] = []
+        integers = self._integers(sizes, is_symbolic)
+        known = {name: value.form for name, value in integers.items() if value.form is not None}
+        inputs: dict[str, Any] = dict(integers)
         for name, kind in program.inputs:
             if kind == INTEGER:
-                inputs[name] = c_values.literal(c_values.integer_value(program, name, sizes))
                 continue
-            shape = c_values.value_outline(
-                kind,
-                [
-                    c_values.size_value(program, vector_size, sizes)
-                    for vector_size in sizes_of(kind)
-                ],
-            )
+            extents = [c_values.size_value(program, size, known) for size in sizes_of(kind)]
+            shape = c_values.value_outline(kind, extents)
             made = self._text.argument(name, c_values.map_leaves(c_values.as_argument, shape))
             inputs[name] = c_values.map_leaves(c_values.unbox_array, made, shape)
         self._inputs = inputs
-        self._shapes = ShapeInference(program, inputs)
+        self._shapes = ShapeInference(program, inputs, self._text.ranges)
+
+    def _integers(self, sizes: Mapping[str, int], is_symbolic: bool) -> dict[str, c_values.CScalar]:
+        """Return the Integers of a program: numbers, and arguments of the function."""
+        result = {}
+        vector_sizes = {size for _, kind in self._program.parameters for size in sizes_in(kind)}
+        for name, kind in self._program.inputs:
+            if kind != INTEGER:
+                continue
+            if is_symbolic and name not in sizes:
+                result[name] = self._text.parameter(name, is_size=name in vector_sizes)
+                self._parameters.append((name, result[name].text))
+            else:
+                given = c_values.integer_value(self._program, name, sizes)
+                result[name] = c_values.size_scalar(given)
+        return result
 
     def code(self) -> c_values.TermCode:
         """Return the whole function."""
@@ -110,120 +117,13 @@ class _CodeEmitter:
         self._text.lines[:0] = self._text.start
         name = self._text.name(self._program.name)
         results = tuple(self._text.arguments[len(inputs) :])
-        return c_values.TermCode(name, self._text.text(name), inputs, results, shape)
-
-    # What writes a value to a place.
-
-    def _into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        head, children = node.head, node.children
-        if head == "let":
-            bound = yield self._bound(children[0], children[1], scope)
-            yield self._into(children[1], (bound, scope), place)
-        elif head == "apply":
-            body, inner = yield self._applied(node, scope)
-            yield self._into(body, inner, place)
-        elif head == "if":
-            yield self._choice_into(node, scope, place)
-        elif head == "tuple":
-            for child, part in zip(children, place, strict=True):
-                yield self._into(child, scope, part)
-        elif head in ("build", "constVec", "deltaVec"):
-            yield self._vector_into(node, scope, place)
-        elif head in ("sumbuild", "sum"):
-            yield self._sum_into(node, scope, place)
-        elif isinstance(place, c_values.CArray) and not place.extents:
-            value = yield self._scalar(node, scope, _ResultSlot(place))
-            self._text.assign(place, value)
-        elif head in ("add", "sub", "mul", "neg"):
-            yield self._by_parts_into(node, scope, place)
-        else:
-            self._text.copy((yield self._value(node, scope)), place)
-
-    def _choice_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        condition, first, second = node.children
-        if isinstance(place, c_values.CArray) and not place.extents:
-            self._text.assign(place, (yield self._scalar(node, scope, _ResultSlot(place))))
-            return None
-        chosen = self._text.condition((yield self._scalar(condition, scope)))
-        if chosen.known_value is not None:
-            yield self._into(first if chosen.known_value else second, scope, place)
-            return None
-        self._text.line(f"if {parenthesize(chosen.text)} {{")
-        yield self._into(first, scope, place)
-        self._text.line("} else {")
-        yield self._into(second, scope, place)
-        self._text.line("}")
-
-    def _vector_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        count = self._shapes.known(node.children[0], scope, node)
-        if count != c_values.extent(place):
-            raise self._shapes.error(
-                node, f"a vector of {c_values.extent(place)} elements as elsewhere", count
-            )
-        if node.head == "build":
-            function = yield self._value(node.children[1], scope)
-            with self._text.loop(count) as counter:
-                inner = (loop_counter(counter), function.scope)
-                yield self._into(function.body, inner, c_values.element(place, counter))
-            return None
-        value = yield self._value(node.children[-1], scope)
-        if isinstance(value, c_values.CScalar):
-            value = self._text.make_simple(value, "value")
-        if node.head == "constVec":
-            with self._text.loop(count) as counter:
-                self._text.copy(value, c_values.element(place, counter))
-            return None
-        where = yield self._scalar(node.children[1], scope)
-        self._text.clear(place)
-        if where.is_affine:
-            self._text.copy(value, c_values.element(place, where.text))
-            return None
-        chosen = self._text.checked_subscript(where, count)
-        with self._text.loop(count) as counter:
-            self._text.line(f"if ({counter} == {chosen.text}) {{")
-            self._text.copy(value, c_values.element(place, counter))
-            self._text.lines.append("}")
-
-    def _sum_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        """Add elements up; they are computed one by one, vectors into arrays of their own."""
-        if node.head == "sum":
-            vector = yield self._value(node.children[0], scope)
-            count = c_values.extent(vector)
-        else:
-            function = yield self._value(node.children[1], scope)
-            count = self._shapes.known(node.children[0], scope, node)
-        is_number = isinstance(place, c_values.CArray) and not place.extents
-        if count == 0 and (node.head == "sum" or not is_all_numbers(place)):
-            raise self._shapes.error(node, "elements to add", "none")
-        if is_number:
-            self._text.assign(place, c_values.literal(0.0 if place.kind == FLOAT else 0))
-        else:
-            self._text.clear(place)
-        with self._text.loop(count) as counter:
-            if node.head == "sum":
-                added = load_value(c_values.element(vector, counter))
-            else:
-                added = yield self._value(function.body, (loop_counter(counter), function.scope))
-            self._text.combine("add", place, load_value(place), added)
-
-    def _by_parts_into(self, node: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
-        values = []
-        for child in node.children:
-            value = yield self._value(child, scope)
-            values.append(
-                self._text.make_simple(value, "factor")
-                if isinstance(value, c_values.CScalar)
-                else value
-            )
-        sizes = [extents_of(value) for value in values if not isinstance(value, c_values.CScalar)]
-        if any(size != sizes[0] for size in sizes):
-            raise self._shapes.error(node, "vectors of one size", " and ".join(map(str, sizes)))
-        self._text.combine(str(node.head), place, *values)
+        text = self._text.text(name)
+        return c_values.TermCode(name, text, inputs, results, shape, tuple(self._parameters))
 
     # What gives a value.
 
     def _value(
-        self, node: Term, scope: ValueScope, slot: _ResultSlot | None = None
+        self, node: Term, scope: ValueScope, slot: ResultSlot | None = None
     ) -> Trampolined[Any]:
         """Return a value: an expression, or what is in memory; computed now if it is not."""
         head, children = node.head, node.children
@@ -245,7 +145,7 @@ class _CodeEmitter:
                 parts.append((yield self._value(child, scope)))
             return tuple(parts)
         if head == "size":
-            return c_values.literal(c_values.extent(self._shapes.shape_of(children[0], scope)))
+            return c_values.size_scalar(c_values.extent(self._shapes.shape_of(children[0], scope)))
         if head == "index":
             where = yield self._scalar(children[0], scope)
             vector = yield self._value(children[1], scope)
@@ -262,7 +162,7 @@ class _CodeEmitter:
         return place
 
     def _scalar(
-        self, node: Term, scope: ValueScope, slot: _ResultSlot | None = None
+        self, node: Term, scope: ValueScope, slot: ResultSlot | None = None
     ) -> Trampolined[c_values.CScalar]:
         value = load_value((yield self._value(node, scope, slot)))
         assert isinstance(value, c_values.CScalar)
@@ -270,7 +170,7 @@ class _CodeEmitter:
         return self._text.store(value, "part") if is_large else value
 
     def _number(
-        self, node: Term, scope: ValueScope, slot: _ResultSlot | None
+        self, node: Term, scope: ValueScope, slot: ResultSlot | None
     ) -> Trampolined[c_values.CScalar]:
         """Return what an operator on numbers, a choice between numbers, or a sum of them gives."""
         head = str(node.head)
@@ -295,7 +195,7 @@ class _CodeEmitter:
         return apply_operator(head, parts)
 
     def _choice(
-        self, node: Term, scope: ValueScope, slot: _ResultSlot | None
+        self, node: Term, scope: ValueScope, slot: ResultSlot | None
     ) -> Trampolined[c_values.CScalar]:
         chosen = self._text.condition((yield self._scalar(node.children[0], scope, slot)))
         if chosen.known_value is not None:
@@ -304,8 +204,8 @@ class _CodeEmitter:
             )
             return arm
         arms, texts = [], []
-        for child in node.children[1:]:
-            with self._text.capture() as lines:
+        for child, facts in zip(node.children[1:], chosen.facts, strict=True):
+            with self._text.capture() as lines, self._text.ranges.assuming(facts):
                 arms.append((yield self._scalar(child, scope)))
             texts.append(lines)
         kind = arms[0].kind

@@ -18,6 +18,15 @@ from typing import Any
 from polygym.errors import LimitError
 from polygym.terms.code.c_values import C_TYPES, CArray, CScalar, leaves, literal, map_leaves
 from polygym.terms.code.scalars import apply_operator
+from polygym.terms.code.sizes import (
+    Extent,
+    LinearForm,
+    Ranges,
+    add,
+    linear_form,
+    number_of,
+    size_text,
+)
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType
 
 _MOST_STATEMENTS = 20_000
@@ -38,7 +47,9 @@ class FunctionWriter:
         self.arguments: list[CArray] = []
         self.declared: list[CArray] = []
         self.lines: list[str] = []
-        self.loops: list[tuple[str, int]] = []
+        self.loops: list[tuple[str, Extent]] = []
+        self.parameters: list[str] = []
+        self.ranges = Ranges()
         self._counters: list[str] = []
         self._names: set[str] = set(_RESERVED)
         self._counts: dict[str, int] = {}
@@ -60,6 +71,14 @@ class FunctionWriter:
         self._names.add(result)
         return result
 
+    def parameter(self, wanted: str, *, is_size: bool) -> CScalar:
+        """Return an Integer that is an argument of the function."""
+        name = self.name(wanted)
+        self.parameters.append(name)
+        if is_size:
+            self.ranges.add_size(name)
+        return CScalar(name, INTEGER, is_affine=True, form=linear_form(name))
+
     def argument(self, wanted: str, outline: Any) -> Any:
         """Return arguments of the function, laid out like a value."""
         return map_leaves(lambda leaf: self._array(wanted, leaf, self.arguments), outline)
@@ -76,21 +95,29 @@ class FunctionWriter:
 
     def scalar(self, wanted: str, kind: BaseType) -> CArray:
         """Return a place for a number: one for all, or one for each iteration of the loops."""
-        extents = tuple(count for _, count in self.loops)
-        if prod(extents) > _LARGEST_EXPANSION:
+        extents = tuple(self._whole(self.ranges.upper_bound(count)) for _, count in self.loops)
+        if _elements(extents, _LARGEST_EXPANSION + 1) > _LARGEST_EXPANSION:
             return self._array(wanted, CArray("", (), (), kind), self.declared)
         whole = self._array(wanted, CArray("", (), extents, kind), self.declared)
         return CArray(whole.name, tuple(counter for counter, _ in self.loops), (), kind)
 
     def _array(self, wanted: str, outline: CArray, where: list[CArray]) -> CArray:
-        if prod(outline.extents) > _LARGEST:
+        whole = tuple(self._whole(size) for size in outline.extents)
+        if (elements := _elements(whole, 0)) > _LARGEST:
             raise LimitError(
                 f"code of a term: expected vectors of at most {_LARGEST} elements, found one of "
-                f"{prod(outline.extents)}"
+                f"{elements}"
             )
-        result = CArray(self.name(wanted), (), outline.extents, outline.kind)
-        where.append(result)
-        return result
+        name = self.name(wanted)
+        where.append(CArray(name, (), whole, outline.kind))
+        return CArray(name, (), outline.extents, outline.kind)
+
+    def _whole(self, size: Extent) -> Extent:
+        """Return how much memory a vector takes whose size may depend on counters."""
+        if isinstance(size, int):
+            return max(size, 1)
+        bound = self.ranges.upper_bound(size)
+        return bound if self.ranges.at_least(bound, 1) else add(bound, 1)
 
     def line(self, text: str) -> None:
         """Write a line where the text is now."""
@@ -102,19 +129,20 @@ class FunctionWriter:
         self.lines.append(text)
 
     @contextmanager
-    def loop(self, count: int) -> Iterator[str]:
+    def loop(self, count: Extent) -> Iterator[str]:
         """Write a loop around what is written inside; gives its counter."""
         if len(self._counters) == len(self.loops):
             self._counters.append(self.name(f"i{len(self.loops) + 1}"))
         counter = self._counters[len(self.loops)]
-        self.line(f"for (long {counter} = 0; {counter} < {count}; {counter}++) {{")
+        self.line(f"for (long {counter} = 0; {counter} < {size_text(count)}; {counter}++) {{")
         self.loops.append((counter, count))
-        yield counter
+        with self.ranges.counter(counter, count):
+            yield counter
         self.loops.pop()
         self.lines.append("}")
 
     @contextmanager
-    def nest(self, counts: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    def nest(self, counts: Sequence[Extent]) -> Iterator[tuple[str, ...]]:
         """Write loops around what is written inside, one in the other; gives their counters."""
         with ExitStack() as stack:
             yield tuple([stack.enter_context(self.loop(count)) for count in counts])
@@ -131,8 +159,10 @@ class FunctionWriter:
 
     def text(self, name: str) -> str:
         """Return the function."""
-        arguments = ", ".join(f"{_declaration(argument)}" for argument in self.arguments)
-        body = [f"  {_declaration(array)};" for array in self.declared]
+        parameters = [f"long {parameter}" for parameter in self.parameters]
+        arguments = ", ".join([*parameters, *map(_declaration, self.arguments)])
+        body = [f"  {_local(array)}" for array in self.declared]
+        allocated = [array.name for array in self.declared if _is_allocated(array)]
         depth = 1
         for line in self.lines:
             depth -= line.startswith("}")
@@ -141,13 +171,40 @@ class FunctionWriter:
         start = len(self.declared)
         inner = "\n".join(body[start:])
         outer = "".join(f"{line}\n" for line in body[:start])
-        return f"void {name}({arguments})\n{{\n{outer}#pragma scop\n{inner}\n#pragma endscop\n}}\n"
+        freed = "".join(f"  free({array});\n" for array in reversed(allocated))
+        return (
+            f"void {name}({arguments})\n{{\n{outer}#pragma scop\n{inner}\n#pragma endscop\n"
+            f"{freed}}}\n"
+        )
+
+
+def _elements(extents: Sequence[Extent], unknown: int) -> int:
+    """Return how many elements there are, or a number for those that nobody knows yet."""
+    if any(isinstance(size, LinearForm) for size in extents):
+        return unknown
+    return prod(map(number_of, extents))
 
 
 def _declaration(array: CArray) -> str:
-    return f"{C_TYPES[array.kind].value} {array.name}" + "".join(
-        f"[{size}]" for size in array.extents
-    )
+    return f"{C_TYPES[array.kind].value} {array.name}{_sizes(array.extents)}"
+
+
+def _sizes(extents: Sequence[Extent]) -> str:
+    return "".join(f"[{size_text(size)}]" for size in extents)
+
+
+def _is_allocated(array: CArray) -> bool:
+    """Whether an array's size is known only when the function is called: no stack may have it."""
+    return any(isinstance(size, LinearForm) for size in array.extents)
+
+
+def _local(array: CArray) -> str:
+    """Return what declares an array of the function's own."""
+    if not _is_allocated(array):
+        return f"{_declaration(array)};"
+    kind, inner = C_TYPES[array.kind].value, _sizes(array.extents[1:])
+    pointer = f"(*{array.name}){inner}" if inner else f"*{array.name}"
+    return f"{kind} {pointer} = malloc(sizeof({kind}{_sizes(array.extents)}));"
 
 
 class StatementWriter(FunctionWriter):
@@ -157,7 +214,7 @@ class StatementWriter(FunctionWriter):
         """Begin with nothing."""
         super().__init__()
         self.start: list[str] = []
-        self._zeros: dict[int, CArray] = {}
+        self._zeros: dict[Extent, CArray] = {}
 
     def condition(self, chosen: CScalar) -> CScalar:
         """Return a condition that can be written at several statements."""
@@ -186,6 +243,10 @@ class StatementWriter(FunctionWriter):
         """Write a value to a place."""
         self.combine("", place, value)
 
+    def add(self, place: Any, value: Any) -> None:
+        """Add a value to what is at a place."""
+        self.combine("add", place, load_value(place), value)
+
     def clear(self, place: Any) -> None:
         """Write zeros to a place."""
         for array in leaves(place):
@@ -196,6 +257,8 @@ class StatementWriter(FunctionWriter):
 
     def combine(self, name: str, place: Any, *values: Any) -> None:
         """Write an operator of values, element by element; with no name, the value itself."""
+        if place is None:
+            return
         if isinstance(place, tuple):
             for at, part in enumerate(place):
                 self.combine(
@@ -208,7 +271,7 @@ class StatementWriter(FunctionWriter):
             parts = [_element_at(value, counters) for value in values]
             self.assign(place.inside(counters), apply_operator(name, parts) if name else parts[0])
 
-    def checked_subscript(self, where: CScalar, count: int) -> CScalar:
+    def checked_subscript(self, where: CScalar, count: Extent) -> CScalar:
         """Return a computed subscript to write at, after reading there: that finds out if it is."""
         stored = self.store(where, "place")
         zeros = self.zero(count)
@@ -216,14 +279,15 @@ class StatementWriter(FunctionWriter):
         self.line(f"{checked.text} = {stored.text} + {zeros.name}[{stored.text}];")
         return read_place(checked)
 
-    def zero(self, count: int) -> CArray:
+    def zero(self, count: Extent) -> CArray:
         """Return an array of zeros, to be read where a subscript is to be checked."""
+        count = self._whole(count)
         if count not in self._zeros:
-            made = self.temporary("zeros", CArray("", (), (max(count, 1),), INTEGER))
+            made = self.temporary("zeros", CArray("", (), (count,), INTEGER))
             self._zeros[count] = made
             counter = self.name("z")
             self.start += [
-                f"for (long {counter} = 0; {counter} < {max(count, 1)}; {counter}++) {{",
+                f"for (long {counter} = 0; {counter} < {size_text(count)}; {counter}++) {{",
                 f"{made.name}[{counter}] = 0;",
                 "}",
             ]
@@ -244,7 +308,7 @@ def read_place(place: CArray) -> CScalar:
 
 def loop_counter(name: str) -> CScalar:
     """Return the counter of a loop."""
-    return CScalar(name, INTEGER, is_affine=True)
+    return CScalar(name, INTEGER, is_affine=True, form=linear_form(name))
 
 
 def _element_at(value: Any, counters: Sequence[str]) -> CScalar:
@@ -255,7 +319,7 @@ def _element_at(value: Any, counters: Sequence[str]) -> CScalar:
     return cscalar
 
 
-def extents_of(value: Any) -> tuple[tuple[int, ...], ...]:
+def extents_of(value: Any) -> tuple[tuple[Extent, ...], ...]:
     """Return the sizes of all arrays of a value, none for numbers."""
     return tuple(array.extents if isinstance(array, CArray) else () for array in leaves(value))
 

@@ -6,8 +6,10 @@ by :mod:`polygym.terms.code.emitter`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from polygym.terms.code.c_values import CScalar, literal
+from polygym.terms.code.sizes import Extent, add, is_moderate, scale, subtract
 from polygym.terms.language.interpreter import PRIMITIVES
 from polygym.terms.language.operators import result_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType
@@ -30,18 +32,66 @@ def is_scalar_operator(name: str) -> bool:
 
 def apply_operator(name: str, parts: Sequence[CScalar]) -> CScalar:
     """Return what an operator makes of scalars."""
+    result = abstract_operator(name, parts)
+    if result.known_value is not None:
+        return result
+    return replace(
+        result,
+        text=_text(name, parts),
+        is_affine=_is_fixed(name, parts),
+        weight=1 + sum(part.weight for part in parts),
+        depth=1 + max(part.depth for part in parts),
+    )
+
+
+def abstract_operator(name: str, parts: Sequence[CScalar]) -> CScalar:
+    """Return what is known of the result of an operator, without text."""
     known = known_value(name, parts)
     if known is not None:
         return literal(known)
     kind = result_of(name, tuple(part.kind for part in parts))
     assert isinstance(kind, BaseType)
-    return CScalar(
-        _text(name, parts),
-        kind,
-        is_affine=_is_fixed(name, parts),
-        weight=1 + sum(part.weight for part in parts),
-        depth=1 + max(part.depth for part in parts),
-    )
+    return CScalar("", kind, form=_form(name, parts), facts=_facts(name, parts))
+
+
+def _form(name: str, parts: Sequence[CScalar]) -> Extent | None:
+    """Return an Integer as a linear form, if it is one."""
+    forms = [part.form for part in parts]
+    left, right = forms[0], forms[-1]
+    if left is None or right is None:
+        return None
+    result: Extent | None = None
+    if name == "neg":
+        result = scale(left, -1)
+    elif name in ("add", "sub"):
+        result = (add if name == "add" else subtract)(left, right)
+    elif name == "mul" and isinstance(left, int):
+        result = scale(right, left)
+    elif name == "mul" and isinstance(right, int):
+        result = scale(left, right)
+    return result if result is not None and is_moderate(result) else None
+
+
+def _facts(name: str, parts: Sequence[CScalar]) -> tuple[tuple[Extent, ...], tuple[Extent, ...]]:
+    """Return forms that are 0 or more if a truth value holds, and if it does not."""
+    if name == "not":
+        return parts[0].facts[1], parts[0].facts[0]
+    if name == "and":
+        return (*parts[0].facts[0], *parts[1].facts[0]), ()
+    if name == "or":
+        return (), (*parts[0].facts[1], *parts[1].facts[1])
+    left, right = parts[0].form, parts[-1].form
+    if name not in _COMPARED or left is None or right is None:
+        return (), ()
+    less, more = subtract(right, left), subtract(left, right)
+    return {
+        "eq": ((less, more), ()),
+        "ne": ((), (less, more)),
+        "gt": ((subtract(more, 1),), (less,)),
+        "gte": ((more,), (subtract(less, 1),)),
+        "lt": ((subtract(less, 1),), (more,)),
+        "lte": ((less,), (subtract(more, 1),)),
+    }[name]
 
 
 def _text(name: str, parts: Sequence[CScalar]) -> str:

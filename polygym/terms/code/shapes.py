@@ -1,23 +1,34 @@
 """Shapes of the values of a term, before anything is computed.
 
 A term is followed as the interpreter follows it, with layouts in the place of values: of vectors
-their sizes, of Integers what they are if that depends on nothing but the arguments' sizes, of
-loops one round. So ``(build (add n 1) …)`` has n + 1 elements, and ``(build (index 0 v) …)``, whose
-size stands in memory, is refused: no code can be made before it is known.
+their sizes, of Integers what they are if that depends on nothing but the arguments' sizes and
+counters, of loops one round. So ``(build (add n 1) …)`` has n + 1 elements, and ``(build (index 0
+v) …)``, whose size stands in memory, is refused: no code can be made before it is known. Sums may
+have as many elements as a counter says, the rows of a vector of vectors may not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
-from polygym.terms.code.c_values import CArray, CScalar, extent, leaves, literal, map_leaves
-from polygym.terms.code.scalars import known_value
+from polygym.terms.code.c_values import (
+    CArray,
+    CScalar,
+    extent,
+    leaves,
+    literal,
+    map_leaves,
+    size_scalar,
+)
+from polygym.terms.code.scalars import abstract_operator
+from polygym.terms.code.sizes import Extent, Ranges, linear_form, size_text, terms_of
 from polygym.terms.language.nodes import FALSE, TRUE, index_of, is_lam, name_of, term_facts
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
-from polygym.terms.language.types import FLOAT, INTEGER, BaseType
+from polygym.terms.language.types import FLOAT, INTEGER
 from polygym.terms.language.values import Closure, ValueScope, look_up
 
 _LONGEST = 120
@@ -41,9 +52,10 @@ def _place_of(root: Term, part: Term) -> tuple[int, ...] | None:
 class ShapeInference:
     """The layouts of a program's parts, for inputs whose layouts are known."""
 
-    def __init__(self, program: TermProgram, inputs: Mapping[str, Any]) -> None:
-        """Know the inputs."""
-        self._program, self._inputs = program, inputs
+    def __init__(self, program: TermProgram, inputs: Mapping[str, Any], ranges: Ranges) -> None:
+        """Know the inputs, and the ranges of counters while a part is looked at."""
+        self._program, self._inputs, self._ranges = program, inputs, ranges
+        self._counters = 0
         self._known: dict[tuple[Term, int], tuple[Any, ValueScope]] = {}
 
     def error(self, node: Term, expected: str, actual: object) -> InputError:
@@ -62,24 +74,37 @@ class ShapeInference:
         """Return the layout of a part; ``scope`` has layouts or values of what is bound."""
         return run_trampoline(self._of(node, scope))
 
-    def known(self, node: Term, scope: ValueScope, around: Term) -> int:
-        """Return the value of an Integer that is the size of something.
+    def known(self, node: Term, scope: ValueScope, around: Term) -> Extent:
+        """Return an Integer that is the size of something.
 
         Raises:
-            InputError: it depends on data, or is negative.
+            InputError: it depends on data, is no linear form, or may be negative.
         """
         return self._count(self.shape_of(node, scope), around)
 
-    def _count(self, size: Any, around: Term) -> int:
-        if not isinstance(size, CScalar) or size.known_value is None:
+    def _count(self, size: Any, around: Term) -> Extent:
+        if not isinstance(size, CScalar) or size.form is None:
             raise self.error(
                 around,
-                "a size that follows from the sizes of arguments",
-                "one that depends on data or on a loop",
+                "a size that follows from the sizes of arguments and from counters",
+                "one that depends on data, or is no linear form of them",
             )
-        if size.known_value < 0:
-            raise self.error(around, "a size of 0 or more", size.known_value)
-        return int(size.known_value)
+        if not self._ranges.at_least(size.form, 0):
+            actual = size_text(size.form)
+            raise self.error(
+                around,
+                "a size of 0 or more",
+                actual if isinstance(size.form, int) else f"{actual}, which may be negative",
+            )
+        return size.form
+
+    @contextmanager
+    def _round(self, count: Extent) -> Iterator[CScalar]:
+        """Look at one round of a loop; gives its counter."""
+        self._counters += 1
+        name = f"counter{self._counters}"
+        with self._ranges.counter(name, count):
+            yield CScalar("", INTEGER, form=linear_form(name))
 
     def _of(self, node: Term, scope: ValueScope) -> Trampolined[Any]:
         key = (node, id(scope) if term_facts(node).free else 0)
@@ -107,18 +132,25 @@ class ShapeInference:
             parts.append((yield self._of(child, scope)))
         if head == "build":
             count = self._count(parts[0], node)
-            inner = yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))
+            with self._round(count) as counter:
+                inner = yield self._of(parts[1].body, (counter, parts[1].scope))
+            self._expect_rows(node, inner, counter)
             return _repeated(inner, count)
         if head == "sumbuild":
-            return _unknown((yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))))
+            with self._round(self._count(parts[0], node)) as counter:
+                inner = yield self._of(parts[1].body, (counter, parts[1].scope))
+            self._expect_rows(node, inner, counter)
+            return _unknown(inner)
         return self._operator(node, parts)
 
     def _choice(self, node: Term, scope: ValueScope) -> Trampolined[Any]:
         condition = yield self._of(node.children[0], scope)
         if condition.known_value is not None:
             return (yield self._of(node.children[1 if condition.known_value else 2], scope))
-        first = yield self._of(node.children[1], scope)
-        second = yield self._of(node.children[2], scope)
+        with self._ranges.assuming(condition.facts[0]):
+            first = yield self._of(node.children[1], scope)
+        with self._ranges.assuming(condition.facts[1]):
+            second = yield self._of(node.children[2], scope)
         if isinstance(first, Closure):
             raise self.error(node, "a function that is known", "a choice between functions")
         self._expect_same(node, first, second)
@@ -133,20 +165,28 @@ class ShapeInference:
         if head == "index":
             return map_leaves(_element_of, parts[1])
         if head == "size":
-            return literal(extent(parts[0]))
+            return size_scalar(extent(parts[0]))
         if head == "sum":
             return map_leaves(_element_of, parts[0])
         if head in ("deltaVec", "constVec"):
             return _repeated(parts[-1], self._count(parts[0], node))
         if all(isinstance(part, CScalar) for part in parts):
-            known = known_value(head, parts)
-            kind = term_facts(node).type
-            assert isinstance(kind, BaseType)
-            return CScalar("", kind) if known is None else literal(known)
+            return abstract_operator(head, parts)
         vectors = [part for part in parts if not isinstance(part, CScalar)]
         for other in vectors[1:]:
             self._expect_same(node, vectors[0], other)
         return _unknown(vectors[0])
+
+    def _expect_rows(self, node: Term, inner: Any, counter: CScalar) -> None:
+        """Refuse vectors whose size depends on the counter of what they are elements of."""
+        assert counter.form is not None
+        (name,) = terms_of(counter.form)
+        for leaf in leaves(inner):
+            extents = leaf.extents if isinstance(leaf, CArray) else ()
+            if any(name in terms_of(size) for size in extents):
+                raise self.error(
+                    node, "elements of one size", "vectors whose size depends on the counter"
+                )
 
     def _expect_same(self, node: Term, first: Any, second: Any) -> None:
         mine, its = (
@@ -155,7 +195,7 @@ class ShapeInference:
         )
         if mine != its:
             said = " and ".join(
-                ", ".join(" by ".join(map(str, size)) for size in sizes if size) or "a number"
+                ", ".join(" by ".join(map(size_text, size)) for size in sizes if size) or "a number"
                 for sizes in (mine, its)
             )
             raise self.error(node, "vectors of one size", said)
@@ -173,9 +213,6 @@ class ShapeInference:
         return map_leaves(_shape_of, self._inputs[name_of(node)])
 
 
-_UNKNOWN = CScalar("", INTEGER)
-
-
 def _shape_of(leaf: Any) -> Any:
     """Return the layout of a value's leaf."""
     if isinstance(leaf, CArray):
@@ -191,7 +228,7 @@ def _unknown(shape: Any) -> Any:
     )
 
 
-def _repeated(shape: Any, count: int) -> Any:
+def _repeated(shape: Any, count: Extent) -> Any:
     """Return the layout of so many."""
     return map_leaves(
         lambda carray: CArray(

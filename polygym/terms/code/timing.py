@@ -48,7 +48,7 @@ from polygym.terms.code.c_values import C_TYPES, TermCode
 from polygym.terms.code.emitter import emit_code
 from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions, schedule_code, scop_of
 from polygym.terms.language.program import TermProgram
-from polygym.terms.language.types import BOOL, FLOAT
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER
 
 TOLERANCE = 1e-9
 """How far results may be apart, relative to their size: sums have another order."""
@@ -112,13 +112,24 @@ def sizes_for(program: TermProgram, given: Mapping[str, int]) -> dict[str, int]:
     Raises:
         InputError: a name is none of them.
     """
-    names = [name for name, kind in program.inputs if str(kind) == "Integer"]
+    known = sizes_named(program, given)
+    names = [name for name, kind in program.inputs if kind == INTEGER]
+    return {name: known.get(name, DEFAULT_SIZE) for name in names}
+
+
+def sizes_named(program: TermProgram, given: Mapping[str, int]) -> Mapping[str, int]:
+    """Return sizes and Integers that are given by name.
+
+    Raises:
+        InputError: a name is none of the program's.
+    """
+    names = [name for name, kind in program.inputs if kind == INTEGER]
     unknown = [name for name in given if name not in names]
     if unknown:
         raise InputError(
             f"a size: expected one of {', '.join(names) or '(none)'}, found {unknown[0]}"
         )
-    return {name: given.get(name, DEFAULT_SIZE) for name in names}
+    return given
 
 
 def compare_timings(
@@ -179,7 +190,7 @@ def _problem(
     buffers: dict[str, Buffer] = {}
     inputs = {array.name for array in codes[0].inputs}
     for carray in (*codes[0].inputs, *codes[0].results):
-        elements = prod(carray.extents)
+        elements = prod(carray.shape)
         kind = C_TYPES[carray.kind]
         is_input = carray.name in inputs
         buffers[carray.name] = Buffer(carray.name, kind, elements, not is_input, is_input)
@@ -215,7 +226,7 @@ _EMPTY_NAME = "polygym_nothing"
 
 def data_source(code: TermCode) -> str:
     """Return the C text of a function that fills the inputs of another."""
-    least = min((size for array in code.inputs for size in array.extents), default=1)
+    least = min((size for array in code.inputs for size in array.shape), default=1)
     arguments, lines = [], []
     for number, array in enumerate(code.inputs):
         extents = array.extents or (1,)

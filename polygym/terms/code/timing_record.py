@@ -94,7 +94,7 @@ def compare_with_interpreter(
         InternalError: one computes something else.
     """
     first = programs[0]
-    for known in _candidates(sizes):
+    for known in small_sizes(sizes):
         rng = np.random.default_rng(seed)
         values = {
             name: known[name] if name in known else random_input(kind, known, rng)
@@ -122,7 +122,8 @@ def compare_with_interpreter(
     return None
 
 
-def _candidates(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def small_sizes(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Yield sizes at which the interpreter is asked, the usual ones first."""
     for small in _SMALL:
         yield {name: min(size, small) for name, size in sizes.items()}
     yield dict(sizes)

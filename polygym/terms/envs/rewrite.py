@@ -1,5 +1,6 @@
 """``polygym/Rewrite-v0``: one rule at one place of a term, again and again."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from polygym.mdp.problems import arguments
 from polygym.terms.cost import StaticCost
 from polygym.terms.envs.encoding import COLUMNS, TermEncoder
 from polygym.terms.envs.episode import RewriteEpisode, RewriteTask, observe, rewrite_tables
+from polygym.terms.generated_programs import generated_programs
 from polygym.terms.language.nodes import is_lam, name_of
 from polygym.terms.language.parser import parse_programs
 from polygym.terms.language.printer import text_of
@@ -95,7 +97,7 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
 
     | argument | default | meaning |
     |---|---|---|
-    | `term` | `"train"` | a set or a file of the library, a file, a term, or several of these |
+    | `term` | `"train"` | a set or file of the library, `generated:SEED:COUNT`, a file, a term |
     | `rules` | `"simple"` | a set of rules, a file, or several of these |
     | `max_nodes` | 64 | rows of the observation, nodes of a term at most |
     | `max_steps` | 10 | rewrites of an episode at most |
@@ -104,7 +106,8 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
     | `render_mode` | None | `"ansi"` or `"rgb_array"`: the term, the last rewrite's place
     marked |
 
-    With several programs each reset draws one; `reset(options={"term": …})` chooses.
+    `term` may be a sequence. With several programs each reset draws one;
+    `reset(options={"term": …})` chooses.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
@@ -290,10 +293,12 @@ def programs_named(names: str | Sequence[str]) -> tuple[TermProgram, ...]:
         return expressions(names)
     if names in FILES:
         return programs(names)
+    if match := re.fullmatch(r"generated:(\d{1,9}):(\d{1,5})", names):
+        return generated_programs(int(match[1]), int(match[2]))
     if names.lstrip().startswith("("):
         return tuple(parse_programs(names, "<term>"))
     if not Path(names).is_file():
-        known = ", ".join((*SETS, *FILES))
+        known = ", ".join((*SETS, *FILES, "generated:SEED:COUNT"))
         raise InputError(f"term: expected one of {known}, a file, or a term, found {names!r}")
     return tuple(parse_programs(Path(names).read_text(encoding="utf-8-sig"), names))
 

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from polygym.rewrite.term import Term, term
 from polygym.terms.gradient.chain_rules import add_terms
-from polygym.terms.language.nodes import lam, name_of, term_facts, variable
+from polygym.terms.language.nodes import FALSE, lam, name_of, term_facts, variable
 from polygym.terms.language.substitution import close_binder
 from polygym.terms.language.types import (
     BOOL,
@@ -120,7 +120,17 @@ def zero_adjoint(kind: Type, value: Term, size: Callable[[Term, VectorSize], Ter
                 *(zero_adjoint(part, part_of(value, at), size) for at, part in enumerate(parts)),
             )
         case _:
-            return term(0.0) if kind == FLOAT else term(0)
+            return term(0.0) if kind == FLOAT else FALSE if kind == BOOL else term(0)
+
+
+def size_term(vector: Term, size: VectorSize, kinds: Mapping[str, Type]) -> Term:
+    """Return how many elements a vector has, from its type or what it is made of."""
+    if size is None:
+        known = infer_sizes(vector, kinds)
+        size = known.size if isinstance(known, VectorType) else None
+    if size is None:
+        return term("size", vector)
+    return term(size) if isinstance(size, int) else variable(size, INTEGER)
 
 
 def _is_regular(kind: Type) -> bool:

@@ -31,20 +31,13 @@ simpler either: that is what rules are for.
     (let (t1 (sumbuild n (lam (i1 : Integer) (let (t2 (index i1 v)) (let (t3 (index i1 w))
     (tuple (deltaVec n i1 (mul d$r t3)) (deltaVec n i1 (mul d$r t2)))))))) (tuple (select 0 t1)
     (select 1 t1)))
-
-A place of a program that is written: what was bound there, in its order.
-
-While a program is written its variables have names, fresh ones, that nothing else has; when a block
-is done, :meth:`BindingBlock.wrap` makes ``let``s of them. What was bound in a block or in one
-around it is not bound again: the variable is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from polygym.errors import InputError, LimitError
+from polygym.errors import InputError
 from polygym.rewrite.term import Term, term
 from polygym.terms.gradient.adjoints import (
     Adjoint,
@@ -55,27 +48,36 @@ from polygym.terms.gradient.adjoints import (
     is_additive,
     leafwise,
     part_of,
+    size_term,
     split_adjoint,
+)
+from polygym.terms.gradient.blocks import (
+    BindingBlock,
+    FreshNames,
+    is_component,
+    needed_value,
 )
 from polygym.terms.gradient.chain_rules import (
     CHAIN_RULES,
+    ONE,
     REQUIRED_OPERANDS,
     add_terms,
     multiply_terms,
     negate_term,
 )
-from polygym.terms.language.nodes import is_lam, lam, let, name_of, term_facts, variable
+from polygym.terms.gradient.inlining import inline_calls
+from polygym.terms.language.nodes import free_variables, name_of, term_facts, variable
 from polygym.terms.language.program import TermProgram
-from polygym.terms.language.substitution import bind_names, open_binder, shift_indices
+from polygym.terms.language.substitution import open_binder
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import (
     FLOAT,
     INTEGER,
-    FunctionType,
     TupleType,
     Type,
     VectorSize,
     VectorType,
+    contains_vector,
 )
 
 _RESULT = "d$r"
@@ -85,50 +87,62 @@ _Adjoints: TypeAlias = "dict[tuple[str, _Path], Term]"
 """What variables get: by name, and by which part of a tuple."""
 
 
-def gradient(program: TermProgram) -> TermProgram:
+def gradient(program: TermProgram, *, is_seeded: bool = True) -> TermProgram:
     """Return the program that computes a program's derivatives by all parameters with Floats.
 
     It takes the program's parameters and ``d$r``, the adjoint of its result: 1.0 for the gradient
-    of a number. Its result has the types of the parameters, as a tuple if there are several.
+    of a number. Its result has the types of the parameters, as a tuple if there are several. With
+    ``is_seeded`` false, the program of a number takes no adjoint: it is 1.0.
 
     Raises:
         InputError: there is nothing to differentiate by, or something that has no derivative here:
             a choice between functions, truth values in what would be added up.
+    """
+    wanted = differentiable_parameters(program)
+    for name, kind in (*wanted, ("the result", program.result)):
+        if not is_additive(kind):
+            raise InputError(f"{program.name}: expected {name} without truth values, found {kind}")
+    body = inline_calls(program.body, program.name)
+    names = FreshNames({*free_variables(body), *(name for name, _ in program.inputs)})
+    parameters, d = program.parameters, ONE
+    if is_seeded or program.result != FLOAT:
+        fresh = names.reserve(_RESULT)
+        parameters = (*parameters, (fresh, program.result))
+        d = variable(fresh, program.result)
+    kinds = tuple(kind for _, kind in wanted)
+    return TermProgram(
+        f"rev${program.name}",
+        parameters,
+        kinds[0] if len(kinds) == 1 else TupleType(kinds),
+        _ReversePass(program, body, names).whole(d, wanted),
+    )
+
+
+def differentiable_parameters(program: TermProgram) -> list[tuple[str, Type]]:
+    """Return the parameters with Floats of a program whose result has some.
+
+    Raises:
+        InputError: there are none.
     """
     wanted = [(name, kind) for name, kind in program.parameters if has_floats(kind)]
     if not wanted:
         raise InputError(f"{program.name}: expected a parameter with Floats, found none")
     if not has_floats(program.result):
         raise InputError(f"{program.name}: expected a result with Floats, found {program.result}")
-    for name, kind in (*wanted, ("the result", program.result)):
-        if not is_additive(kind):
-            raise InputError(f"{program.name}: expected {name} without truth values, found {kind}")
-    known = {name for name, _ in program.inputs}
-    fresh = _RESULT
-    while fresh in known:
-        fresh += "_"
-    body = _ReversePass(program, FreshNames({*known, fresh})).whole(
-        variable(fresh, program.result), wanted
-    )
-    kinds = tuple(kind for _, kind in wanted)
-    return TermProgram(
-        f"rev${program.name}",
-        (*program.parameters, (fresh, program.result)),
-        kinds[0] if len(kinds) == 1 else TupleType(kinds),
-        body,
-    )
+    return wanted
 
 
 class _ReversePass:
-    def __init__(self, program: TermProgram, names: FreshNames) -> None:
-        self._program, self._names = program, names
+    def __init__(self, program: TermProgram, body: Term, names: FreshNames) -> None:
+        self._body, self._names = body, names
         self._kinds: dict[str, Type] = dict(program.parameters)
+        self._sizes = {name for name, _ in program.inputs}
+        self._constant = set(free_variables(body)) - set(self._kinds)
 
     def whole(self, d: Term, wanted: list[tuple[str, Type]]) -> Term:
         """Return the body of the gradient."""
         block = BindingBlock(self._names)
-        body = inline_calls(self._program.body, self._program.name)
-        adjoints = run_trampoline(self._back(body, d, block))
+        adjoints = run_trampoline(self._back(self._body, d, block))
         parts = []
         for name, kind in wanted:
             adjoint = _of_variable(adjoints, name, kind)
@@ -143,7 +157,7 @@ class _ReversePass:
         head, children = node.head, node.children
         d = split_adjoint(d, kind, block.bind)
         if not children:
-            return _of_leaf(node, d)
+            return {} if name_of(node) in self._constant else _of_leaf(node, d)
         if head == "let":
             return (yield self._binding(children[0], children[1], d, block))
         if head == "if":
@@ -169,9 +183,9 @@ class _ReversePass:
     def _binding(
         self, value: Term, body: Term, d: Adjoint, block: BindingBlock
     ) -> Trampolined[Any]:
-        if _is_part(value) or term_facts(body).free & 1 == 0:
+        if is_component(value) or term_facts(body).free & 1 == 0:
             return (yield self._back(open_binder(body, value), d, block))
-        own = yield self._needed(value, block)
+        own = yield needed_value(value, block)
         kind = infer_sizes(value, self._kinds)
         self._kinds[name_of(own)] = kind
         result: _Adjoints = yield self._back(open_binder(body, own), d, block)
@@ -208,8 +222,16 @@ class _ReversePass:
         keys = sorted(adjoints)
         if not keys:
             return {}
-        body = inner.function(counter, self._gathered(keys, adjoints))
-        return _scattered(keys, block.bind(term("sumbuild", count, body)))
+        whole = self._gathered(keys, adjoints)
+        total = term("sumbuild", count, inner.function(counter, whole))
+        if contains_vector(term_facts(whole).type) and not self._has_elements(count):
+            nothing = self._gathered(keys, {})
+            total = term("if", term("gt", count, term(0)), total, nothing)
+        return _scattered(keys, block.bind(total))
+
+    def _has_elements(self, count: Term) -> bool:
+        """Whether a count is of sizes alone: one of counters may be 0, and then nothing adds up."""
+        return set(free_variables(count)) <= self._sizes
 
     def _vector(self, node: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         """Hand on through what reads vectors or makes them of one value."""
@@ -219,7 +241,7 @@ class _ReversePass:
             known = infer_sizes(vector, self._kinds)
             size = known.size if isinstance(known, VectorType) else None
             if size is None:
-                vector = yield self._needed(vector, block)
+                vector = yield needed_value(vector, block)
             each = complete_adjoint(d, term_facts(node).type, node, self._size)
             count = self._size(vector, size)
             if node.head == "sum":
@@ -246,7 +268,7 @@ class _ReversePass:
             needs, values = REQUIRED_OPERANDS[head], list(children)
             if needs:
                 for at, child in enumerate(children):
-                    values[at] = yield self._needed(child, block)
+                    values[at] = yield needed_value(child, block)
             value = block.bind(term(head, *values)) if "value" in needs else node
             adjoints = CHAIN_RULES[head](d, *values, value)
         elif head == "mul":
@@ -265,7 +287,7 @@ class _ReversePass:
         """Return what a Float and what it scales get."""
         values = []
         for child in node.children:
-            values.append((yield self._needed(child, block)))
+            values.append((yield needed_value(child, block)))
         is_first = term_facts(values[0]).type == FLOAT
         factor, whole = values if is_first else reversed(values)
         by_factor = self._inner(whole, d, term_facts(whole).type)
@@ -291,26 +313,6 @@ class _ReversePass:
             case _:
                 return multiply_terms(value, d) if isinstance(d, Term) and kind == FLOAT else None
 
-    def _needed(self, node: Term, block: BindingBlock) -> Trampolined[Any]:
-        """Return a value that is computed before; what numbers are made of is bound as well."""
-        if _is_part(node):
-            return node
-        known = block.find_variable(node)
-        if known is not None:
-            return known
-        if node.head == "let":
-            value = yield self._needed(node.children[0], block)
-            result = yield self._needed(open_binder(node.children[1], value), block)
-        elif node.head == "tuple" or (node.head in CHAIN_RULES and term_facts(node).type == FLOAT):
-            parts = []
-            for child in node.children:
-                parts.append((yield self._needed(child, block)))
-            result = block.bind(term(node.head, *parts))
-        else:
-            result = block.bind(node)
-        block.record(node, result)
-        return result
-
     def _gathered(self, keys: list[tuple[str, _Path]], adjoints: _Adjoints) -> Term:
         """Return what some variables get as one term, with zeros for those that get nothing."""
         parts = []
@@ -324,19 +326,7 @@ class _ReversePass:
         return parts[0] if len(parts) == 1 else term("tuple", *parts)
 
     def _size(self, vector: Term, size: VectorSize) -> Term:
-        if size is None:
-            known = infer_sizes(vector, self._kinds)
-            size = known.size if isinstance(known, VectorType) else None
-        if size is None:
-            return term("size", vector)
-        return term(size) if isinstance(size, int) else variable(size, INTEGER)
-
-
-def _is_part(node: Term) -> bool:
-    """Whether a value is a variable or constant, or a part of one, which costs nothing."""
-    while node.head == "select":
-        node = node.children[1]
-    return not node.children
+        return size_term(vector, size, self._kinds)
 
 
 def _of_leaf(node: Term, d: Adjoint) -> _Adjoints:
@@ -374,124 +364,3 @@ def _scattered(keys: list[tuple[str, _Path]], whole: Term) -> _Adjoints:
     if len(keys) == 1:
         return {keys[0]: whole}
     return {key: term("select", term(at), whole) for at, key in enumerate(keys)}
-
-
-_MOST = 200_000
-
-
-def inline_calls(root: Term, name: str) -> Term:
-    """Return a term without calls and without names for functions; ``name`` is for errors.
-
-    Raises:
-        InputError: which function is called is known only when the term is evaluated.
-        LimitError: it would be too large.
-    """
-    made: Term = run_trampoline(_changed(root, name, {}))
-    return made
-
-
-def _changed(node: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
-    if not node.children:
-        return node
-    if node in known:
-        return known[node]
-    if term_facts(node).nodes > _MOST:
-        raise LimitError(f"{name}: expected at most {_MOST} nodes with functions put in")
-    is_named = node.head == "let" and isinstance(term_facts(node.children[0]).type, FunctionType)
-    if is_named:
-        result = yield _changed(open_binder(node.children[1], node.children[0]), name, known)
-    elif node.head == "apply":
-        result = yield _called(node.children[0], node.children[1], name, known)
-    else:
-        parts = []
-        for child in node.children:
-            parts.append((yield _changed(child, name, known)))
-        result = term(node.head, *parts)
-    known[node] = result
-    return result
-
-
-def _called(function: Term, argument: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
-    """Return a call, with the function's body in its place."""
-    if is_lam(function):
-        return (yield _changed(let(argument, function.children[0]), name, known))
-    if function.head == "let":
-        value, body = function.children
-        inner = let(value, term("apply", body, shift_indices(argument, 1)))
-        return (yield _changed(inner, name, known))
-    if function.head == "apply":
-        reduced = yield _called(function.children[0], function.children[1], name, known)
-        if reduced is not function:
-            return (yield _called(reduced, argument, name, known))
-    raise InputError(
-        f"{name}: expected a function that is known where it is called, found {function.head}"
-    )
-
-
-class FreshNames:
-    """Names that a program does not have."""
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        """Keep those that it has."""
-        self._taken = set(taken)
-        self._count = 0
-
-    def fresh(self, kind: Type) -> Term:
-        """Return a variable that nothing else is."""
-        while True:
-            self._count += 1
-            name = f"g{self._count}"
-            if name not in self._taken:
-                return variable(name, kind)
-
-
-class BindingBlock:
-    """Bindings, one after the other, within those of the blocks around."""
-
-    def __init__(self, names: FreshNames, outer: BindingBlock | None = None) -> None:
-        """Begin with nothing bound."""
-        self.names = names
-        self._outer = outer
-        self._bound: list[tuple[Term, Term]] = []
-        self._known: dict[Term, Term] = {}
-
-    def inner(self) -> BindingBlock:
-        """Return a block within this one."""
-        return BindingBlock(self.names, self)
-
-    def bind(self, value: Term) -> Term:
-        """Return a variable that is a value; constants and variables stand for themselves."""
-        if not value.children:
-            return value
-        term = self.find_variable(value)
-        if term is None:
-            term = self.names.fresh(term_facts(value).type)
-            self._bound.append((term, value))
-            self._known[value] = term
-        return term
-
-    def record(self, value: Term, variable: Term) -> None:
-        """Take note that a value has a variable, where it was bound in another form."""
-        self._known.setdefault(value, variable)
-
-    def find_variable(self, value: Term) -> Term | None:
-        """Return the variable that a value has here, None if it has none yet."""
-        block: BindingBlock | None = self
-        while block is not None:
-            if value in block._known:
-                return block._known[value]
-            block = block._outer
-        return None
-
-    def wrap(self, result: Term) -> Term:
-        """Return a term with a ``let`` for everything that is bound here."""
-        levels = {name_of(term): level for level, (term, _) in enumerate(self._bound)}
-        made = bind_names(result, levels, len(levels))
-        for level in range(len(self._bound) - 1, -1, -1):
-            made = let(bind_names(self._bound[level][1], levels, level), made)
-        return made
-
-    def function(self, argument: Term, result: Term) -> Term:
-        """Return the function of a variable whose value is a term within this block."""
-        name = name_of(argument)
-        return lam(term_facts(argument).type, bind_names(self.wrap(result), {name: 0}, 1))

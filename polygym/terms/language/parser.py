@@ -8,6 +8,8 @@ name in the place of a vector or truth value is an error, since it is a number t
 What is read beside the operators: ``(let (x a) (y b) e)`` and ``(let ((x a) (y b)) e)``, one after
 the other; ``(lam (x : TYPE) e)``, and ``(lam i e)`` in ``build`` and ``sumbuild``; ``(get$2$3 t)``
 is the second of three parts; Integers that are written where a Float is needed are Floats.
+``((grad f) a b)`` and ``((jvp f) a b …)`` call the derivatives of a definition, of a function that
+is written out, or of a derivative (:func:`polygym.terms.gradient.derivative`).
 
     >>> from polygym.terms.language.printer import text_of
     >>> text_of(parse_program("(let (y (+ x 1)) (* y y))").body)
@@ -17,12 +19,13 @@ is the second of three parts; Integers that are written where a Float is needed 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.rewrite.s_expressions import is_decimal, is_integer
 from polygym.rewrite.term import Term, term
+from polygym.terms.gradient import DERIVATIVES, derivative
 from polygym.terms.language import types
+from polygym.terms.language.calls import call_program, function_of_program, program_of_function
 from polygym.terms.language.nodes import bound, constant, lam, let, term_facts, variable
 from polygym.terms.language.operators import ALIASES, OPERATORS, IllTypedError, result_of
 from polygym.terms.language.program import BARE_NAME, TermProgram, sizes_in
@@ -33,10 +36,8 @@ from polygym.terms.language.scopes import (
     as_float,
     expect_name,
     is_name,
-    note_sizes,
     parse_declaration,
     parse_type,
-    size_accessors,
     with_known_sizes,
     without_named_sizes,
 )
@@ -58,17 +59,17 @@ def parse_programs(text: str, file: str = "<text>") -> list[TermProgram]:
     source = TermSource(text, file)
     if not source.top:
         raise source.error(None, "expected a term or a definition, found nothing")
-    definitions: dict[str, _Definition] = {}
+    definitions: dict[str, TermProgram] = {}
     for syntax in source.top:
         if syntax.first == "def":
             made = _definition(source, syntax, definitions)
-            definitions[made.program.name] = made
+            definitions[made.name] = made
         elif definitions or len(source.top) > 1:
             wrong = syntax if definitions else source.top[1]
             raise source.error(wrong, f"expected (def …), found {wrong}", _SINGLE_TERM_HINT)
         else:
             return [_bare(source, syntax)]
-    return [definition.program for definition in definitions.values()]
+    return list(definitions.values())
 
 
 _SINGLE_TERM_HINT = "a text is one bare term, or definitions"
@@ -97,7 +98,7 @@ def _bare(source: TermSource, syntax: Syntax) -> TermProgram:
     return TermProgram(BARE_NAME, tuple(scope.free.items()), read.type, read.term)
 
 
-def _definition(source: TermSource, syntax: Syntax, known: dict[str, _Definition]) -> _Definition:
+def _definition(source: TermSource, syntax: Syntax, known: dict[str, TermProgram]) -> TermProgram:
     parts = syntax.parts or ()
     if len(parts) != 5 or parts[3].parts is None or not is_name(parts[1].word):
         raise source.error(syntax, f"expected (def NAME TYPE ((x : TYPE) …) BODY), found {syntax}")
@@ -126,23 +127,13 @@ def _definition(source: TermSource, syntax: Syntax, known: dict[str, _Definition
     read = reading.fitted(parts[4], read, result, f"the result of {name}")
     both = types.meet_types(result, read.type)
     assert both is not None
-    program = TermProgram(name, tuple(parameters.items()), both, read.term)
-    return _Definition(program, parts[4], reading)
-
-
-@dataclass(frozen=True, slots=True)
-class _Definition:
-    """A program, and its body's text, which calls read anew."""
-
-    program: TermProgram
-    body: Syntax
-    reading: _TermParser
+    return TermProgram(name, tuple(parameters.items()), both, read.term)
 
 
 class _TermParser:
     """Reads the terms of one text."""
 
-    def __init__(self, source: TermSource, known: dict[str, _Definition]) -> None:
+    def __init__(self, source: TermSource, known: dict[str, TermProgram]) -> None:
         self._source, self._known = source, known
 
     def error(self, where: Syntax, message: str, hint: str = "") -> SourceError:
@@ -161,7 +152,11 @@ class _TermParser:
             raise self.error(syntax, "expected a term, found ()")
         head = syntax.first
         if not head:
-            raise self.error(syntax, f"expected an operator after '(', found {syntax.parts[0]}")
+            if syntax.parts[0].first not in (*DERIVATIVES, "lam"):
+                raise self.error(syntax, f"expected an operator after '(', found {syntax.parts[0]}")
+            function = yield self._function(syntax.parts[0], scope)
+            called: TypedTerm = yield self._call(syntax, function, scope)
+            return called
         name = ALIASES.get(head, head)
         if head == "let":
             call = self._let(syntax, scope)
@@ -171,6 +166,8 @@ class _TermParser:
             call = self._get(syntax, scope, int(match[1]) - 1, int(match[2]))
         elif name in OPERATORS:
             call = self._operation(syntax, name, scope)
+        elif head in DERIVATIVES:
+            call = self._derivative(syntax, scope)
         elif head in self._known:
             call = self._call(syntax, self._known[head], scope)
         else:
@@ -328,46 +325,59 @@ class _TermParser:
         return [*read[:start], *(as_float(part) for part in read[start:])]
 
     def _call(
-        self, syntax: Syntax, callee: _Definition, scope: NameScope
+        self, syntax: Syntax, callee: TermProgram, scope: NameScope
     ) -> Trampolined[TypedTerm]:
-        """Read the body of another definition, with ``let`` for its parameters.
-
-        A size is what the argument's type says it is, or else the ``size`` of the argument.
-        """
+        """Read the arguments of a call, each where those before it are bound."""
         parts = (syntax.parts or ())[1:]
-        parameters = callee.program.parameters
-        if len(parts) != len(parameters):
+        if len(parts) != len(callee.parameters):
             raise self.error(
                 syntax,
-                f"expected {_many(len(parameters), 'argument')} of {callee.program.name}, "
+                f"expected {_many(len(callee.parameters), 'argument')} of {callee.name}, "
                 f"found {len(parts)}",
             )
-        outer, values = scope, list[TypedTerm]()
-        names = tuple(("", kind, size) for _, kind, size in scope.names)
-        sizes: dict[str, TypedTerm] = {}
-        for part, (name, wanted) in zip(parts, parameters, strict=True):
-            read = yield self.term(part, outer)
-            read = self.fitted(
-                part, read, without_named_sizes(wanted), f"{name} of {callee.program.name}"
+        inner, values = scope, list[TypedTerm]()
+        for part, (name, wanted) in zip(parts, callee.parameters, strict=True):
+            read = yield self.term(part, inner)
+            what = f"{name} of {callee.name}"
+            values.append(self.fitted(part, read, without_named_sizes(wanted), what))
+            inner = inner.within("", read.type)
+        return call_program(callee, values, scope)
+
+    def _function(self, syntax: Syntax, scope: NameScope) -> Trampolined[TermProgram]:
+        """Read what is called or differentiated: a definition, a function, a derivative of one."""
+        if syntax.word in self._known:
+            return self._known[syntax.word]
+        if syntax.first == "lam" and len(syntax.parts or ()) == 3:
+            name, kind = parse_declaration(self._source, (syntax.parts or ())[1])
+            body = yield self.term((syntax.parts or ())[2], scope.within(name, kind))
+            return program_of_function(name, kind, body, scope)
+        if syntax.first in DERIVATIVES:
+            if len(syntax.parts or ()) != 2:
+                raise self.error(syntax, f"expected ({syntax.first} FUNCTION), found {syntax}")
+            function = yield self._function((syntax.parts or ())[1], scope)
+            try:
+                return derivative(syntax.first, function)
+            except InputError as error:
+                raise self.error(syntax, str(error)) from None
+        known = ", ".join(self._known) or "(none)"
+        raise self.error(
+            syntax,
+            f"expected a function, found {syntax}",
+            f"a definition ({known}), (lam (x : TYPE) e), (grad f) or (jvp f)",
+        )
+
+    def _derivative(self, syntax: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
+        """Read a derivative that is not called: a function, if it has one argument."""
+        function = yield self._function(syntax, scope)
+        if len(function.parameters) != 1:
+            names = " ".join(name for name, _ in function.parameters)
+            raise self.error(
+                syntax,
+                f"expected a call with {_many(len(function.parameters), 'argument')}, "
+                f"found {syntax}",
+                f"write ({syntax} {names})",
             )
-            values.append(read)
-            note_sizes(sizes, wanted, read.type)
-            outer = outer.within("", read.type)
-            names = (*names, (name, read.type, read.size))
-        for at, (_, wanted) in enumerate(parameters):
-            for size, way in size_accessors(wanted, lambda leaf: leaf):
-                if size not in sizes and size in callee.program.sizes:
-                    distance = len(values) - 1 - at
-                    kind = names[len(scope.names) + at][1]
-                    values.append(TypedTerm(way(bound(distance, kind)), types.INTEGER))
-                    names = (*names, (size, types.INTEGER, None))
-                    sizes[size] = values[-1]
-        given = {name: read for name, read in sizes.items() if read.size is not None}
-        body = yield callee.reading.term(callee.body, NameScope(names, {}, given, is_bare=False))
-        made = body.term
-        for value in reversed(values):
-            made = let(value.term, made)
-        return TypedTerm(made, body.type, body.size)
+        return function_of_program(function, scope)
 
     def fitted(self, where: Syntax, read: TypedTerm, wanted: types.Type, what: str) -> TypedTerm:
         """Return what was read as something of a type, or say that it is not."""

@@ -123,7 +123,7 @@ def _selecting(place: int, way: _Accessor) -> _Accessor:
 
 
 _NAME = re.compile(r"[^\s()\";:%?=\d.+*/<>&-][^\s()\";:%?=]*")
-_WORDS = {"lam", "def", "rule", "True", "False"}
+_WORDS = {"lam", "def", "rule", "True", "False", "grad", "jvp"}
 SELECTION = re.compile(r"get\$(\d+)\$(\d+)")
 """``get$2$3``, the second of three parts."""
 

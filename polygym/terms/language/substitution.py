@@ -104,11 +104,14 @@ def close_binder(body: Term, name: Term) -> Term:
     return _walked(body, leaf, all_leaves=True)
 
 
-def bind_names(root: Term, levels: Mapping[str, int], level: int) -> Term:
+def bind_names(
+    root: Term, levels: Mapping[str, int], level: int, images: Mapping[str, Term] | None = None
+) -> Term:
     """Return a term as it is written under binders for some of its free names.
 
     ``levels`` says of each name which binder stands for it, counted from the outermost, of
-    ``level`` ones around the term. Nothing else may be free by number.
+    ``level`` ones around the term; ``images`` has closed terms for others. Nothing else may be free
+    by number.
 
     >>> from polygym.terms.language.nodes import variable
     >>> from polygym.terms.language.types import FLOAT
@@ -120,7 +123,7 @@ def bind_names(root: Term, levels: Mapping[str, int], level: int) -> Term:
     def leaf(node: Term, depth: int) -> Term:
         name = name_of(node)
         if name not in levels:
-            return node
+            return node if images is None else images.get(name, node)
         return term(f"%{level - 1 - levels[name] + depth}:{str(node.head).partition(':')[2]}")
 
     return _walked(root, leaf, all_leaves=True)

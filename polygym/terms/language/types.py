@@ -130,6 +130,13 @@ def is_data(kind: Type) -> bool:
     return isinstance(kind, BaseType) or leaf_types(kind) <= {FLOAT, INTEGER, BOOL}
 
 
+def contains_vector(kind: Type) -> bool:
+    """Whether a vector is in a value of a type."""
+    if isinstance(kind, TupleType):
+        return any(map(contains_vector, kind.parts))
+    return isinstance(kind, VectorType)
+
+
 def count_numbers(kind: Type, size: int) -> int:
     """Return how many numbers there are, in vectors so many.
 

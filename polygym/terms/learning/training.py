@@ -42,8 +42,8 @@ from polygym.terms.learning import graph_encoding
 from polygym.terms.learning.numpy_network import NetworkValue, NumpyNetwork
 from polygym.terms.learning.replay_buffer import ReplayBuffer, ValueExample, sample_examples
 from polygym.terms.rewriter import TermSystem
-from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import TermRule
+from polygym.terms.whole_programs.program_system import SPACES, start_in, system_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,7 @@ def to_numpy(network: ValueNetwork) -> NumpyNetwork:
 class TrainingConfig:
     """What a training does in an epoch.
 
+    ``space`` is one of :data:`polygym.terms.whole_programs.program_system.SPACES`;
     ``rules`` are sets by name, the last one with all rules; ``search`` is how they are explored;
     ``examples_per_search`` is how many examples a search leaves, ``replay_capacity`` of how many
     searches they are remembered, ``updates`` how many batches the network is fitted to after each.
@@ -151,6 +152,7 @@ class TrainingConfig:
     replay_capacity: int = 36
     updates: int = 64
     averaging: float = 0.998
+    space: str = "terms"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -166,6 +168,8 @@ class TrainingConfig:
                 "final_learning_rate: expected more than 0, at most 1, found "
                 f"{self.final_learning_rate}"
             )
+        if self.space not in SPACES:
+            raise InputError(f"space: expected one of {', '.join(SPACES)}, found {self.space!r}")
         if not self.rules:
             raise InputError("rules: expected the name of a set or several, found none")
         if self.search_plan.horizon != self.shape.horizon:
@@ -215,7 +219,7 @@ class ValueTrainer:
         self.examples = ReplayBuffer(config.examples_per_search * config.replay_capacity)
         self.number = self.steps = 0
         self._graphs = graph_encoding.GraphEncoder()
-        self._systems = [TermSystem(rules_named(name)) for name in config.rules]
+        self._systems = [system_named(config.space, name) for name in config.rules]
 
     @property
     def value(self) -> ValueFunction[Term] | None:
@@ -251,7 +255,7 @@ class ValueTrainer:
                 explore(
                     self.config.search,
                     system,
-                    self.programs[at].body,
+                    start_in(self.config.space, self.programs[at].body),
                     self.config.search_plan,
                     value,
                     int(rng.integers(1 << 31)),

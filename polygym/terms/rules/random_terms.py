@@ -1,7 +1,8 @@
 """Random terms and values of given types, to try rules on.
 
 Floats are multiples of a quarter with 0, 1 and -1 among them, so that sums and products of them are
-exact, and what a rule says of special values is tried; vectors have 3 elements, Integers are small.
+exact, and what a rule says of special values is tried; vectors have 3 elements if a caller does not
+say otherwise, Integers are small.
 A caller that knows of numbers at which something may change names them (``special``): they come up
 in one of four places. Whatever has no value is of no use for a comparison, and the caller tries
 again.
@@ -26,14 +27,14 @@ _SPECIAL = (0.0, 1.0, -1.0, 2.0)
 _OFTEN = 0.25
 
 
-def random_value(kind: Type, rng: Rng, special: SpecialNumbers = ()) -> Value:
-    """Return a value of a type."""
+def random_value(kind: Type, rng: Rng, special: SpecialNumbers = (), length: int = LENGTH) -> Value:
+    """Return a value of a type; vectors without a size have ``length`` elements."""
     match kind:
         case VectorType(element, size):
-            count = size if isinstance(size, int) else LENGTH
-            return [random_value(element, rng, special) for _ in range(count)]
+            count = size if isinstance(size, int) else length
+            return [random_value(element, rng, special, length) for _ in range(count)]
         case TupleType(parts):
-            return tuple(random_value(part, rng, special) for part in parts)
+            return tuple(random_value(part, rng, special, length) for part in parts)
         case BaseType():
             if kind == BOOL:
                 return bool(rng.integers(2))
@@ -88,6 +89,38 @@ def zero_term(kind: Type) -> Term:
             return term("tuple", *map(zero_term, parts))
         case _:
             return FALSE if kind == BOOL else term(0.0 if kind == FLOAT else 0)
+
+
+def positive_term(make: Callable[[Type], Term], rng: Rng) -> Term:
+    """Return a Float that is written as a positive one; ``make`` makes other terms."""
+    if rng.random() < 0.5:
+        return term(float(rng.integers(1, 17)) / 4.0)
+    return term("exp", make(FLOAT))
+
+
+def term_without_value(kind: Type, scope: Sequence[Type], rng: Rng) -> Term:
+    """Return a term that has no value, or none in the first turn of a loop: a wrong index."""
+    place: Term = term(-1)
+    turns = [at for at, around in enumerate(reversed(scope)) if around == INTEGER]
+    if turns and rng.random() < 0.5:
+        place = term("sub", bound(turns[int(rng.integers(len(turns)))], INTEGER), term(1))
+    return term("index", place, variable("outside", VectorType(kind)))
+
+
+def partly_needing(kind: Type, scope: Sequence[Type], rng: Rng) -> Term | None:
+    """Return a term that needs one variable around it in some turns of a loop; None without."""
+    turns = [at for at, around in enumerate(reversed(scope)) if around == INTEGER]
+    others = [at for at, around in enumerate(reversed(scope)) if around == kind]
+    if not turns or not others:
+        return None
+    turn, other = turns[int(rng.integers(len(turns)))], others[int(rng.integers(len(others)))]
+    when = term("gt", bound(turn, INTEGER), term(0))
+    return term("if", when, bound(other, kind), zero_term(kind))
+
+
+def extent_term(rng: Rng) -> Term:
+    """Return how many turns a loop has: none, some, or fewer than none, which is no extent."""
+    return term(int(rng.integers(-1, LENGTH)))
 
 
 def _scalar(kind: Type, make: Callable[[Type], Term], rng: Rng) -> Term:

@@ -19,7 +19,8 @@ Sets of rules by name, and rules that users bring.
 ``binding`` and ``arithmetic`` are the two parts of Table 3 of *Knossos: Compiling AI with AI*,
 ``simple`` is both; ``vectors`` are the rules of Table 4 for its first phase, ``extended`` is
 everything of both tables, with the ``simplification`` of the second phase. ``functions`` are a few
-more, ``gradients`` those for sums of vectors that are mostly zero; ``all`` has them too.
+more, ``gradients`` those for sums of vectors that are mostly zero. ``loops`` create, exchange,
+split and join loops, ``exponentials`` join exponentials and logarithms; ``all`` has them too.
 """
 
 import re
@@ -35,6 +36,7 @@ from polygym.terms.language.operators import ALIASES, OPERATORS
 from polygym.terms.language.syntax import Syntax, TermSource
 from polygym.terms.rules import patterns
 from polygym.terms.rules.rule_types import (
+    BINDER_CONDITIONS,
     CONDITIONS,
     BindRule,
     LiftRule,
@@ -150,7 +152,7 @@ class _RuleParser:
                 syntax, f"expected a condition, one of {known}; found {syntax}"
             )
         names = words[1:]
-        if len(names) != (2 if words[0] == "absent" else 1):
+        if len(names) != (2 if words[0] in BINDER_CONDITIONS else 1):
             raise self._source.error(syntax, f"expected {CONDITIONS[words[0]]}; found {syntax}")
         if names[-1] not in scopes:
             raise self._source.error(
@@ -246,7 +248,12 @@ _TABLES = {
     "simplification": ("simplification",),
     "functions": ("functions",),
     "gradients": ("gradients",),
-    "all": ("arithmetic", "binding", "vectors", "simplification", "functions", "gradients"),
+    "loops": ("loops",),
+    "exponentials": ("exponentials",),
+    "all": (
+        *("arithmetic", "binding", "vectors", "simplification", "functions", "gradients"),
+        *("loops", "exponentials"),
+    ),
 }
 RULE_SETS = tuple(_TABLES)
 

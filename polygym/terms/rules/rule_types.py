@@ -19,6 +19,7 @@ from polygym.terms.language.types import BOOL, FLOAT, INTEGER, is_data
 from polygym.terms.rules import patterns
 
 _ZERO, _NOTHING = term(0.0), term(0)
+_DEEPEST = 200
 
 CONDITIONS = {
     "absent": "(absent x ?a): x does not occur in ?a",
@@ -28,12 +29,16 @@ CONDITIONS = {
     "integer": "(integer ?a): ?a is an Integer",
     "bool": "(bool ?a): ?a is a truth value",
     "data": "(data ?a): ?a is no function",
+    "needed": "(needed x ?a): no value of ?a without that of x",
+    "positive": "(positive ?a): ?a is written as what is above 0, such as exp",
 }
+BINDER_CONDITIONS = ("absent", "needed")
+"""Those that are said of a binder too."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCondition:
-    """A word of :data:`CONDITIONS` about a metavariable, and for ``absent`` a binder's name."""
+    """A word of :data:`CONDITIONS` about a metavariable; for some a binder's name."""
 
     name: str
     metavariable: str
@@ -44,9 +49,13 @@ class RuleCondition:
         node, scope = known.bindings[self.metavariable]
         kind = term_facts(node).type
         match self.name:
-            case "absent":
+            case "absent" | "needed":
                 at = len(scope) - 1 - scope.index(self.binder) if self.binder in scope else -1
+                if self.name == "needed":
+                    return at >= 0 and is_needed(node, at)
                 return at < 0 or not term_facts(node).free >> at & 1
+            case "positive":
+                return _is_positive(node)
             case "constant":
                 return (
                     not node.children
@@ -76,6 +85,51 @@ def _is_zero(node: Term) -> bool:
     if node.head == "tuple":
         return all(map(_is_zero, node.children))
     return node is _ZERO or node is _NOTHING
+
+
+def is_needed(root: Term, index: int) -> bool:
+    """Whether a term has no value where a variable has none: it is evaluated in every case.
+
+    Not in an arm of an ``if``, unless the other one needs it too; not in the body of a loop, which
+    may have no turns; in what a ``let`` binds only if that is needed. Of deep terms this is not
+    looked at: then the answer is no.
+    """
+    if term_facts(root).depth > _DEEPEST:
+        return False
+    known: dict[tuple[Term, int], bool] = {}
+
+    def needs(node: Term, at: int) -> bool:
+        if not term_facts(node).free >> at & 1 or is_lam(node):
+            return False
+        if not node.children:
+            return True
+        if (node, at) not in known:
+            known[node, at] = parts_need(node, at)
+        return known[node, at]
+
+    def parts_need(node: Term, at: int) -> bool:
+        first, *rest = node.children
+        if node.head == "let":
+            return needs(rest[0], at + 1) or (needs(first, at) and needs(rest[0], 0))
+        if node.head == "if":
+            return needs(first, at) or all(needs(arm, at) for arm in rest)
+        if node.head == "apply":
+            return needs(first, at)
+        return any(needs(child, at) for child in node.children)
+
+    return needs(root, index)
+
+
+_POSITIVE_PARTS = ("add", "mul", "div", "max", "sqrt")
+
+
+def _is_positive(node: Term) -> bool:
+    """Whether a Float is written as a positive one: only rounding and overflow make it another."""
+    if isinstance(node.head, float):
+        return node.head > 0.0
+    if node.head == "exp":
+        return True
+    return node.head in _POSITIVE_PARTS and all(map(_is_positive, node.children))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,16 @@ around them (:func:`special_numbers`).
 
 Integers have 64 bits and go round, and small ones do not tell. So where there are any, the rule is
 tried again with some near the ends of their range and near its root, so that sums and products go
-round: (div (mul ?a ?b) ?b) → ?a holds of small Integers, and of 2^62 · 4 = 0 not. Trying is no
-proof: what is wrong in rare cases alone may go unnoticed.
+round: (div (mul ?a ?b) ?b) → ?a holds of small Integers, and of 2^62 · 4 = 0 not. Rules of
+exponentials are tried again with Floats whose exponentials are 0 or infinite. The extents of loops
+are often 0, and sometimes below; vectors have different sizes; what is not evaluated in all cases
+may have no value. Trying is no proof: what is wrong in rare cases alone may go
+unnoticed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -32,7 +36,17 @@ from polygym.terms.language.printer import text_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, TupleType, Type, VectorType
 from polygym.terms.language.values import Value, is_close, is_regular
 from polygym.terms.rules import patterns
-from polygym.terms.rules.random_terms import SpecialNumbers, random_term, random_value, zero_term
+from polygym.terms.rules.random_terms import (
+    LENGTH,
+    SpecialNumbers,
+    extent_term,
+    partly_needing,
+    positive_term,
+    random_term,
+    random_value,
+    term_without_value,
+    zero_term,
+)
 from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import PatternRule, TermRule, apply_rule
 
@@ -57,6 +71,9 @@ _WIDE = (
     2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63,
 )  # fmt: skip
 _STEPS_OF_WIDE = 2_000
+_EXPONENTIALS = ("exp", "log", "pow")
+_WIDE_FLOATS = (400.0, -400.0, 800.0, -800.0, 1e200, -1e200, 1e-200)
+_OFTEN, _RARELY = 0.3, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +123,12 @@ def check_unknown(rules: Iterable[TermRule], file: str) -> None:
 
 
 def find_counterexample(
-    rule: PatternRule, tries: int = 400, seed: int = 0
+    rule: PatternRule, tries: int = 400, seed: int = 0, *, is_equation: bool = False
 ) -> TermCounterexample | None:
     """Return a case in which a rule changes what is computed; None if none was found.
+
+    Where ``is_equation``, also one in which the target has a value and the source has none: an
+    e-graph uses rules both ways.
 
     Raises:
         InputError: the rule never applied to anything that has a value.
@@ -121,7 +141,8 @@ def find_counterexample(
             f"terms of one type, found none: {rule}"
         )
     special = special_numbers(rule)
-    answer = _test_rule(rule, typings, tries, rng, special, _STEPS)
+    test = partial(_test_rule, rule, tries=tries, rng=rng, is_equation=is_equation)
+    answer = test(typings, special=special, steps=_STEPS)
     if not isinstance(answer, TermCounterexample) and answer < _LEAST:
         raise InputError(
             f"rule {rule.name}: expected it to apply to random terms that have values, found "
@@ -129,8 +150,19 @@ def find_counterexample(
         )
     if not isinstance(answer, TermCounterexample):
         whole = [typing for typing in typings if any(INTEGER in kinds.values() for kinds in typing)]
-        answer = _test_rule(rule, whole, tries, rng, (*special, *_WIDE), _STEPS_OF_WIDE)
+        answer = test(whole, special=(*special, *_WIDE), steps=_STEPS_OF_WIDE)
+    if not isinstance(answer, TermCounterexample) and _maybe_unneeded(rule.source):
+        answer = test(typings, special=special, steps=_STEPS, is_partial=True)
+    if not isinstance(answer, TermCounterexample) and _has_exponentials(rule):
+        answer = test(typings, special=(*special, *_WIDE_FLOATS), steps=_STEPS_OF_WIDE)
     return answer if isinstance(answer, TermCounterexample) else None
+
+
+def _has_exponentials(rule: PatternRule) -> bool:
+    parts = (*patterns.subpatterns(rule.source), *patterns.subpatterns(rule.target))
+    return any(
+        isinstance(part, patterns.OperatorPattern) and part.head in _EXPONENTIALS for part in parts
+    )
 
 
 def _test_rule(
@@ -140,17 +172,20 @@ def _test_rule(
     rng: np.random.Generator,
     special: SpecialNumbers,
     steps: int,
+    *,
+    is_partial: bool = False,
+    is_equation: bool = False,
 ) -> TermCounterexample | int:
     """Return a counterexample, or in how many cases both sides were the same."""
     compared = 0
     for attempt in range(4 * tries if typings else 0):
         kinds, binders = typings[attempt % len(typings)]
-        source = _source(rule, kinds, binders, rng, special)
+        source = _source(rule, kinds, binders, rng, special, is_partial=is_partial)
         target = None if source is None else apply_rule(rule, source)
         if source is None or target is None:
             continue
         for _ in range(3):
-            answer = _compared(rule, source, target, rng, special, steps)
+            answer = _compared(rule, source, target, rng, special, steps, is_equation=is_equation)
             if isinstance(answer, TermCounterexample):
                 return answer
             compared += answer
@@ -196,15 +231,22 @@ def _compared(
     rng: np.random.Generator,
     special: SpecialNumbers,
     steps: int,
+    *,
+    is_equation: bool,
 ) -> TermCounterexample | bool:
     names = free_variables(source) | free_variables(target)
-    values = {name: random_value(kind, rng, special) for name, kind in names.items()}
+    values = {
+        name: random_value(kind, rng, special, LENGTH - int(rng.random() < _RARELY))
+        for name, kind in names.items()
+    }
     try:
         expected = evaluate_term(source, values, steps)
-        if not is_regular(expected):
+        if not (is_equation or is_regular(expected)):
             return False
         result = evaluate_term(target, values, steps)
     except LimitError:
+        return False
+    if not (is_regular(expected) or is_regular(result)):
         return False
     if is_close(expected, result):
         return True
@@ -273,8 +315,13 @@ def _source(
     binders: dict[str, Type],
     rng: np.random.Generator,
     special: SpecialNumbers,
+    *,
+    is_partial: bool,
 ) -> Term | None:
-    """Return the source with random terms for its metavariables; None if that makes no sense."""
+    """Return the source with random terms for its metavariables; None if that makes no sense.
+
+    Where ``is_partial``, many of these have no value in some cases, or are not needed in some.
+    """
     known = patterns.PatternMatch(binder_types=dict(binders))
     scopes: dict[str, patterns.Metavariable] = {}
     for meta in patterns.metavariables(rule.source):
@@ -283,17 +330,27 @@ def _source(
     types = dict(binders)
     # A let's variable has the type of its value, which is a metavariable as a rule; others rarely.
     types |= _let_types(rule.source, kinds)
+    extents, unneeded = _extents(rule.source), _maybe_unneeded(rule.source)
     for name, meta in scopes.items():
         around = [types.get(binder, INTEGER) for binder in meta.scope]
-        is_zero = any(
-            condition.name == "zero" and condition.metavariable == name
-            for condition in rule.conditions
-        )
-        made = (
-            zero_term(kinds[name])
-            if is_zero
-            else random_term(kinds[name], around, rng, int(rng.integers(0, 3)), special)
-        )
+
+        def make(kind: Type, around: list[Type] = around) -> Term:
+            return random_term(kind, around, rng, int(rng.integers(0, 3)), special)
+
+        kind = kinds[name]
+        said = {each.name for each in rule.conditions if each.metavariable == name}
+        if "zero" in said:
+            made = zero_term(kind)
+        elif "positive" in said and kind == FLOAT:
+            made = positive_term(make, rng)
+        elif name in extents and rng.random() < _OFTEN:
+            made = extent_term(rng)
+        elif is_partial and rng.random() < 0.5 and (some := partly_needing(kind, around, rng)):
+            made = some
+        elif is_partial and name in unneeded and rng.random() < 0.5:
+            made = term_without_value(kind, around, rng)
+        else:
+            made = make(kind)
         known.bindings[name] = made, meta.scope
     try:
         term = patterns.instantiate(rule.source, known)
@@ -302,6 +359,34 @@ def _source(
     except IllTypedError:
         return None
     return term
+
+
+def _extents(pattern: patterns.Pattern) -> set[str]:
+    """Return the metavariables that are extents of loops."""
+    return {
+        part.children[0].name
+        for part in patterns.subpatterns(pattern)
+        if isinstance(part, patterns.OperatorPattern)
+        and part.head in _LOOPS
+        and isinstance(part.children[0], patterns.Metavariable)
+    }
+
+
+def _maybe_unneeded(pattern: patterns.Pattern) -> set[str]:
+    """Return the metavariables that are evaluated only in some cases.
+
+    They are in arms of an ``if``, in bodies of loops, or bound by a ``let``.
+    """
+    lazy: list[patterns.Pattern] = []
+    for part in patterns.subpatterns(pattern):
+        match part:
+            case patterns.OperatorPattern("if", (_, *arms)):
+                lazy += arms
+            case patterns.LambdaPattern(_, body):
+                lazy.append(body)
+            case patterns.LetPattern(_, value, _):
+                lazy.append(value)
+    return {meta.name for part in lazy for meta in patterns.metavariables(part)}
 
 
 def _let_types(pattern: patterns.Pattern, kinds: dict[str, Type]) -> dict[str, Type]:

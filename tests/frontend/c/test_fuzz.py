@@ -55,6 +55,13 @@ def test_mutated_programs(data: st.DataObject) -> None:
     survives("".join(words))
 
 
+@pytest.mark.parametrize("before", [")\nstatic int x[2];\n", "}\n", "]", ")}", "}{"])
+def test_brackets_that_were_not_opened(before: str) -> None:
+    survives(before + SEEDS[0])
+    with pytest.raises(InputError):
+        parse_text(before + "void f(int n) {\n#pragma scop\n;\n#pragma endscop\n}\n")
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_random_texts(text: str) -> None:

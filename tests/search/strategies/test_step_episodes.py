@@ -10,7 +10,8 @@ import pytest
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.episode import Episode
 from polygym.search.strategies.step_episodes import StepEpisodeSearch
-from polygym.transformations.steps import Tile, parse_step
+from polygym.transformations.parsing import parse_step
+from polygym.transformations.steps import Tile
 
 
 def started(kernel: str) -> PolygymEnv:

@@ -13,6 +13,7 @@ from polygym.terms.code.arguments import to_interpreter_value
 from polygym.terms.code.compiled_term import CompiledTerm, compile
 from polygym.terms.code.emitter import emit_code
 from polygym.terms.code.kernel_build import CodeOptions
+from polygym.terms.gradient import gradient
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import free_variables
 from polygym.terms.language.parser import parse_program
@@ -167,12 +168,23 @@ def test_sizes_have_to_agree() -> None:
         (
             "(def f (Vec _ Float) ((v : Vec n Integer)) (build (index 0 v) (lam i 1.0)))",
             r"f at root: cannot be compiled: expected a size that follows from the sizes of "
-            r"arguments, found one that depends on data or on a loop: \(build \(index 0 v\)",
+            r"arguments and from counters, found one that depends on data",
         ),
         (
             "(def f (Vec n Float) ((v : Vec n Integer)) (let (w (build n (lam i (build i (lam j "
             "1.0))))) (build n (lam i (sum (index i w))))))",
-            r"f at 0\.1\.0: cannot be compiled: expected a size that follows",
+            r"f at 0: cannot be compiled: expected elements of one size, found vectors whose size "
+            "depends on the counter",
+        ),
+        (
+            "(def f (Vec n Float) ((v : Vec n Integer)) (build n (lam i (sumbuild (sub i 1) (lam j "
+            "1.0)))))",
+            r"expected a size of 0 or more, found counter1 - 1, which may be negative",
+        ),
+        (
+            "(def f (Vec n Float) ((v : Vec n Integer)) (sumbuild n (lam i (sumbuild i "
+            "(lam j (constVec n 1.0))))))",
+            "expected elements to add, found i1 of them, which may be none",
         ),
         (
             "(def f Float ((v : Vec n Integer)) (apply (if (eq (index 0 v) 1) (lam (x : Float) x)"
@@ -280,3 +292,47 @@ def test_machine_code_is_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert function(text)(1.0) == 2.0
     monkeypatch.setattr("polygym.terms.code.kernel_build.scop_of", None)
     assert function(text)(2.0) == 3.0
+
+
+TRIANGULAR = {
+    "cumsum": "(build n (lam i (sumbuild (add i 1) (lam j (index j v)))))",
+    "cumsum of vectors": """(let (w (build n (lam i (sumbuild (add i 2) (lam j (constVec n
+        (to_float j))))))) (build n (lam i (mul (index i v) (index i (index i w))))))""",
+    "sum before": "(build n (lam i (sumbuild i (lam j (mul (index j v) (index i v))))))",
+    "rows behind": "(build n (lam i (sum (build (sub n i) (lam j (index (add i j) v))))))",
+    "vectors before": """(sumbuild n (lam i (if (gt i 0)
+        (sumbuild i (lam j (deltaVec n j (index i v)))) (constVec n 0.0))))""",
+    "other arm": """(sumbuild n (lam i (if (gt 1 i) (constVec n 0.0)
+        (sumbuild i (lam j (deltaVec n j (index i v)))))))""",
+    "pairs": """(let (w (sumbuild n (lam i (tuple (index i v)
+        (deltaVec n i (index (sub (sub n 1) i) v)))))) (mul (select 0 w) (select 1 w)))""",
+}
+
+
+@pytest.mark.parametrize("body", TRIANGULAR.values(), ids=TRIANGULAR)
+def test_loops_whose_extent_is_a_counter_compute_what_the_interpreter_does(body: str) -> None:
+    program = parse_program(f"(def f (Vec n Float) ((v : Vec n Float)) {body})")
+    for size in (1, 2, 7):
+        v = np.random.default_rng(size).uniform(-1, 1, size)
+        assert is_close(
+            to_interpreter_value(compile(program)(v), program.result), evaluate(program, {"v": v})
+        )
+
+
+def test_a_scan_adds_one_value_to_each_element_in_the_order_of_the_sums() -> None:
+    program = parse_program(
+        "(def f (Vec n Float) ((v : Vec n Float)) "
+        "(build n (lam i (sumbuild (add i 1) (lam j (index j v))))))"
+    )
+    v = np.random.default_rng(0).uniform(-1e9, 1e-9, 50)
+    assert compile(program)(v).tolist() == evaluate(program, {"v": v})
+    assert compile(program).code(n=50).count("for (") == 2
+
+
+def test_a_gradients_sums_of_vectors_are_added_where_they_stand() -> None:
+    program = gradient(
+        parse_program("(def f Float ((v : Vec n Float)) (sumbuild n (lam i (exp (index i v)))))")
+    )
+    text = compile(program).code(n=5)
+    assert text.count("for (") == 2
+    assert "vector" not in text

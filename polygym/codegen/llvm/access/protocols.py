@@ -106,6 +106,30 @@ def bottom_tested_loop(
     builder.position_at_end(after)
 
 
+@contextmanager
+def top_tested_loop(
+    builder: ir.IRBuilder, variable: str, lower: Any, upper: Any, step: int
+) -> Iterator[ir.PhiInstr]:
+    """Emit a loop between two values around the body; its counter is given."""
+    before = builder.block
+    header = builder.append_basic_block(f"{variable}.header")
+    body = builder.append_basic_block(f"{variable}.body")
+    after = builder.append_basic_block(f"{variable}.after")
+    builder.branch(header)
+    builder.position_at_end(header)
+    counter = builder.phi(I64, name=variable)
+    counter.add_incoming(lower, before)
+    builder.cbranch(builder.icmp_signed("<=", counter, upper), body, after)
+    builder.position_at_end(body)
+    yield counter
+    # No wrap: the counter is at most its upper bound, within 2^62 (check_ranges), and a step is
+    # the width of a strip or of a tile.
+    following = builder.add(counter, i64(step), flags=["nsw"])
+    counter.add_incoming(following, builder.block)
+    builder.branch(header)
+    builder.position_at_end(after)
+
+
 def cell_of(statement: Statement, instance: Instance) -> Cell:
     """Return what an instance of a statement writes."""
     return (statement.write.array, instance.write, instance.lanes)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.ir import Band, Leaf, SequenceNode, Tree
 from polygym.poly.legality import LegalSchedule
-from polygym.poly.transform.splitting.selection import loop_dimension
+from polygym.poly.transform.splitting.merit import loop_dimension
 
 
 def band_width(legal: LegalSchedule) -> Fraction:

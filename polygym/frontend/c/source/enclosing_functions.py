@@ -101,6 +101,8 @@ def _items(tokens: Sequence[SourceToken]) -> Iterator[_FileScopeItem]:
                 first = index + 1
             continue
         depth += (text in "({[") - (text in ")}]")
+        if depth < 0:
+            return  # the parser says what is closed that was not open
         if depth or text not in (";", "}"):
             continue
         after = texts[index + 1] if index + 1 < len(texts) else ""

@@ -2,6 +2,7 @@
 
 =====================  ===========================================================================
 ``apply``              Application of a storage plan: Scop → Scop
+``argument_layout``    Arguments that are read as they lie in memory, with gaps or turned
 ``contraction``        Contraction: an array shrinks to the window that is alive at a time
 ``copy_statements``    Copy statements: values that the region is given, and values that it leaves
 ``default_plan``       The default storage plan: it frees a loop and costs less than a limit

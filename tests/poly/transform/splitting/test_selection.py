@@ -9,13 +9,9 @@ from polygym.poly.scheduling.properties import schedule_properties
 from polygym.poly.transform.splitting import selection
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting, parse_splitting
-from polygym.poly.transform.splitting.selection import (
-    SplittingMerit,
-    candidate_splittings,
-    select_splitting,
-    select_splitting_quickly,
-    splitting_merit,
-)
+from polygym.poly.transform.splitting.merit import SplittingMerit, splitting_merit
+from polygym.poly.transform.splitting.selection import select_splitting, select_splitting_quickly
+from polygym.poly.transform.splitting.suggestions import candidate_splittings
 from tests.c_programs import kernel_scop
 
 RING = """

@@ -1,0 +1,1 @@
+"""Whole programs: searches with and without learning, beside saturation; matrix products."""

@@ -1,0 +1,81 @@
+"""``polygym export`` for GPUs, which needs none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polygym.gpu.ptx.ptxas import find_ptxas
+from tests.cli.invoke import call, call_json
+
+PRODUCT = ("tc:matmul", "-p", "M=64,N=48,K=32", "--mapping", "device=cuda")
+
+
+def test_ptx(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, found = call_json(
+        capsys, "export", *PRODUCT, "--kind", "ptx", "--gpu", "sm_90", "--out", str(tmp_path)
+    )
+    assert code == 0
+    assert (found["mapping"], found["architecture"]) == ("device=cuda", "sm_90")
+    ptx = (tmp_path / "matmul.ptx").read_text()
+    launches = json.loads((tmp_path / "matmul.json").read_text())
+    assert ".target sm_90" in ptx
+    assert launches["sizes"] == {"M": 64, "N": 48, "K": 32}
+    for kernel in launches["kernels"]:
+        assert f".entry {kernel['name']}(" in ptx
+    assert [part["launch"] for part in launches["host"]] == found["kernels"]
+    arrays = {own["array"] for kernel in launches["kernels"] for own in kernel["arguments"]}
+    assert arrays == {"A", "B", "C"}
+    code, out, _ = call(
+        capsys, "export", *PRODUCT, "--kind", "ptx", "--name", "fast", "--out", str(tmp_path)
+    )
+    assert code == 0
+    assert "GPU: sm_80 and later" in out
+    assert (tmp_path / "fast.ptx").exists()
+
+
+def test_a_time_loop_is_the_host_s(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = ("--schedule", "original", "--mapping", "device=cuda", "--kind", "ptx")
+    code, _ = call_json(capsys, "export", "jacobi-1d", *options, "--out", str(tmp_path))
+    assert code == 0
+    launches = json.loads((tmp_path / "kernel_jacobi_1d.json").read_text())
+    (loop,) = launches["host"]
+    assert [part["launch"] for part in loop["body"]] == [
+        kernel["name"] for kernel in launches["kernels"]
+    ]
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="no ptxas here: nvidia-cuda-nvcc-cu12")
+def test_machine_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = call(capsys, "export", *PRODUCT, "--kind", "cubin", "--out", str(tmp_path))
+    assert code == 0
+    assert " registers" in out
+    assert (tmp_path / "matmul.cubin").read_bytes()[:4] == b"\x7fELF"
+    kernels = json.loads((tmp_path / "matmul.json").read_text())["kernels"]
+    assert all(kernel["registers"] > 0 for kernel in kernels)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*PRODUCT, "--kind", "object"), "expected --kind ptx or cubin, found object"),
+        (("tc:matmul", "-p", "M=1,N=1,K=1", "--kind", "ptx"), "expected with --mapping device"),
+        ((*PRODUCT, "--kind", "ptx", "--gpu", "gfx90a"), "expected sm_70, sm_80, sm_90"),
+        (("best.json", *PRODUCT[3:], "--kind", "ptx"), "expected a program, found best.json"),
+    ],
+)
+def test_refusals(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    code, _, said = call(capsys, "export", *words, "--out", str(tmp_path))
+    assert code == 2
+    assert message in " ".join(said.split())
+
+
+@pytest.mark.parametrize("command", ["run", "bench", "optimize", "sweep", "apply"])
+def test_commands_that_measure_say_what_a_gpu_needs(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    code, _, said = call(capsys, command, "gemm", "--mapping", "device=cuda")
+    assert code == 2
+    assert "NVIDIA's driver (libcuda.so.1)" in " ".join(said.split())

@@ -1,0 +1,132 @@
+"""Mappings to a device: what the emulated kernels leave is what the CPU leaves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polygym.errors import InputError
+from polygym.frontend.tc import library
+from polygym.gpu import map_to_device
+from polygym.gpu.device_program import HostGuard, HostLoop, HostNode, Kernel, Launch
+from polygym.gpu.emulator.machine import emulate
+from polygym.gpu.mapping.device_mapping import (
+    DEFAULT_DEVICE_MAPPING,
+    DeviceMapping,
+    is_device_mapping,
+    parse_device_mapping,
+)
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from tests.codegen.mapped_programs import PROGRAMS, scop_of
+from tests.gpu.comprehension_programs import comprehension_scop, small_arrays, small_sizes
+from tests.gpu.emulated_programs import differing_array, disagreement, random_device_mapping
+from tests.oracles.compiled_runs import random_arrays
+
+COMPREHENSIONS = tuple(library.definitions())
+
+
+def kernels(nodes: tuple[HostNode, ...]) -> list[Kernel]:
+    """Return the kernels of host code, in order."""
+    result: list[Kernel] = []
+    for node in nodes:
+        match node:
+            case Launch(kernel):
+                result.append(kernel)
+            case HostLoop(body=body) | HostGuard(body=body):
+                result += kernels(body)
+    return result
+
+
+@pytest.mark.parametrize("name", COMPREHENSIONS)
+def test_comprehensions(name: str) -> None:
+    scop = comprehension_scop(name)
+    sizes = small_sizes(scop)
+    for seed, schedule in enumerate((isl_schedule(scop), original_schedule(scop))):
+        mapping = DEFAULT_DEVICE_MAPPING
+        if seed:
+            mapping = random_device_mapping(np.random.default_rng([seed, len(name)]), scop)
+        arrays = small_arrays(scop, sizes, seed)
+        assert differing_array(scop, schedule, mapping, sizes, arrays) is None
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    for seed in range(2):
+        assert disagreement(name, seed) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_at_length(name: str) -> None:
+    for seed in range(2, 25):
+        assert disagreement(name, seed) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"), [("mixed_types", 11), ("mixed_types", 12), ("two_products", 5)]
+)
+def test_named_failures(name: str, seed: int) -> None:
+    """Elements that no instance at a point has; code outside of a loop without iterations."""
+    assert disagreement(name, seed) is None
+
+
+def test_sizes_of_nothing() -> None:
+    """Loops without iterations launch nothing."""
+    scop = scop_of("product")
+    sizes = {"n": 0, "m": 3, "k": 0}
+    for known in (sizes, None):
+        device = map_to_device(LegalSchedule(scop, isl_schedule(scop)), sizes=known)
+        arrays = random_arrays(scop, sizes, np.random.default_rng(0))
+        emulate(device, sizes, arrays)
+
+
+def test_neighbours_in_a_warp_are_neighbours_in_memory() -> None:
+    """The columns of C are along x, whatever the order of the loops."""
+    scop = scop_of("transposed")
+    device = map_to_device(
+        LegalSchedule(scop, original_schedule(scop)), DeviceMapping(block=(8, 2)), {"n": 64}
+    )
+    first, *_ = kernels(device.body)
+    assert first.block == (8, 2, 1)
+
+
+def test_time_loops_launch_each_step() -> None:
+    scop = scop_of("jacobi")
+    device = map_to_device(LegalSchedule(scop, original_schedule(scop)))
+    (loop,) = device.body
+    assert isinstance(loop, HostLoop)
+    assert len(kernels(device.body)) == 2
+
+
+def test_a_schedule_without_parallel_loops_runs_in_one_thread() -> None:
+    scop = scop_of("seidel")
+    device = map_to_device(LegalSchedule(scop, original_schedule(scop)))
+    (kernel,) = kernels(device.body)
+    assert kernel.block == (1, 1, 1)
+
+
+TEXTS = st.builds(
+    DeviceMapping,
+    block=st.none() | st.lists(st.integers(1, 8), min_size=1, max_size=3).map(tuple),
+    tile=st.none() | st.lists(st.integers(1, 64), min_size=1, max_size=4).map(tuple),
+    shared=st.none() | st.just(()) | st.just(("A", "B")),
+    registers=st.booleans(),
+    reassociate=st.booleans(),
+)
+
+
+@given(TEXTS)
+def test_texts_are_read_back(mapping: DeviceMapping) -> None:
+    assert is_device_mapping(str(mapping))
+    assert parse_device_mapping(str(mapping)) == mapping
+    assert parse_device_mapping(str(mapping).replace(" ", ", ")) == mapping
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["device=tpu", "block=0", "block=64x64", "block=2x2x2x2", "tile=a", "threads=2", "block", "="],
+)
+def test_what_no_mapping_has(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_device_mapping(f"device=cuda {text}")

@@ -1,0 +1,1 @@
+"""Tests of programs on devices, with a stand-in for the driver."""
