@@ -44,7 +44,9 @@ def arguments(definition: TcDefinition, rng: np.random.Generator) -> list[Any]:
             numbers = rng.integers(0, 3, shape).astype(np.int32)
             result.append(torch.tensor(numbers) if shape else 2)
         else:
-            result.append(torch.tensor(rng.normal(size=shape)))
+            numbers = rng.normal(size=shape)
+            is_positive = parameter.name in ("eps", "var")
+            result.append(torch.tensor(np.abs(numbers) if is_positive else numbers))
     return result
 
 
