@@ -1,13 +1,13 @@
 """Programs on the GPU beside the CPU: the library's comprehensions, kernels, random mappings."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 
 import numpy as np
 
 from benchmarks.gpu.clock import Deadline
 from benchmarks.gpu.journal import Journal
 from benchmarks.gpu.mappings import random_mapping
-from polygym.errors import InputError, PolygymError
 from polygym.frontend.tc import library
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
 from polygym.poly.scheduling.baselines import isl_schedule
@@ -71,10 +71,16 @@ def check_random_mappings(
     device: DeviceWorker, cpu: Worker, journal: Journal, deadline: Deadline, seed: int
 ) -> None:
     """Compare programs under random mappings, each with its own number."""
-    for number, name, mapping in random_choices(seed):
-        key = f"{number} {name}"
-        if ("random mapping", key) not in journal and deadline.left:
-            outcome = compared(name, mapping, device, cpu)
+    with ExitStack() as stack:
+        evaluators: dict[str, DeviceEvaluator] = {}
+        for number, name, mapping in random_choices(seed):
+            key = f"{number} {name}"
+            if ("random mapping", key) in journal or not deadline.left:
+                continue
+            if name not in evaluators:
+                made = DeviceEvaluator(named_program(name), device, cpu)
+                evaluators[name] = stack.enter_context(made)
+            outcome = judged(evaluators[name], mapping)
             journal.add("random mapping", key, mapping=str(mapping), **outcome)
 
 
@@ -91,12 +97,18 @@ def compared(
 ) -> dict[str, object]:
     """Return how a program ended on the device beside the CPU, as plain data."""
     try:
-        program = named_program(name)
-        with DeviceEvaluator(program, device, cpu) as evaluator:
-            outcome: Outcome = evaluator.evaluate(isl_schedule(program.scop), mapping, runs=2)
-    except InputError as error:
-        return {"ok": False, "text": f"refused: {error}"}
-    except PolygymError as error:
+        with DeviceEvaluator(named_program(name), device, cpu) as evaluator:
+            return judged(evaluator, mapping)
+    except Exception as error:  # the next program is to be tried
+        return {"ok": False, "text": f"{type(error).__name__}: {error}"}
+
+
+def judged(evaluator: DeviceEvaluator, mapping: DeviceMapping) -> dict[str, object]:
+    """Return how isl's schedule of a program ended under a mapping, as plain data."""
+    try:
+        schedule = isl_schedule(evaluator.program.scop)
+        outcome: Outcome = evaluator.evaluate(schedule, mapping, runs=2)
+    except Exception as error:  # the next one is to be tried
         return {"ok": False, "text": f"{type(error).__name__}: {error}"}
     return {"ok": isinstance(outcome, Ok), "text": str(outcome)}
 

@@ -55,7 +55,8 @@ def _table(journal: Journal) -> Iterator[str]:
         yield _row_text(row)
     yield ""
     for column in ("default", "tuned"):
-        ratios = [row["torch"] / row[column] for row in rows if row[column] and not row["wrong"]]
+        right = [row for row in rows if row[column] and row["torch"] and not row["wrong"]]
+        ratios = [row["torch"] / row[column] for row in right]
         if ratios:
             mean = geometric_mean(ratios)
             faster = sum(ratio >= 1.0 for ratio in ratios)
@@ -87,5 +88,5 @@ def _micros(seconds: Any) -> str:
     return "-" if seconds is None else f"{1e6 * seconds:.1f}"
 
 
-def _ratio(theirs: float, ours: Any) -> str:
-    return "-" if not ours else f"{theirs / ours:.2f}"
+def _ratio(theirs: Any, ours: Any) -> str:
+    return "-" if not (theirs and ours) else f"{theirs / ours:.2f}"

@@ -11,14 +11,15 @@ from benchmarks.gpu.clock import Deadline
 from benchmarks.gpu.journal import Journal
 from benchmarks.gpu.measuring import RUNS, MeasuredRow, torch_times
 from benchmarks.gpu.rows import TableRow
+from polygym.errors import PolygymError
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, parse_device_mapping
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.poly.legality import LegalSchedule
-from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.poly.scheduling.baselines import original_schedule
 from polygym.programs import load_program
 from polygym.programs.dtypes import dtype_of
-from polygym.runtime.device.worker import DeviceWorker
+from polygym.runtime.device.worker import DeviceWorker, KeptArrays
 from polygym.runtime.worker.outcome import Ok
 
 # Sizes at LARGE and about 8 times that, and the bytes that one step has to move for each element.
@@ -44,7 +45,13 @@ def measure_rows(
         if not deadline.left:
             return
         share = deadline.part(deadline.left / (len(left) - place))
-        journal.add(step, row.name, **measured_row(row, device, share))
+        try:
+            values = measured_row(row, device, share)
+        except Exception as error:  # the next row is to be tried
+            text = f"{type(error).__name__}: {error}"
+            values = {**dict.fromkeys(("torch", "default", "tuned")), "wrong": text}
+            values |= {"mapping": "", "tried": 0}
+        journal.add(step, row.name, **values)
 
 
 def measured_row(row: TableRow, device: DeviceWorker, deadline: Deadline) -> dict[str, Any]:
@@ -73,18 +80,22 @@ def measure_stencils(device: DeviceWorker, journal: Journal, deadline: Deadline)
         if ("stencil", key) in journal or not deadline.left:
             continue
         program = load_program(name, parameters=sizes)
-        legal = LegalSchedule(program.scop, isl_schedule(program.scop))
+        legal = LegalSchedule(program.scop, original_schedule(program.scop))
         best: tuple[float, str] | None = None
+        arrays = KeptArrays({own.name: zeros(program, own) for own in program.scop.arrays})
         for text in ("", "block=32x8", "block=64x4", "block=128x2", "block=256", "block=32x4x2"):
             mapping = parse_device_mapping(f"device=cuda {text}")
-            kernels = map_to_device(legal, mapping, sizes)
-            code = compile_ptx(kernels, properties.architecture)
-            arrays = {own.name: zeros(program, own) for own in program.scop.arrays}
+            try:
+                kernels = map_to_device(legal, mapping, sizes)
+                code = compile_ptx(kernels, properties.architecture)
+            except PolygymError:
+                continue
             done = device.run(kernels, code, arrays, sizes, runs=3, seconds=20.0)
             if isinstance(done.outcome, Ok) and (best is None or done.outcome.best < best[0]):
                 best = (done.outcome.best, str(mapping))
         size = moved * sizes["n"] ** _DIMENSIONS[name] * sizes["tsteps"]
-        share = None if best is None else size / best[0] / properties.bandwidth
+        is_known = best is not None and properties.bandwidth > 0
+        share = size / best[0] / properties.bandwidth if is_known else None
         journal.add(
             "stencil",
             key,

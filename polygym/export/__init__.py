@@ -11,6 +11,7 @@
 ``translation_unit``    the user's file with a call in the place of the region
 ``exporting``           from a program with a schedule to all of these
 ``writing``             the kinds of output, and their files
+``device_export``       kernels for a GPU, and the text of their launches
 ``applying``            the user's file, changed, and the lines that build it
 ``python_module``       a kernel as a Python module
 ``compiled_function``   a C function as a callable on NumPy arrays

@@ -1,4 +1,4 @@
-"""A program as code for GPUs: PTX or machine code, and a text of what the host has to launch.
+"""A program as code for GPUs: PTX, machine code or CUDA C++, and what the host has to launch.
 
 No GPU is needed. ``F.ptx`` runs on GPUs of its architecture and later ones, which their driver
 assembles it for; ``F.cubin`` on those of one architecture. ``F.json`` has the kernels with their
@@ -22,6 +22,7 @@ from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.device_model import A100, H100
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import DEFAULT_ARCHITECTURE, DeviceCode, compile_ptx
+from polygym.gpu.ptx.cuda_text import cuda_text, launched
 from polygym.gpu.ptx.ptxas import AssembledCode, assemble
 from polygym.mapping.sizes import Sizes
 from polygym.pickling import pickle_by_name
@@ -34,6 +35,14 @@ class DeviceExportKind(Enum):
 
     PTX = "ptx"
     CUBIN = "cubin"
+    CUDA = "cuda"
+
+
+_SUFFIXES = {
+    DeviceExportKind.PTX: ".ptx",
+    DeviceExportKind.CUBIN: ".cubin",
+    DeviceExportKind.CUDA: ".cu",
+}
 
 
 @pickle_by_name
@@ -41,14 +50,23 @@ class DeviceExportKind(Enum):
 class DeviceExport:
     """Kernels of a program with a schedule, ready to be written.
 
-    ``assembled`` is the machine code, None where PTX was asked for.
+    ``assembled`` is the machine code, None where a text was asked for.
     """
 
     function: str
+    kind: DeviceExportKind
     mapping: DeviceMapping
     program: DeviceProgram
     code: DeviceCode
     assembled: AssembledCode | None
+
+    def code_bytes(self) -> bytes:
+        """Return what the file of the code contains."""
+        if self.assembled is not None:
+            return self.assembled.cubin
+        if self.kind is DeviceExportKind.CUDA:
+            return cuda_text(self.program, f"{self.function}: {self.mapping}").encode()
+        return self.code.ptx.encode()
 
     def launch_text(self) -> str:
         """Return the kernels and the launches as JSON."""
@@ -103,14 +121,18 @@ def export_device(
     device = map_to_device(legal, mapping, sizes, model)
     code = compile_ptx(device, architecture)
     assembled = None
+    if kind is DeviceExportKind.CUDA and any(kernel.atomic for kernel in launched(device.body)):
+        raise InputError(
+            f"{mapping}: expected --kind ptx or cubin, found cuda: updates are atomic there alone"
+        )
     match kind:
-        case DeviceExportKind.PTX:
+        case DeviceExportKind.PTX | DeviceExportKind.CUDA:
             pass
         case DeviceExportKind.CUBIN:
             assembled = assemble(code)
         case _:
             assert_never(kind)
-    return DeviceExport(name or program.scop.name, mapping, device, code, assembled)
+    return DeviceExport(name or program.scop.name, kind, mapping, device, code, assembled)
 
 
 def write_device_export(export: DeviceExport, out: Path) -> tuple[Path, ...]:
@@ -120,10 +142,7 @@ def write_device_export(export: DeviceExport, out: Path) -> tuple[Path, ...]:
         InputError: the folder cannot be written to.
     """
     create_folder(out)
-    if export.assembled is None:
-        code = (out / f"{export.function}.ptx", export.code.ptx.encode())
-    else:
-        code = (out / f"{export.function}.cubin", export.assembled.cubin)
+    code = (out / f"{export.function}{_SUFFIXES[export.kind]}", export.code_bytes())
     text = (out / f"{export.function}.json", export.launch_text().encode())
     try:
         for path, contents in (code, text):

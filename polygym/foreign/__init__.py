@@ -10,7 +10,7 @@
 =================  ===============================================================================
 
 cffi works in its ABI mode, out of line: a header beside each module declares the functions, and
-``declarations`` writes it in a form that needs no parsing at run time (``_libc``, …).
+``declarations`` writes it in a form that needs no parsing at run time (``_cuda``, ``_libc``, ``_openmp``).
 Parsing takes 40 ms, and every worker would wait for it.
 """
 

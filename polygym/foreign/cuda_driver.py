@@ -5,8 +5,8 @@ needed. Handles and addresses are integers. What the driver refuses is a
 :class:`polygym.errors.DriverError` with CUDA's name of the error; where there is no memory on the
 device it is a MemoryError.
 
-Calls need a current context: :func:`use_device` makes the device's primary one current, which
-other libraries of the process, PyTorch for instance, use as well.
+Calls need a current context (:func:`use_context`). It is the device's primary one, which other
+libraries of the process, PyTorch for instance, use as well.
 """
 
 from collections.abc import Sequence
@@ -130,9 +130,13 @@ def _device(ordinal: int) -> int:
     return _result("cuDeviceGet", "int", ordinal)
 
 
-def use_device(ordinal: int) -> None:
-    """Make the primary context of a device current for this thread; make it where there is none."""
-    context = _result("cuDevicePrimaryCtxRetain", "uintptr_t", _device(ordinal))
+def retain_device(ordinal: int) -> int:
+    """Return the primary context of a device, which is made where there is none."""
+    return _result("cuDevicePrimaryCtxRetain", "uintptr_t", _device(ordinal))
+
+
+def use_context(context: int) -> None:
+    """Make a context current for this thread."""
     _call("cuCtxSetCurrent", context)
 
 

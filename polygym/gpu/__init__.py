@@ -2,6 +2,7 @@
 
 ==================  =====================================================================
 ``device_program``  The device IR: launches on the host, kernels of threads with barriers
+``shared_loops``    Loops that blocks and threads share
 ``mapping``         Legal schedule → device program
 ``promotion``       Parts of arrays in shared memory and in registers
 ``emulator``        Device programs run on NumPy arrays, and checked

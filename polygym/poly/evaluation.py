@@ -18,6 +18,7 @@ import islpy as isl
 
 from polygym.ir.scop import Scop, Statement
 from polygym.ir.types import ScalarType
+from polygym.poly.isl_budget import exclusive_isl
 from polygym.poly.isl_values import (
     coordinates,
     highest_value,
@@ -61,6 +62,7 @@ class ParameterFunctions:
         except isl.Error as error:
             raise ValueError(str(error)) from None
 
+    @exclusive_isl()
     def at(self, values: Sequence[int]) -> dict[str, int] | None:
         """Return the value of each function by its text, None outside the context."""
         fixed = self._unknown

@@ -4,8 +4,14 @@ Presburger arithmetic is decidable but not cheap: a few lines of a user's text c
 work than there is time. isl counts its basic operations, which is deterministic (unlike a clock),
 so every entry point that meets a user's input runs under :func:`bounded_operations`. Twenty million
 operations take some seconds; the largest kernels of the suite need less than three.
+
+The count and the bound belong to isl's context, which all threads share: what one does would count
+against the bound of another, and fail where that is passed. So one thread at a time has a bound,
+and entry points that threads share keep the others out, :func:`exclusive_isl`.
 """
 
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,14 +24,45 @@ DEFAULT_OPERATIONS = 20_000_000
 _EXCEEDED = "maximal number of operations exceeded"
 
 
+class _Turn:
+    """Whose turn it is: a lock that one thread may take several times."""
+
+    lock = threading.RLock()
+
+    @classmethod
+    def forked(cls) -> None:
+        """Take the lock, and the bound, from a thread that a forked process does not have."""
+        if cls.lock.acquire(blocking=False):
+            cls.lock.release()
+            return
+        cls.lock = threading.RLock()
+        isl.DEFAULT_CONTEXT.set_max_operations(0)
+        isl.DEFAULT_CONTEXT.reset_operations()
+
+
+os.register_at_fork(after_in_child=_Turn.forked)
+
+
+@contextmanager
+def exclusive_isl() -> Iterator[None]:
+    """Keep other threads from isl, as far as they ask for it, until the body ends."""
+    with _Turn.lock:
+        yield
+
+
 @contextmanager
 def bounded_operations(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None]:
     """Run the body with at most so many isl operations in the default context.
 
     Past the bound a :class:`LimitError` names the ``purpose``. Any other failure of isl inside is
     ours, an :class:`InternalError`. A ``bounded_operations`` inside another one keeps the outer
-    bound.
+    bound. Other threads that ask for a bound wait.
     """
+    with _Turn.lock:
+        yield from _bounded(purpose, operations)
+
+
+def _bounded(purpose: str, operations: int) -> Iterator[None]:
     context = isl.DEFAULT_CONTEXT
     outermost = context.get_max_operations() == 0
     if outermost:
@@ -53,6 +90,11 @@ def attempt_bounded(operations: int, context: isl.Context = isl.DEFAULT_CONTEXT)
     The bound around it holds again afterwards, for what follows alone. Where that is the smaller
     one, it holds inside too.
     """
+    with _Turn.lock:
+        yield from _attempted(operations, context)
+
+
+def _attempted(operations: int, context: isl.Context) -> Iterator[None]:
     around = context.get_max_operations()
     if 0 < around <= operations:
         yield

@@ -21,6 +21,7 @@ from polygym.tc.kernel import CompiledKernel
 
 _SERVER = "polygym.tc.kernel_server"
 _IDLE_SECONDS = 5.0
+_LAST_SECONDS = 1.0
 
 _Request = tuple[bytes, Callable[[CompiledKernel], None]]
 
@@ -30,59 +31,80 @@ class _Compiler:
 
     def __init__(self) -> None:
         """Begin without a thread."""
-        self._requests: SimpleQueue[_Request] = SimpleQueue()
+        self._owner = os.getpid()
+        self._requests: SimpleQueue[_Request | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._is_running = False
+        self._thread: threading.Thread | None = None
         self._connection: Connection | None = None
-        self._is_ended = False
+        self._is_ended = self._is_registered = False
 
     def ask(self, request: _Request) -> None:
         """Have a request done, at some time."""
         with self._lock:
             self._requests.put(request)
-            if not self._is_running:
-                self._is_running = True
-                threading.Thread(target=self._run, name="polygym-kernels", daemon=True).start()
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="polygym-kernels", daemon=True
+                )
+                self._thread.start()
 
     def end(self) -> None:
         """End the process at once: what it does is of no use any more."""
+        if self._owner != os.getpid():
+            return  # it is that of the process that this one is a copy of
         self._is_ended = True
-        connection = self._connection
+        self._requests.put(None)
+        connection, thread = self._connection, self._thread
         if connection is not None:
             connection.end_process()
+        if thread is not None:
+            thread.join(_LAST_SECONDS)
 
     def _run(self) -> None:
         """Do requests until there are none for a while."""
         try:
-            while True:
+            self._serve()
+        except Exception:
+            if not self._is_ended:  # else the connection was closed in the middle
+                raise
+
+    def _serve(self) -> None:
+        try:
+            while not self._is_ended:
                 try:
                     request = self._requests.get(timeout=_IDLE_SECONDS)
                 except Empty:
                     with self._lock:
                         if self._requests.empty():
-                            self._is_running = False
+                            self._hang_up()
+                            self._thread = None
                             return
                     continue
-                self._answer(*request)
-        finally:
-            if self._connection is not None:
-                self._connection.kill()
-                self._connection = None
+                if request is not None:
+                    self._answer(*request)
+        except BaseException:
+            self._hang_up()
+            raise
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.kill()
+            self._connection = None
 
     def _answer(self, request: bytes, use: Callable[[CompiledKernel], None]) -> None:
         """Do one request; what cannot be compiled for its own is left to the code for all sizes."""
         try:
             if self._connection is None or self._connection.is_closed:
                 self._connection = Connection(_SERVER)
+                if not self._is_registered:  # behind the connection, so that it is called before
+                    atexit.register(self.end)
+                    self._is_registered = True
             body, blobs = self._connection.exchange({}, [request])
             if "error" not in body:
                 code, recipe = blobs
                 use(CompiledKernel.from_recipe(code, recipe.decode()))
         except (PolygymError, ConnectionLostError, LoadError, OSError):
             return
-        except ValueError:
-            if not self._is_ended:  # else the connection was closed meanwhile
-                raise
 
 
 _compiler = _Compiler()
@@ -107,4 +129,3 @@ def _start_over() -> None:
 
 
 os.register_at_fork(after_in_child=_start_over)
-atexit.register(lambda: _compiler.end())

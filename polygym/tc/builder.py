@@ -13,10 +13,13 @@ from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.frontend.tc.syntax.tree import Declaration
+from polygym.gpu.mapping.pipeline import map_to_device
+from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.evaluation import context_holds
+from polygym.poly.isl_budget import exclusive_isl
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
@@ -38,7 +41,8 @@ from polygym.tc.cache import (
     user_cache,
 )
 from polygym.tc.general_kernel import GeneralKernel, compile_general
-from polygym.tc.kernel import CompiledKernel, compile_kernel, default_schedule
+from polygym.tc.gpu_calls import GpuKernel
+from polygym.tc.kernel import CompiledKernel, array_bindings, compile_kernel, default_schedule
 from polygym.tc.similar_kernels import canonical_text, similar_candidates
 
 _ANY = "any sizes"
@@ -69,6 +73,7 @@ class KernelBuilder:
         """Look what has to be known."""
         self.required_constants = required_constants(self.definition)
 
+    @exclusive_isl()
     def scop(self, constants: Mapping[str, int]) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
         key = tuple(constants.get(name, 0) for name in self.required_constants)
@@ -77,6 +82,7 @@ class KernelBuilder:
             self._scops[key] = lower_definition(self.definition, given)
         return self._scops[key]
 
+    @exclusive_isl()
     def kernel(
         self, sizes: Mapping[str, int], options: BuildOptions | None = None
     ) -> CompiledKernel:
@@ -99,6 +105,25 @@ class KernelBuilder:
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
 
+    @exclusive_isl()
+    def gpu_kernel(self, sizes: Mapping[str, int], target: str) -> GpuKernel:
+        """Return the kernels for GPUs of an architecture, under the default mapping to them.
+
+        Raises:
+            InputError: the definition makes no sense for the sizes, or calls what no GPU has.
+        """
+        scop, own = self._checked(sizes)
+        asked = self.options.schedule
+        if not isinstance(asked, Schedule):
+            asked = default_schedule(scop, asked, own, self.options.mapping)
+        program = map_to_device(LegalSchedule(scop, asked), sizes=own)
+        arguments = self._array_names(scop, self.definition.parameters)
+        outputs = self._array_names(scop, self.definition.outputs)
+        bindings = array_bindings(scop, own, arguments, outputs)
+        code = compile_ptx(program, target)
+        return GpuKernel(scop, program, code, bindings, tuple(own.items()))
+
+    @exclusive_isl()
     def general_kernel(self, sizes: Mapping[str, int]) -> GeneralKernel | None:
         """Return the code for all sizes with these values of known scalars, from the cache or new.
 
@@ -148,6 +173,7 @@ class KernelBuilder:
             )
         return kernel
 
+    @exclusive_isl()
     def chosen_loops(
         self, sizes: Mapping[str, int]
     ) -> tuple[LegalSchedule, MachineMapping, dict[str, int]]:
@@ -169,6 +195,7 @@ class KernelBuilder:
             asked = default_schedule(scop, asked, own, self.options.mapping)
         return LegalSchedule(scop, asked), self.options.mapping, own
 
+    @exclusive_isl()
     def compile_tuned(self, sizes: Mapping[str, int], result: SearchResult) -> CompiledKernel:
         """Compile what a tuner has found, and keep it in the cache with its time.
 
@@ -181,6 +208,7 @@ class KernelBuilder:
         self._store(sizes, self.options, kernel, made, best.seconds, str(result.source))
         return self.cached_kernel(sizes, self.options) or kernel
 
+    @exclusive_isl()
     def program(self, sizes: Mapping[str, int]) -> Program:
         """Return what a tuner measures: the program with data of its own."""
         scop, own = self._checked(sizes)

@@ -17,6 +17,7 @@ from polygym.frontend.tc import TcDefinition, check_initialized
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.mdp.policies.registry import Policy
+from polygym.poly.isl_budget import exclusive_isl
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy
 from polygym.programs.comprehensions import PREFIX
@@ -38,6 +39,7 @@ from polygym.tc.derived_operators import (
     compare_gradients,
 )
 from polygym.tc.empty_kernel import EmptyKernel
+from polygym.tc.gpu_calls import GpuCalls, is_on_gpu
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.kernel_table import KernelTable
@@ -73,7 +75,7 @@ def define(
 
     ``sizes`` says what is compiled: code for ``each`` set of sizes, at its first call, or code that
     runs at ``any``, at the first call of all. For sizes at which that has run for half a second
-    code of their own is made in the background, and takes over.
+    code of their own is made in the background, and takes over if it is faster.
 
     Raises:
         SourceError: the text is no comprehension; says where and why.
@@ -118,8 +120,10 @@ class Comprehension:
         self.required_constants = self._builder.required_constants
         self.options_text = f"{mapping} {schedule}{' for any sizes' if any_size else ''}"
         self._table = KernelTable(definition, self._builder, any_size)
+        self._gpu = GpuCalls(self._builder, self.compute)
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
-        check_initialized(definition)
+        with exclusive_isl():
+            check_initialized(definition)
         if not self.required_constants:
             self.scop()
 
@@ -242,6 +246,9 @@ class Comprehension:
             arguments = complete_arguments(self.definition, arguments, named, out)
         if (torch := torch_if_used(arguments, out)) is None:
             results = self.compute(arguments, out)
+        elif is_on_gpu(torch, arguments):
+            results = self._gpu.call(torch, arguments, out)
+            return results[0] if len(results) == 1 else tuple(results)
         else:
             results = call_with_tensors(torch, self, arguments, out)
         if not (named or (torch is not None and is_traced(torch))):

@@ -17,6 +17,7 @@ from polygym.frontend.tc.derivatives.batching import batched_definition
 from polygym.frontend.tc.derivatives.forward import forward_derivative
 from polygym.frontend.tc.derivatives.reverse import reverse_derivative
 from polygym.frontend.tc.derivatives.signature import Derivative, DerivativeInput, InputKind
+from polygym.poly.isl_budget import exclusive_isl
 from polygym.tc.arguments import sizes_of_arguments
 from polygym.tc.gradients import BatchedOperator, GradientPart, Operator
 
@@ -71,6 +72,7 @@ class DerivedOperators:
 
         return self._derivative(("tangent", varying), arguments, derive)
 
+    @exclusive_isl()
     def batched(self, parameters: tuple[bool, ...]) -> BatchedOperator:
         """Return the operator on batches of some of its arguments, along a first dimension."""
         if parameters not in self._made:
@@ -85,6 +87,7 @@ class DerivedOperators:
         made: BatchedOperator = self._made[parameters]
         return made
 
+    @exclusive_isl()
     def _derivative(
         self,
         kind: tuple[str, tuple[str, ...]],

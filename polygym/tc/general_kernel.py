@@ -7,14 +7,14 @@ read once and evaluated for each set of sizes in a few microseconds.
 
 Code for all sizes computes the sums that code for one set of sizes computes, in loops that know
 less. What is called often deserves its own: a bound kernel says so once it has run for as long as
-compiling takes.
+compiling takes. The other code then has to be faster: for some operators that for all sizes is.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -34,6 +34,8 @@ from polygym.tc.kernel import ArrayBinding, CompiledKernel
 
 SECONDS_OF_COMPILING = 0.5
 """How long compiling for one set of sizes takes, about."""
+TRIAL_CALLS = 5
+"""How often code for one set of sizes runs in turn with that for all before the faster is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +61,49 @@ class RangeError:
 
 
 class BoundKernel(CompiledKernel):
-    """Code for all sizes at one set of them; ``on_often`` is called once, when it is used much."""
+    """Code for all sizes at one set of them; ``on_often`` is called once, when it is used much.
+
+    What is compiled then runs in turn with it, and takes its place if it is faster.
+    """
 
     on_often: Callable[[], None] | None = None
     _seconds = 0.0
+    _trial: Trial | None = None
 
     def write(self, arguments: list[int], outputs: list[int]) -> None:
         """Write the outputs, as the code of one set of sizes does."""
+        trial = self._trial
+        is_own = trial is None or len(trial.own) <= len(trial.other)
         begin = perf_counter()
-        super().write(arguments, outputs)
-        self._seconds += perf_counter() - begin
-        if self._seconds > SECONDS_OF_COMPILING and self.on_often is not None:
+        if trial is None or is_own:
+            super().write(arguments, outputs)
+        else:
+            trial.kernel.write(arguments, outputs)
+        seconds = perf_counter() - begin
+        self._seconds += seconds
+        if trial is not None:
+            (trial.own if is_own else trial.other).append(seconds)
+            if len(trial.other) >= TRIAL_CALLS:
+                self._trial = None
+                if min(trial.other) < min(trial.own):
+                    trial.on_faster()
+        elif self._seconds > SECONDS_OF_COMPILING and self.on_often is not None:
             called, self.on_often = self.on_often, None
             called()
+
+    def try_other(self, kernel: CompiledKernel, on_faster: Callable[[], None]) -> None:
+        """Have another kernel run in turn with this one; call a function if it is faster."""
+        self._trial = Trial(kernel, on_faster)
+
+
+@dataclass(slots=True)
+class Trial:
+    """A kernel beside one for all sizes: the seconds of both."""
+
+    kernel: CompiledKernel
+    on_faster: Callable[[], None]
+    own: list[float] = field(default_factory=list)
+    other: list[float] = field(default_factory=list)
 
 
 class GeneralKernel:

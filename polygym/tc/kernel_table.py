@@ -106,6 +106,8 @@ class KernelTable:
     ) -> None:
         """Read arguments with these layouts as they lie from now on."""
         with self._lock:
+            if len(self._strided) >= _MOST_KERNELS:
+                self._strided.clear()
             self._strided[self._key(arrays), layouts] = kernel
             self.prepared.clear()
 
@@ -177,14 +179,13 @@ class KernelTable:
         table = weakref.ref(self)
 
         def take_over(kernel: CompiledKernel) -> None:
-            mine = table()
-            if mine is None:
-                return
-            with mine._lock:
-                if mine._kernels.get(key) is bound:  # nothing was chosen meanwhile
-                    mine._put(key, kernel)
+            if (mine := table()) is not None:
+                with mine._lock:
+                    if mine._kernels.get(key) is bound:  # nothing was chosen meanwhile
+                        mine._put(key, kernel)
+
+        def use(kernel: CompiledKernel) -> None:
+            bound.try_other(kernel, partial(take_over, kernel))
 
         options = self._builder.options
-        compile_behind(
-            self._definition, str(options.mapping), str(options.schedule), sizes, take_over
-        )
+        compile_behind(self._definition, str(options.mapping), str(options.schedule), sizes, use)

@@ -6,9 +6,11 @@ from typing import Any
 
 from polygym.frontend.tc.derivatives.analysis import DefinitionFacts, definition_facts
 from polygym.frontend.tc.syntax import tree
+from polygym.poly.isl_budget import exclusive_isl
 
 
 @lru_cache(maxsize=256)
+@exclusive_isl()
 def known_facts(
     definition: tree.TcDefinition, constants: tuple[tuple[str, int], ...]
 ) -> DefinitionFacts:

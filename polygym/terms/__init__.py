@@ -12,7 +12,9 @@ estimate what rewriting saves. Large terms are searched by ``decomposition`` int
 ``reassociation`` of their arithmetic by ``commutativity``. ``optimization`` makes a
 ``derivation``, which can be replayed; ``saturation`` does the same by an e-graph. ``envs`` is the
 environment, ``learning`` has value functions that learn, ``code`` compiles, calls and times
-programs; ``gradient`` makes programs of derivatives.
+programs. ``scheduling`` times forms of a program before its loops are
+scheduled. ``whole_programs`` saturates programs with loops, ``generated_programs`` makes some to
+learn on.
 """
 
 from typing import TYPE_CHECKING

@@ -11,8 +11,9 @@ expressions of x and y stand: so they are written here, in the paper's order, an
 ``linear-algebra``, ``gemm``, ``convolution-train`` and ``convolution`` are Figures 10 to 13, files
 in ``programs/``. Where the figures read an element outside of a vector, transposed, or have lost
 parentheses, the files have what is meant; each says so. ``network`` has layers of a network as they
-are computed, and ``gradients`` what :mod:`polygym.terms.gradient` makes of these. ``twenty`` are
-programs to test searches on, of which nothing learns (:mod:`polygym.terms.generated_programs`).
+are computed, and ``gradients`` what :mod:`polygym.terms.language.derivatives` makes of these.
+``twenty`` are programs to test searches on, of which nothing learns
+(:mod:`polygym.terms.generated_programs`).
 """
 
 from functools import cache

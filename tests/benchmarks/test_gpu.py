@@ -150,3 +150,17 @@ def test_what_is_wrong_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "differs by" in row_measured.difference(mapping, [a @ b.T])
     right = measuring.MeasuredRow(SMALL, EmulatedDevice())
     assert right.difference(mapping, [a @ b.T]) == ""
+
+
+def test_a_row_that_fails_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(measured: measuring.MeasuredRow) -> tuple[float, list[np.ndarray]]:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(tables, "torch_times", no_memory)
+    journal = Journal(tmp_path / "results.jsonl")
+    tables.measure_rows("row", (SMALL,), EmulatedDevice(), journal, Deadline(5.0))
+    (found,) = journal.of_step("row")
+    assert found["wrong"] == "RuntimeError: CUDA out of memory"
+    assert "| TMM M=5 K=4 N=3 | - | - | - | - | - | 0 | wrong: RuntimeError" in report(journal)

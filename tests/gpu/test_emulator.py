@@ -24,7 +24,7 @@ from polygym.gpu.emulator.machine import emulate
 from polygym.gpu.emulator.memory import DeviceError
 from polygym.gpu.mapping.device_mapping import parse_device_mapping
 from polygym.gpu.mapping.launches import to_device
-from polygym.gpu.mapping.roles import BlockLoop, LoopRole, Roles, ThreadLoop
+from polygym.gpu.shared_loops.roles import BlockLoop, LoopRole, Roles, ThreadLoop
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.codegen.mapped_programs import scop_of

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import polybench
 from polygym.errors import InputError
 from polygym.frontend.tc import library
 from polygym.gpu import map_to_device
@@ -18,12 +19,14 @@ from polygym.gpu.mapping.device_mapping import (
 )
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from tests.c_programs import kernel_scop, small_parameters
 from tests.codegen.mapped_programs import PROGRAMS, scop_of
 from tests.gpu.comprehension_programs import comprehension_scop, small_arrays, small_sizes
 from tests.gpu.emulated_programs import differing_array, disagreement, random_device_mapping
 from tests.oracles.compiled_runs import random_arrays
 
 COMPREHENSIONS = tuple(library.definitions())
+KERNELS = tuple(kernel.name for kernel in polybench.KERNELS)
 
 
 def kernels(nodes: tuple[HostNode, ...]) -> list[Kernel]:
@@ -41,25 +44,45 @@ def kernels(nodes: tuple[HostNode, ...]) -> list[Kernel]:
 @pytest.mark.parametrize("name", COMPREHENSIONS)
 def test_comprehensions(name: str) -> None:
     scop = comprehension_scop(name)
+    sizes, schedule = small_sizes(scop), isl_schedule(scop)
+    arrays = small_arrays(scop, sizes, 0)
+    assert differing_array(scop, schedule, DEFAULT_DEVICE_MAPPING, sizes, arrays) is None
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("name", COMPREHENSIONS)
+def test_random_mappings_of_comprehensions(name: str) -> None:
+    scop = comprehension_scop(name)
     sizes = small_sizes(scop)
     for seed, schedule in enumerate((isl_schedule(scop), original_schedule(scop))):
-        mapping = DEFAULT_DEVICE_MAPPING
-        if seed:
-            mapping = random_device_mapping(np.random.default_rng([seed, len(name)]), scop)
+        mapping = random_device_mapping(np.random.default_rng([seed, len(name)]), scop)
         arrays = small_arrays(scop, sizes, seed)
         assert differing_array(scop, schedule, mapping, sizes, arrays) is None
 
 
+@pytest.mark.rotates
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels(name: str) -> None:
+    """Those of PolyBench, by default and under a random mapping."""
+    scop = kernel_scop(name)
+    sizes, generator = small_parameters(scop), np.random.default_rng(len(name))
+    for schedule in (isl_schedule(scop), original_schedule(scop)):
+        for mapping in (DEFAULT_DEVICE_MAPPING, random_device_mapping(generator, scop)):
+            arrays = random_arrays(scop, sizes, generator)
+            assert differing_array(scop, schedule, mapping, sizes, arrays) is None
+
+
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
-    for seed in range(2):
+    for seed in range(4):
         assert disagreement(name, seed) is None
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_at_length(name: str) -> None:
-    for seed in range(2, 25):
+    for seed in range(4, 30):
         assert disagreement(name, seed) is None
 
 
@@ -89,6 +112,30 @@ def test_neighbours_in_a_warp_are_neighbours_in_memory() -> None:
     )
     first, *_ = kernels(device.body)
     assert first.block == (8, 2, 1)
+
+
+def test_a_large_product_has_points_for_every_thread() -> None:
+    """Four by four of each, in groups that one instruction moves, of tiles in shared memory."""
+    scop = comprehension_scop("matmul")
+    sizes = {"M": 1024, "K": 512, "N": 1024}
+    device = map_to_device(LegalSchedule(scop, isl_schedule(scop)), sizes=sizes)
+    (kernel,) = kernels(device.body)
+    assert (kernel.block, kernel.shared, kernel.local) == (
+        (16, 16, 1),
+        ("A_block", "B_block"),
+        ("C_sum",),
+    )
+    lengths = {
+        array.name: array.c_extents for array in device.program.scop.arrays[len(scop.arrays) :]
+    }
+    assert lengths == {"C_sum": ("4", "4"), "A_block": ("16", "68"), "B_block": ("16", "64")}
+
+
+def test_arrays_that_are_none() -> None:
+    scop = comprehension_scop("matmul")
+    mapping = parse_device_mapping("device=cuda shared=A+X")
+    with pytest.raises(InputError, match="expected arrays among A, B, C, found 'X'"):
+        map_to_device(LegalSchedule(scop, isl_schedule(scop)), mapping)
 
 
 def test_time_loops_launch_each_step() -> None:
@@ -125,7 +172,18 @@ def test_texts_are_read_back(mapping: DeviceMapping) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["device=tpu", "block=0", "block=64x64", "block=2x2x2x2", "tile=a", "threads=2", "block", "="],
+    [
+        "shared=A+1",
+        "registers=2",
+        "device=tpu",
+        "block=0",
+        "block=64x64",
+        "block=2x2x2x2",
+        "tile=a",
+        "threads=2",
+        "block",
+        "=",
+    ],
 )
 def test_what_no_mapping_has(text: str) -> None:
     with pytest.raises(InputError):

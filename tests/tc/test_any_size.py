@@ -29,7 +29,7 @@ from tests.tc.programs import CONSTANTS, TEXTS, arguments, definition_of, sizes_
 from tests.tc.test_random import comprehensions
 
 MM = "def mm(float(M, K) A, float(K, N) B) -> (C) { C(m, n) +=! A(m, k) * B(k, n) }"
-LARGE = {"conv2d", "kronecker", "tables"}  # for the oracle
+LARGE = {"conv2d", "kronecker", "strided", "tables"}  # for the oracle
 # Its subscripts are right where the smallest size is 5.
 FIXED = {"gather_both"}
 
@@ -198,12 +198,47 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
+def is_replaced(operator: Comprehension, A: np.ndarray, B: np.ndarray) -> bool:
+    assert (operator(A, B) == A @ B).all()
+    return type(operator.compile(A, B)) is not BoundKernel
+
+
+class Clock:
+    """A clock by which every call is faster than the last, or slower."""
+
+    def __init__(self, factor: float = 0.999) -> None:
+        self.now, self.step, self.factor = 0.0, 1.0, factor
+
+    def __call__(self) -> float:
+        self.step *= self.factor
+        self.now += self.step
+        return self.now
+
+
+def test_code_of_their_own_that_is_slower_does_not_take_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(general_kernel, "perf_counter", Clock(1.01))
+    operator = define(MM, sizes="any")
+    A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
+    kernel = operator.compile(A, B)
+    assert isinstance(kernel, BoundKernel)
+    kernel.on_often = None
+    taken: list[int] = []
+    kernel.try_other(define(MM).compile(A, B), lambda: taken.append(1))  # type: ignore[arg-type]
+    for _ in range(3 * general_kernel.TRIAL_CALLS):
+        assert not is_replaced(operator, A, B)
+    assert kernel._trial is None
+    assert not taken
+
+
 def test_code_of_their_own_takes_over(monkeypatch: pytest.MonkeyPatch, compiled: list[Any]) -> None:
     monkeypatch.setattr(general_kernel, "SECONDS_OF_COMPILING", 0.0)
+    monkeypatch.setattr(general_kernel, "perf_counter", Clock())
     operator = define(MM, sizes="any")
     first = product(operator, 30, 40, 50)
     A, B = np.ones((30, 40), np.float32), np.ones((40, 50), np.float32)
-    wait_until(lambda: type(operator.compile(A, B)) is not BoundKernel)
+    wait_until(lambda: is_replaced(operator, A, B))
     assert product(operator, 30, 40, 50).tobytes() == first.tobytes()
     assert compiled == [None]
     # What the user has chosen stays, and a process that was forked asks one of its own.
@@ -214,7 +249,7 @@ def test_code_of_their_own_takes_over(monkeypatch: pytest.MonkeyPatch, compiled:
         try:
             serial = define(MM, sizes="any", threads=1)
             product(serial, 10, 40, 50)
-            wait_until(lambda: type(serial.compile(A[:10], B)) is not BoundKernel)
+            wait_until(lambda: is_replaced(serial, A[:10], B))
             os._exit(0)
         finally:
             os._exit(1)

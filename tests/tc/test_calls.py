@@ -82,7 +82,7 @@ def test_memory_for_the_result(mm):
     out = np.full((3, 2), 7, np.float32)
     assert mm(A, B, out=out) is out
     assert (out == A @ B).all()
-    for wrong in (np.empty((2, 3), np.float32), np.empty((3, 2)), np.empty((2, 3), np.float32).T):
+    for wrong in (np.empty((2, 3), np.float32), np.empty((3, 2))):
         with pytest.raises(InputError, match="out: "):
             mm(A, B, out=wrong)
     with pytest.raises(InputError, match=r"out: expected 1 array\(s\), found 2"):

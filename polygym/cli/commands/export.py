@@ -32,8 +32,10 @@ Kinds:
   llvm     F.ll: the same as LLVM IR, by clang; F_kernel.ll: measured loops;
            F_CPU.ll: with --cpu, the loops for each, linked with F.ll
   python   F.py and the loops as a shared library: a function on NumPy arrays
-  ptx      F.ptx and F.json: kernels for NVIDIA GPUs, with --mapping device=cuda
+  ptx      F.ptx, F.json: with --mapping device=cuda, kernels for NVIDIA GPUs
+           and the sizes of -p, and what to launch
   cubin    the same as machine code of one kind of GPU, by NVIDIA's ptxas
+  cuda     the same as F.cu, CUDA C++ for nvcc
 
 The function keeps its name and its signature. It runs the fast loops where they are known to be
 right: for sizes that the program admits, and arrays that do not overlap. Otherwise it runs the

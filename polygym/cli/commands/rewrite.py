@@ -16,7 +16,7 @@ from polygym.terms.code.c_file import c_file
 from polygym.terms.code.timing import TimingComparison, sizes_named
 from polygym.terms.code.timing_record import measure_pair, repeat_measurement
 from polygym.terms.derivation import Derivation, replay_derivation
-from polygym.terms.gradient import gradient, tangent
+from polygym.terms.language.derivatives import gradient, tangent
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram

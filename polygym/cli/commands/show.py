@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from polygym.cli.execution.device_session import show_for_device
 from polygym.cli.execution.resolved_program import ShownTarget, resolve_shown
 from polygym.cli.options import common
 from polygym.cli.options.variants import VariantOptions, variant_options
@@ -18,6 +19,7 @@ from polygym.errors import InputError
 from polygym.frontend.c import completed_file
 from polygym.frontend.c.regions.passes import PASSES as C_PASSES
 from polygym.frontend.c.regions.passes import RegionPass
+from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.poly.dependences import Dependence, dependences
@@ -47,6 +49,9 @@ the storage and the mapping that `run --schedule auto` takes for the sizes of `-
   polygym show gemm --schedule isl --mapping default --after plan
   polygym show gemm --mapping 'tile=32 unroll_jam=4' --after unroll_jam
   polygym show gemm --mapping default --after optimize > gemm.ll
+
+With `--mapping device=cuda` what is shown are kernels for a GPU as CUDA C++, and after the passes
+`kernels` and `ptx` LLVM IR and PTX of them.
 """
 
 _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
@@ -84,7 +89,9 @@ _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
     for_sizes=False,
     storage_first=True,
 )
-@common.mapping_option("sequential, what the schedule's file has, or what comes with auto")
+@common.mapping_option(
+    "sequential, what the schedule's file has, or what comes with auto", devices=True
+)
 @common.threads_option
 @common.reassociate_option
 @common.parameters_option
@@ -97,7 +104,7 @@ def command(
     wrap: bool,
     after: str | None,
     variant: VariantOptions,
-    mapping: Mapping | None,
+    mapping: Mapping | DeviceMapping | None,
     threads: int,
     parameters: dict[str, int],
     as_json: bool,
@@ -114,9 +121,18 @@ def command(
     for row in C_PASSES:
         if row.name == after:
             return _c_stage(row, target, region, parameters, as_json=as_json)
-    shown = None if after is None else pass_named(after, _C_ROWS)
     written = load_scop(target, region, parameters)
     sizes = _sizes(written, parameters)
+    if isinstance(mapping, DeviceMapping):
+        return show_for_device(
+            ShownTarget(target, region, written, sizes),
+            schedule_text,
+            variant,
+            mapping,
+            after,
+            as_json=as_json,
+        )
+    shown = None if after is None else pass_named(after, _C_ROWS)
     resolved = resolve_shown(
         ShownTarget(target, region, written, sizes), schedule_text, variant, mapping, threads
     )

@@ -1,4 +1,4 @@
-"""``polygym export`` for GPUs: nothing runs, so no GPU is needed."""
+"""``polygym export`` and ``polygym show`` for GPUs: nothing runs, so no GPU is needed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,13 +6,22 @@ from pathlib import Path
 import click
 
 from polybench import Dataset
+from polygym.cli.execution.resolved_program import ShownTarget
 from polygym.cli.options import common, schedules
 from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
+from polygym.codegen.contraction import legal_with_storage
 from polygym.export.device_export import DeviceExportKind, export_device, write_device_export
 from polygym.gpu.mapping.device_mapping import DeviceMapping
+from polygym.gpu.mapping.pipeline import map_to_device
+from polygym.gpu.ptx.compile_ptx import compile_ptx
+from polygym.gpu.ptx.cuda_text import cuda_text
+from polygym.gpu.ptx.emit_device import emit_device
+from polygym.gpu.ptx.math_library import libdevice_path
 from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.legality import LegalSchedule
 from polygym.programs import load_program
+from polygym.runtime.evaluation.time_limits import code_within
 
 _KINDS = [kind.value for kind in DeviceExportKind]
 _SCHEDULE = "isl"  # of the schedules that need no measurement, the one with the most parallel loops
@@ -42,7 +51,7 @@ def export_for_device(
     """Write the kernels of a program, and say what they take."""
     if kind not in _KINDS:
         raise click.UsageError(
-            f"--mapping {mapping}: expected --kind {' or '.join(_KINDS)}, found {kind}."
+            f"--mapping {mapping}: expected --kind {', '.join(_KINDS)}, found {kind}."
         )
     if asked.target.endswith(common.RESULT_SUFFIX):
         raise click.UsageError(
@@ -95,3 +104,55 @@ def export_for_device(
             console.write_text(f"  {path}")
 
     return console.answer(as_json, document, show)
+
+
+_PASSES = {
+    "cuda": "kernels and launches as CUDA C++",
+    "kernels": "LLVM IR of the kernels for nvptx64, not yet optimized",
+    "ptx": "PTX, optimized by LLVM",
+}
+
+
+def show_for_device(
+    shown: ShownTarget,
+    schedule_text: str,
+    variant: VariantOptions,
+    mapping: DeviceMapping,
+    after: str | None,
+    *,
+    as_json: bool,
+) -> console.CommandResult:
+    """Print the kernels of a program as a text of a kind."""
+    form = after or "cuda"
+    if form not in _PASSES:
+        raise click.UsageError(
+            f"--after {form}: expected {', '.join(_PASSES)} with --mapping {mapping}."
+        )
+    wanted = _SCHEDULE if schedules.is_automatic(schedule_text) else schedule_text
+    sizes = None if shown.sizes is None else dict(shown.sizes)
+    stored = variant.resolve(shown.written, wanted, sizes)
+    given = schedules.schedule_maker(wanted)(stored.scop, sizes, DEFAULT_MAPPING)
+    legal = legal_with_storage(stored.storage, stored.scop, given.schedule)
+    text = code_within(lambda: _device_text(legal, mapping, sizes, form))
+    document = {
+        "name": stored.scop.name,
+        "schedule": str(given.schedule),
+        "mapping": str(mapping),
+        "after": form,
+        "does": _PASSES[form],
+        "text": text,
+    }
+    return console.answer(as_json, document, lambda: click.echo(text, nl=False))
+
+
+def _device_text(
+    legal: LegalSchedule, mapping: DeviceMapping, sizes: dict[str, int] | None, form: str
+) -> str:
+    device = map_to_device(legal, mapping, sizes)
+    match form:
+        case "cuda":
+            return cuda_text(device, f"{legal.scop.name}: {legal.schedule}, {mapping}")
+        case "kernels":
+            return emit_device(device, libdevice_path())[0]
+        case _:
+            return compile_ptx(device).ptx

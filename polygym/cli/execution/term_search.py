@@ -19,11 +19,10 @@ from polygym.mdp.records import episode_record
 from polygym.programs import load_program
 from polygym.search.folder import BEST_FILE, JOURNAL_FILE, expect_no_search
 from polygym.terms.code.c_file import c_file
-from polygym.terms.derivation import replay_derivation
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.program import TermProgram
-from polygym.terms.rewriting_stage import RewritingStage, rewrite_first
-from polygym.terms.schedule_check import check_schedule
+from polygym.terms.scheduling.rewriting_stage import RewritingStage, rewrite_first
+from polygym.terms.scheduling.schedule_check import check_schedule
 
 REWRITING_FILE = "rewriting.json"
 
@@ -151,16 +150,16 @@ def _resumed(request: TermRequest, folder: Path, program: TermProgram) -> TermSe
     path = folder / REWRITING_FILE
     try:
         record = json.loads(read_small_file(str(path), "a record of rewriting", mebibytes=64))
-        derivation = replay_derivation(record["derivation"], str(path))
-        spent = len(record["candidates"])
-    except (ValueError, KeyError, TypeError) as error:
+        texts = [str(its["program"]) for its in record["candidates"]]
+        source, chosen = (parse_program(texts[at], str(path)) for at in (0, record["chosen"]))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise InputError(f"{path}: expected a record of rewriting, found {error!r}") from None
-    if derivation.program.body is not program.body:
+    if source.body is not program.body:
         raise InputError(f"{path}: expected the term of {request.file}, found another one")
     if not _c_path(folder, program).exists():
         raise InputError(f"{_c_path(folder, program)}: expected the C file of the search, none")
-    budget = max(1, request.budget - spent)
-    return TermSearch(derivation.result, record, folder, budget, request.time_limit)
+    budget = max(1, request.budget - len(texts))
+    return TermSearch(chosen, record, folder, budget, request.time_limit)
 
 
 def _program(request: TermRequest) -> TermProgram:

@@ -167,7 +167,7 @@ def print_c(
     program that was made for given ``sizes`` checks at entry that it is called with these.
     """
     scop = program.scop
-    body = list(_lines(program, program.body, 1, annotated))
+    body = list(node_lines(program, program.body, 1, annotated))
     checks = list(size_check_lines(scop, sizes or {}))
     lines = [f"/* {comment} */"] if comment else []
     lines += HEADERS if checks else ()
@@ -181,19 +181,19 @@ def print_c(
     return "\n".join([*lines, "}", ""]).lstrip("\n")
 
 
-def _lines(
+def node_lines(
     program: ir.LoopProgram,
     node: ir.Node,
     depth: int,
     annotated: bool,
     known: KnownConditions = _NOTHING_KNOWN,
 ) -> Iterator[str]:
-    """Yield the lines of a node where ``known`` holds."""
+    """Yield the lines of a node in a function, at a depth, where ``known`` holds."""
     indent = "  " * depth
     match node:
         case ir.Block(children):
             for child in children:
-                yield from _lines(program, child, depth, annotated, known)
+                yield from node_lines(program, child, depth, annotated, known)
         case ir.Loop(variable, lower, upper, step, body, annotation):
             if isinstance(annotation, ParallelLoop) and program.threads > 1:
                 kind = "dynamic" if annotation.is_dynamic else "static"
@@ -204,7 +204,7 @@ def _lines(
                 )
             text = annotation_text(annotation) if annotated else ""
             note = f"  /* {text} */" if text else ""
-            header = _loop_header(variable, lower, upper, step)
+            header = loop_header(variable, lower, upper, step)
             if not isinstance(annotation, ParallelLoop):
                 bounds = loop_data_bounds(program, node, known)
                 if bounds is not None and (own := data_bounded_header(program, node, bounds)):
@@ -212,14 +212,14 @@ def _lines(
             yield f"{indent}{header} {{{note}"
             if isinstance(annotation, ParallelLoop) and program.threads > 1:
                 yield from _slot_declarations(program, "omp_get_thread_num()", indent + "  ")
-            yield from _lines(program, body, depth + 1, annotated, known)
+            yield from node_lines(program, body, depth + 1, annotated, known)
             yield f"{indent}}}"
         case ir.Guard(condition, then, otherwise):
             yield f"{indent}if ({print_index(condition)}) {{"
-            yield from _lines(program, then, depth + 1, annotated, known)
+            yield from node_lines(program, then, depth + 1, annotated, known)
             if otherwise is not None:
                 yield f"{indent}}} else {{"
-                yield from _lines(program, otherwise, depth + 1, annotated, known)
+                yield from node_lines(program, otherwise, depth + 1, annotated, known)
             yield f"{indent}}}"
         case ir.Instance(lanes=lanes):
             if lanes is None:
@@ -230,8 +230,8 @@ def _lines(
             iteration = substitute_in(
                 replace(node, lanes=None), {lanes.variable: ir.IndexVariable(lane)}
             )
-            yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
-            yield from _lines(program, iteration, depth + 1, annotated, known)
+            yield f"{indent}{loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
+            yield from node_lines(program, iteration, depth + 1, annotated, known)
         case _:
             assert_never(node)
 
@@ -266,7 +266,7 @@ def _last_lane(lanes: ir.Lanes) -> ir.Index:
     return minimum(last, end)
 
 
-def _loop_header(variable: str, lower: ir.Index, upper: ir.Index, step: int) -> str:
+def loop_header(variable: str, lower: ir.Index, upper: ir.Index, step: int) -> str:
     """Return ``for (...)``, with ``<`` where the bound was written as something minus one."""
     match upper:
         case ir.IndexOperation(ir.IndexOperator.SUBTRACT, (bound, ir.IndexConstant(1))):

@@ -53,8 +53,9 @@ class DeviceMapping:
                 raise InputError(f"block: expected at most {MOST_THREADS} threads, found {threads}")
         if self.tile is not None:
             _check_sizes("tile", self.tile, 4, (_LARGEST_TILE,) * 4)
-        if self.shared is not None:
-            _parse_names("+".join(self.shared) or "off")
+        for name in self.shared or ():
+            if not name.isidentifier() or name in ("auto", "off"):
+                raise InputError(f"shared: expected names of arrays, found {name!r}")
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_device_mapping` reads it back to an equal value."""

@@ -34,6 +34,7 @@ from polygym.errors import InternalError
 from polygym.gpu.device_program import (
     BLOCK_VARIABLES,
     THREAD_VARIABLES,
+    Barrier,
     DeviceProgram,
     HostGuard,
     HostLoop,
@@ -46,7 +47,11 @@ from polygym.gpu.device_program import (
     UniformLoop,
 )
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
-from polygym.gpu.mapping.index_bounds import (
+from polygym.gpu.promotion.block_sums import block_sum
+from polygym.gpu.promotion.copies import MadeCode
+from polygym.gpu.promotion.nests import NestPromoter, PromotionOptions
+from polygym.gpu.promotion.points import point_nest
+from polygym.gpu.shared_loops.index_bounds import (
     Ranges,
     extreme,
     folded,
@@ -54,10 +59,7 @@ from polygym.gpu.mapping.index_bounds import (
     negated,
     trip_count,
 )
-from polygym.gpu.mapping.roles import BlockLoop, Roles, ThreadLoop
-from polygym.gpu.promotion.copies import MadeCode
-from polygym.gpu.promotion.nests import NestPromoter
-from polygym.gpu.promotion.points import point_nest
+from polygym.gpu.shared_loops.roles import BlockLoop, Roles, SumLoop, ThreadLoop
 
 _ONE = ir.IndexConstant(1)
 _ZERO = ir.IndexConstant(0)
@@ -151,6 +153,7 @@ class _KernelMaker:
     promoter: NestPromoter
     shared: list[str] = field(default_factory=list)
     local: list[str] = field(default_factory=list)
+    atomic: list[str] = field(default_factory=list)
 
     @staticmethod
     def of(node: ir.Node, roles: Roles, mapping: DeviceMapping, made: MadeCode) -> _KernelMaker:
@@ -161,6 +164,8 @@ class _KernelMaker:
             if count is not None and roles.runs_outside(node, coordinate):
                 counts[coordinate] = folded(maximum(count, _ONE))
         grid, shares = _grid_of(counts)
+        if isinstance(node, ir.Loop) and isinstance(role := roles.of(node), SumLoop):
+            grid = (ir.IndexConstant(role.blocks), _ONE, _ONE)
         threads = roles.thread_axes(node)
         x, y, z = (threads.get(axis, 1) for axis in range(3))
         written = {made.statements[own.statement].write.array for own in ir.instances_in(node)}
@@ -168,14 +173,16 @@ class _KernelMaker:
             name: (_ZERO, folded(add_constant(extent, -1)))
             for name, extent in zip(BLOCK_VARIABLES, grid, strict=True)
         }
-        promoter = NestPromoter(made, mapping, frozenset(written), (x, y, z), blocks)
+        options = PromotionOptions(mapping.shared, mapping.registers, mapping.tile or ())
+        promoter = NestPromoter(made, options, frozenset(written), (x, y, z), blocks)
         return _KernelMaker(roles, grid, shares, counts, threads, promoter)
 
     def kernel(self, node: ir.Node, name: str) -> Kernel:
         """Return the kernel."""
         body = self.block_nodes(node, frozenset(self.shares), frozenset(self.threads))
+        body = without_outer_barriers(body)
         block, shared, local = self.promoter.threads, tuple(self.shared), tuple(self.local)
-        return Kernel(name, self.grid, block, body, shared, local)
+        return Kernel(name, self.grid, block, body, shared, local, frozenset(self.atomic))
 
     def block_nodes(
         self, node: ir.Node, blocks: frozenset[int], threads: frozenset[int]
@@ -187,6 +194,8 @@ class _KernelMaker:
             return (UniformGuard(conjunction(tests), inside),)
         if not blocks and (isinstance(node, ir.Loop) or not self.roles.thread_axes(node)):
             role = self.roles.of(node) if isinstance(node, ir.Loop) else None
+            if isinstance(node, ir.Loop) and isinstance(role, SumLoop):
+                return self._sum(node, role)
             if isinstance(role, ThreadLoop) and (made := self._promoted(node, threads)) is not None:
                 return made
             if isinstance(role, ThreadLoop) or not self.roles.thread_axes(node):
@@ -212,6 +221,21 @@ class _KernelMaker:
                 raise AssertionError("an instance is run by threads")
             case _:
                 assert_never(node)
+
+    def _sum(self, loop: ir.Loop, role: SumLoop) -> tuple[KernelNode, ...]:
+        """Return a loop whose terms threads take together; one thread runs it if it is no sum."""
+        made = block_sum(loop, self.promoter.made, self.threads[0], role.blocks)
+        if made is None:
+            tests = [ir.IndexOperator.EQUAL(_thread(axis), _ZERO) for axis in sorted(self.threads)]
+            if role.blocks > 1:
+                tests.append(ir.IndexOperator.EQUAL(ir.IndexVariable(BLOCK_VARIABLES[0]), _ZERO))
+            code = ThreadCode(ir.Guard(conjunction(tests), loop, None))
+            return (Barrier(), code, Barrier())
+        self.shared.append(made.shared)
+        self.local.append(made.local)
+        if role.blocks > 1:
+            self.atomic.append(made.update)
+        return made.body
 
     def _promoted(self, node: ir.Node, threads: frozenset[int]) -> tuple[KernelNode, ...] | None:
         """Return loops over points with arrays promoted; None where nothing is."""
@@ -358,3 +382,19 @@ def _digit(below: int, count: int) -> ir.Index:
     if below > 1:
         z = ir.IndexOperator.DIVIDE_NONNEGATIVE(z, ir.IndexConstant(below))
     return ir.IndexOperator.REMAINDER_NONNEGATIVE(z, ir.IndexConstant(count))
+
+
+def without_outer_barriers(nodes: tuple[KernelNode, ...]) -> tuple[KernelNode, ...]:
+    """Return the body of a kernel without barriers at its beginning, at its end, and twice."""
+    kept = [
+        node
+        for number, node in enumerate(nodes)
+        if not (isinstance(node, Barrier) and isinstance(nodes[number - 1], Barrier) and number)
+    ]
+    if kept and isinstance(kept[0], Barrier):
+        kept = kept[1:]
+    if kept and isinstance(kept[-1], Barrier):
+        kept = kept[:-1]
+    if len(kept) == 1 and isinstance(kept[0], UniformGuard):
+        return (replace(kept[0], body=without_outer_barriers(kept[0].body)),)
+    return tuple(kept)

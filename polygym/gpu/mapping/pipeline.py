@@ -21,7 +21,7 @@ from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMap
 from polygym.gpu.mapping.device_model import H100, DeviceModel
 from polygym.gpu.mapping.launches import to_device
 from polygym.gpu.mapping.plan import Planner
-from polygym.gpu.mapping.roles import Roles
+from polygym.gpu.shared_loops.roles import Roles
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.mapping.sizes import Sizes, known_sizes
 from polygym.mapping.tuning_parameters import TUNING

@@ -38,11 +38,13 @@ from polygym.gpu.mapping.device_model import (
     block_for_reuse,
     default_block,
 )
-from polygym.gpu.mapping.roles import BlockLoop, LoopRole, Roles, ThreadLoop
+from polygym.gpu.mapping.sum_roles import sum_roles, threads_for, whole_sum
+from polygym.gpu.shared_loops.roles import BlockLoop, LoopRole, Roles, SumLoop, ThreadLoop
 from polygym.ir.scop import Scop
 from polygym.mapping.sizes import Sizes
 
 _UNKNOWN_TRIPS = 1 << 20
+_FEW_POINTS = 32  # for each multiprocessor: fewer leave most of its threads idle
 
 _Moves: TypeAlias = dict[int, dict[str, AccessStrides]]
 """By member and statement, how accesses move."""
@@ -90,6 +92,13 @@ class Planner:
             case Band(statements, members, child):
                 if any(member.coincident for member in members):
                     return self._shared_out(tree, depth, roles)
+                sums = self._sums(tree)
+                if sums and not any(
+                    member.coincident for _, path in loop_paths(tree, statements) for member in path
+                ):
+                    for name, terms in sums:
+                        roles[name, depth] = whole_sum(self.model, terms)
+                    return tree
                 inside = around.inside_members(members, statements)
                 below = self._planned(child, inside, depth + len(members), roles)
                 return Band(statements, members, below)
@@ -97,6 +106,11 @@ class Planner:
     def _shared_out(self, band: Band, depth: int, roles: dict[tuple[str, int], LoopRole]) -> Tree:
         """Return a band with its coincident members for blocks and threads."""
         shared = [place for place, member in enumerate(band.members) if member.coincident]
+        sums = self._sums(band)
+        count = prod(self._trips(band.statements, band.members[place]) for place in shared)
+        is_few = count < _FEW_POINTS * self.model.multiprocessors
+        if sums and is_few and self._is_short_beside(band, [name for name, _ in sums]):
+            return self._a_block_each(band, depth, shared, sums, roles)
         moves = self._moves(band, shared)
         axes = self._thread_axes(band, shared, moves)
         trips = [self._trips(band.statements, band.members[place]) for place in axes]
@@ -127,6 +141,41 @@ class Planner:
         points = tuple(band.members[place] for place in (*threads, *serial))
         below = Band(band.statements, points, band.child) if points else band.child
         return Band(band.statements, tuple(blocks), below)
+
+    def _sums(self, band: Band) -> list[tuple[str, int]]:
+        """Return the sums of a band that threads may take together, and are worth it."""
+        if self.sizes is None or self.mapping.block is not None or self.mapping.tile is not None:
+            return []
+        may = self.mapping.reassociate
+        return list(sum_roles(band, self.scop, self.sizes, self.parameters, reassociate=may))
+
+    def _is_short_beside(self, band: Band, sums: Sequence[str]) -> bool:
+        """Whether what is no sum has no loops of its own, so that one thread may run it."""
+        return all(
+            prod(self._trips((name,), member) for member in path if not member.coincident) == 1
+            and not any(member.coincident for member in path[len(band.members) :])
+            for name, path in loop_paths(band, band.statements)
+            if name not in sums
+        )
+
+    def _a_block_each(
+        self,
+        band: Band,
+        depth: int,
+        shared: Sequence[int],
+        sums: Sequence[tuple[str, int]],
+        roles: dict[tuple[str, int], LoopRole],
+    ) -> Tree:
+        """Return a band with a block for each point, whose threads take terms together."""
+        serial = tuple(member for place, member in enumerate(band.members) if place not in shared)
+        for number, _ in enumerate(shared):
+            for name in band.statements:
+                roles[name, depth + number] = BlockLoop(len(shared) - 1 - number)
+        most = max(terms for _, terms in sums)
+        for name, _ in sums:
+            roles[name, depth + len(shared)] = SumLoop(threads_for(most))
+        below = Band(band.statements, serial, band.child) if serial else band.child
+        return Band(band.statements, tuple(band.members[place] for place in shared), below)
 
     def _thread_axes(self, band: Band, shared: Sequence[int], moves: _Moves) -> list[int]:
         """Return the members for x, y and z: the coalesced one, then those of most reuse.

@@ -9,18 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.linear_sums import constant_difference, subtract_indices
-from polygym.gpu.mapping.index_bounds import Ranges, extreme
+from polygym.gpu.shared_loops.index_bounds import Ranges, extreme
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part of an array: from ``origin`` on, so many elements along each dimension."""
+    """A part of an array: from ``origin`` on, so many elements along each dimension.
+
+    In memory the dimensions have this ``order``, the last one in rows.
+    """
 
     origin: tuple[ir.Index, ...]
     lengths: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def ordered(self, indices: Sequence[_Value]) -> tuple[_Value, ...]:
+        """Return what belongs to the dimensions in the order of memory."""
+        return tuple(indices[dimension] for dimension in self.order)
 
     @property
     def elements(self) -> int:
@@ -30,7 +41,7 @@ class Box:
     def subscripts_inside(self, subscripts: Sequence[ir.Index]) -> tuple[ir.Index, ...]:
         """Return the subscripts of an element in the box."""
         pairs = zip(subscripts, self.origin, strict=True)
-        return tuple(subtract_indices(subscript, first) for subscript, first in pairs)
+        return self.ordered([subtract_indices(own, first) for own, first in pairs])
 
 
 def box_of(accesses: Sequence[tuple[ir.Index, ...]], ranges: Ranges) -> Box | None:
@@ -42,7 +53,7 @@ def box_of(accesses: Sequence[tuple[ir.Index, ...]], ranges: Ranges) -> Box | No
             return None
         origin.append(span[0])
         lengths.append(span[1])
-    return Box(tuple(origin), tuple(lengths))
+    return Box(tuple(origin), tuple(lengths), tuple(range(len(lengths))))
 
 
 def _span(subscripts: Sequence[ir.Index], ranges: Ranges) -> tuple[ir.Index, int] | None:

@@ -32,6 +32,7 @@ class Promoted:
     copy_in: str
     copy_back: str
     clear: str
+    template: Statement
 
     def filled(self, element: Sequence[ir.Index], inside: Sequence[ir.Index]) -> ir.Instance:
         """Return the instance that copies an element there."""
@@ -85,11 +86,17 @@ class MadeCode:
         self.arrays.append((array, lengths))
         clear = self.names.fresh(f"{array.name}_zero")
         own = copy_statement(array, array.name, (), ["0"] * array.rank)
-        zero = replace(own, name=clear, body=_zero(array.type), text=f"{array.name} = 0")
+        zero = replace(own, name=clear, body=zero_literal(array.type), text=f"{array.name} = 0")
         copy_in = replace(copy_in, name=self.names.fresh(f"{array.name}_fill"))
         for statement in (copy_in, copy_back, zero):
             self.statements[statement.name] = statement
-        return Promoted(source, array, copy_in.name, copy_back.name, clear)
+        return Promoted(source, array, copy_in.name, copy_back.name, clear, zero)
+
+    def added(self, statement: Statement) -> str:
+        """Return the name under which a statement is known from now on."""
+        name = self.names.fresh(statement.name)
+        self.statements[name] = replace(statement, name=name)
+        return name
 
     def redirected(self, node: ir.Node, new: Mapping[str, Replacement]) -> ir.Node:
         """Return a node with promoted arrays in the place of others."""
@@ -140,7 +147,8 @@ def _moved(access: Access, promoted: Promoted) -> Access:
     return Access(promoted.array.name, access.relation, promoted.array.name)
 
 
-def _zero(scalar: ScalarType) -> Expression:
+def zero_literal(scalar: ScalarType) -> Expression:
+    """Return 0 as a value of a type."""
     if scalar.is_storage_only:
         return Cast(FloatLiteral(0.0, ScalarType.FLOAT), scalar)
     if scalar.is_floating:

@@ -17,8 +17,6 @@ from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import maximum, minimum, substitute
 from polygym.codegen.loopir.linear_sums import add_indices
 from polygym.gpu.device_program import Barrier, KernelNode, ThreadCode, UniformLoop
-from polygym.gpu.mapping.device_mapping import DeviceMapping
-from polygym.gpu.mapping.index_bounds import Ranges
 from polygym.gpu.promotion.copies import MadeCode, Promoted, Replacement, Subscripts
 from polygym.gpu.promotion.points import (
     PointNest,
@@ -26,12 +24,25 @@ from polygym.gpu.promotion.points import (
     body_items,
     pushed_inward,
 )
-from polygym.gpu.promotion.stages import Stage, StagePlanner, filling, padded
+from polygym.gpu.promotion.stages import Stage, StagePlanner, filling
 from polygym.gpu.promotion.sums import HeldElement, accesses_in, held_elements
+from polygym.gpu.shared_loops.index_bounds import Ranges
 from polygym.ir.expressions import Binary, BinaryOperator, Call, Gather, walk
 
 MOST_SHARED_BYTES = 48 * 1024
 """The most shared memory of a block that needs no leave of the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionOptions:
+    """What is asked for: the arrays in shared memory, None as it pays, and sums in registers.
+
+    ``tile`` are the points of a block, and after those the step of a stage.
+    """
+
+    shared: tuple[str, ...] | None
+    registers: bool
+    tile: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class NestPromoter:
     """Promotion in a kernel whose statements write ``written`` arrays."""
 
     made: MadeCode
-    mapping: DeviceMapping
+    options: PromotionOptions
     written: frozenset[str]
     threads: tuple[int, int, int]
     ranges: Ranges
@@ -57,11 +68,11 @@ class NestPromoter:
         """Return what becomes of points; None where nothing is promoted."""
         program = self.made.program
         held: tuple[HeldElement, ...] = ()
-        if self.mapping.registers:
+        if self.options.registers:
             held = held_elements(nest, self.made.statements, program.unproved_accesses)
         planner = self._planner(nest)
         items = body_items(nest)
-        stages = [None if self.mapping.shared == () else planner.stage(item) for item in items]
+        stages = [None if self.options.shared == () else planner.stage(item) for item in items]
         if not held and not any(stages):
             return None
         registers = {one.array: self._register(nest, one) for one in held}
@@ -88,10 +99,8 @@ class NestPromoter:
             self.ranges,
             self.written,
             program.guarded_reads | program.unproved_accesses,
-            None if self.mapping.shared is None else frozenset(self.mapping.shared),
-            None
-            if self.mapping.tile is None or len(self.mapping.tile) <= len(nest.axes)
-            else self.mapping.tile[len(nest.axes)],
+            None if self.options.shared is None else frozenset(self.options.shared),
+            next(iter(self.options.tile[len(nest.axes) :]), None),
             MOST_SHARED_BYTES,
         )
 
@@ -147,12 +156,8 @@ class NestPromoter:
         fills: list[KernelNode] = []
         for array, box in stage.boxes.items():
             reads = accesses_in(loop, made.statements)
-            is_turned = any(
-                planner.is_turned(subscripts)
-                for _, _, access, subscripts in reads
-                if access.array == array
-            )
-            lengths = padded(box.lengths, is_turned=is_turned)
+            own_reads = [row[3] for row in reads if row[2].array == array]
+            lengths = planner.lengths_in_memory(box, own_reads)
             promoted = made.promote(made.program.scop.array(array), "block", lengths)
             own = replace(box, origin=tuple(substitute(at, at_first) for at in box.origin))
             new[array] = promoted, own.subscripts_inside

@@ -35,10 +35,12 @@ from polygym.codegen.loopir.linear_sums import (
 )
 from polygym.codegen.loopir.nests import conjunction, constant_spans
 from polygym.gpu.device_program import THREAD_VARIABLES
-from polygym.gpu.mapping.roles import Roles, ThreadLoop
+from polygym.gpu.shared_loops.roles import Roles, ThreadLoop
 
 MOST_COPIES = 64
 """The most points of a thread whose code stands in the text."""
+GROUP = 4
+"""The elements of 4 bytes that one instruction moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,19 @@ class PointAxis:
         """The name that stands for the number of a thread's point."""
         return f"{self.variable}.copy"
 
+    @property
+    def group(self) -> int:
+        """How many points of a thread follow each other."""
+        return GROUP if self.copies % GROUP == 0 else 1
+
     def value(self, copy: int) -> ir.Index:
         """Return the counter of a thread's point."""
         thread = ir.IndexVariable(THREAD_VARIABLES[self.axis])
-        return add_indices(self.origin, add_constant(thread, self.threads * copy))
+        group, place = divmod(copy, self.group)
+        own = ir.IndexOperator.MULTIPLY(ir.IndexConstant(self.group), thread)
+        return add_indices(
+            self.origin, add_constant(own, self.threads * self.group * group + place)
+        )
 
     @property
     def range(self) -> tuple[ir.Index, ir.Index]:

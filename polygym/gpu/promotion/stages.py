@@ -21,19 +21,23 @@ different banks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from polygym.codegen.loopir import ir
-from polygym.codegen.loopir.index_arithmetic import coefficient, evaluate_index
+from polygym.codegen.loopir.index_arithmetic import (
+    coefficient,
+    depends_on,
+    evaluate_index,
+)
 from polygym.codegen.loopir.linear_sums import add_indices, constant_difference
 from polygym.codegen.loopir.nests import conjunction
 from polygym.gpu.device_program import THREAD_VARIABLES
-from polygym.gpu.mapping.index_bounds import Ranges, extreme, folded, variables_of
 from polygym.gpu.promotion.boxes import Box, box_of
 from polygym.gpu.promotion.copies import Promoted, Subscripts
-from polygym.gpu.promotion.points import PointNest
+from polygym.gpu.promotion.points import GROUP, PointNest
 from polygym.gpu.promotion.sums import accesses_in
+from polygym.gpu.shared_loops.index_bounds import Ranges, extreme, folded, variables_of
 from polygym.ir.scop import Statement
 
 _LEAST_USES = 8
@@ -108,7 +112,22 @@ class StagePlanner:
         return None
 
     def _bytes(self, name: str, box: Box) -> int:
-        return self.sizes_of_elements[name] * prod(padded(box.lengths, is_turned=True))
+        return self.sizes_of_elements[name] * prod(self.lengths_in_memory(box, ()))
+
+    def lengths_in_memory(self, box: Box, reads: Sequence[Subscripts]) -> tuple[int, ...]:
+        """Return the lengths in shared memory, in their order there.
+
+        Rows are odd where threads read down columns, and where what fills them goes down columns
+        they begin in other banks, and at a multiple of what one instruction moves.
+        """
+        *others, last = box.ordered(box.lengths)
+        if not others:
+            return (last,)
+        if box.order[-1] != len(box.order) - 1:
+            return (*others, -(-last // GROUP) * GROUP + GROUP)
+        if not reads or any(map(self.is_turned, reads)):
+            return (*others, last + 1 - last % 2)
+        return (*others, last)
 
     def _boxes(self, loop: ir.Loop, step: int, points: Ranges) -> dict[str, Box]:
         counter = ir.IndexVariable(loop.variable)
@@ -137,8 +156,37 @@ class StagePlanner:
             read = [row[2] for row in own]
             box = box_of(read, stepped) if read[0] else None
             if box is not None and (self.wanted is not None or self._pays(read, box, trips)):
-                result[array] = box
+                result[array] = replace(box, order=self._order(read))
         return result
+
+    def _order(self, reads: Sequence[Subscripts]) -> tuple[int, ...]:
+        """Return the dimensions as they stand in shared memory.
+
+        Points of a thread that follow each other read elements in a row, if one dimension alone
+        moves with them: that comes last. Threads read rows then.
+        """
+        rank = len(reads[0])
+        usual = tuple(range(rank))
+        along = [
+            {
+                dimension
+                for subscripts in reads
+                for dimension, subscript in enumerate(subscripts)
+                if depends_on(subscript, axis.variable)
+            }
+            for axis in self.nest.axes
+            if axis.group > 1
+        ]
+        moved = set().union(*along)
+        if len(moved) != 1 or any(
+            coefficient(subscripts[dimension], axis.variable) not in (0, 1)
+            for subscripts in reads
+            for dimension in moved
+            for axis in self.nest.axes
+        ):
+            return usual
+        last = moved.pop()
+        return (*(dimension for dimension in usual if dimension != last), last)
 
     def _pays(self, reads: Sequence[Subscripts], box: Box, trips: Mapping[str, int]) -> bool:
         """Whether elements are used often, or read across rows."""
@@ -155,12 +203,6 @@ class StagePlanner:
             return False
         *others, last = (coefficient(subscript, first.variable) for subscript in subscripts)
         return any(step != 0 for step in others) or last not in (0, 1)
-
-
-def padded(lengths: tuple[int, ...], *, is_turned: bool) -> tuple[int, ...]:
-    """Return the lengths of a box in shared memory: rows are odd where columns are read."""
-    *others, last = lengths
-    return (*others, last + 1 - last % 2) if is_turned and others else lengths
 
 
 def filling(
@@ -182,9 +224,10 @@ def filling(
     digits.insert(0, rest)
     element = [add_indices(first, own) for first, own in zip(box.origin, digits, strict=True)]
     tests = _bounds_tests(box, element, extents, ranges)
-    node: ir.Node = promoted.filled(element, digits)
+    inside = box.ordered(digits)
+    node: ir.Node = promoted.filled(element, inside)
     if tests:
-        node = ir.Guard(conjunction(tests), node, promoted.cleared(digits))
+        node = ir.Guard(conjunction(tests), node, promoted.cleared(inside))
     last = ir.IndexConstant(box.elements - 1)
     return ir.Loop(counter, number, last, count, node)
 

@@ -8,6 +8,7 @@
 ``emit_atomics``       Updates that several threads make of one element
 ``math_library``       Functions of ``math.h`` from libdevice
 ``compile_ptx``        LLVM IR → PTX, with the memory and the arguments of each kernel
+``cuda_text``          Device programs as CUDA C++, to be read
 ``ptxas``              NVIDIA's assembler, where there is one: machine code and its resources
 =====================  ===================================================================
 """

@@ -22,7 +22,9 @@ from polygym.pickling import pickle_by_name
 TRIPLE = "nvptx64-nvidia-cuda"
 DEFAULT_ARCHITECTURE = "sm_80"
 _OLDEST = 70
-_PTX_VERSION = "+ptx80"  # of CUDA 12.0: what all drivers of that version and later take
+# What drivers of CUDA 12.0 and later take; GPUs that came later need a later one.
+_PTX_VERSION, _LATER_VERSION = "+ptx80", "+ptx87"
+_NEWEST_OF_FIRST = 90
 
 
 @pickle_by_name
@@ -64,4 +66,5 @@ def gpu_machine(architecture: str) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(TRIPLE)
-    return target.create_target_machine(cpu=architecture, features=_PTX_VERSION, opt=3)
+    version = _PTX_VERSION if int(number) <= _NEWEST_OF_FIRST else _LATER_VERSION
+    return target.create_target_machine(cpu=architecture, features=version, opt=3)

@@ -42,22 +42,26 @@ def emit_device(
     """
     program = replace(device.program, nontemporal_stores=frozenset(), prefetches=frozenset())
     module = ir.Module(name=program.scop.name)
-    parameters = () if program.sizes is not None else program.scop.parameters
-    kernels = launched_kernels(device.body)
     signatures = tuple(
-        emit_kernel(
-            module,
-            program,
-            kernel,
-            (
-                *(own.name for own in parameters),
-                *(name for name in counters if uses_variable(kernel, name, program.scop)),
-            ),
-        )
-        for kernel, counters in kernels
+        emit_kernel(module, program, kernel, variables)
+        for kernel, variables in kernel_variables(device)
     )
     needs_library = resolve_math(module, library)
     return str(module), signatures, needs_library
+
+
+def kernel_variables(device: DeviceProgram) -> list[tuple[Kernel, tuple[str, ...]]]:
+    """Return every kernel once, with the variables that its launches hand over.
+
+    These are the parameters, where sizes are not known, and the counters that it uses.
+    """
+    program = device.program
+    parameters = () if program.sizes is not None else program.scop.parameters
+    names = tuple(parameter.name for parameter in parameters)
+    return [
+        (kernel, (*names, *(own for own in counters if uses_variable(kernel, own, program.scop))))
+        for kernel, counters in launched_kernels(device.body)
+    ]
 
 
 def launched_kernels(body: Sequence[HostNode]) -> list[tuple[Kernel, tuple[str, ...]]]:

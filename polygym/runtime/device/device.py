@@ -36,8 +36,8 @@ class DeviceProperties:
 class Device:
     """A device, used through its primary context; close it, or leave it to ``with``."""
 
-    def __init__(self, ordinal: int = 0) -> None:
-        """Begin to use a device.
+    def __init__(self, ordinal: int = 0, stream: int | None = None) -> None:
+        """Begin to use a device, with a stream of its own unless another one is given.
 
         Raises:
             MissingDeviceError: there is no driver, or no such device.
@@ -48,9 +48,11 @@ class Device:
                 f"device=cuda: expected a GPU of number {ordinal}, found {count} of them"
             )
         self.ordinal = ordinal
-        cuda_driver.use_device(ordinal)
+        self._context = cuda_driver.retain_device(ordinal)
+        self.make_current()
         self.properties = _properties(ordinal)
-        self.stream = cuda_driver.new_stream()
+        self._owns_stream = stream is None
+        self.stream = cuda_driver.new_stream() if stream is None else stream
         self.pool = MemoryPool()
         self._is_open = True
 
@@ -72,8 +74,13 @@ class Device:
         if self._is_open:
             self._is_open = False
             self.pool.trim()
-            cuda_driver.end_stream(self.stream)
+            if self._owns_stream:
+                cuda_driver.end_stream(self.stream)
             cuda_driver.release_device(self.ordinal)
+
+    def make_current(self) -> None:
+        """Let the calling thread use the device."""
+        cuda_driver.use_context(self._context)
 
     def wait(self) -> None:
         """Wait until the stream is done.

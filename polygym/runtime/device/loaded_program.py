@@ -89,9 +89,15 @@ class LoadedProgram:
 
     @contextmanager
     def bound(
-        self, addresses: Mapping[str, int], parameters: Mapping[str, int]
+        self,
+        addresses: Mapping[str, int],
+        parameters: Mapping[str, int],
+        *,
+        repeats: bool = True,
     ) -> Iterator[BoundProgram]:
         """Lend the program with its arguments: the arrays of the caller by name, and sizes.
+
+        It is to be run several times, unless ``repeats`` says otherwise.
 
         Raises:
             MemoryError: the device has no memory for the arrays that the program makes for itself.
@@ -112,7 +118,7 @@ class LoadedProgram:
                     continue
                 places[array.name] = stack.enter_context(self.device.memory(sizes[array.name]))
             note = stack.enter_context(self.device.memory(_NOTE_BYTES))
-            bound = BoundProgram(self, addresses, places, note, known)
+            bound = BoundProgram(self, addresses, places, note, known, repeats=repeats)
             try:
                 yield bound
             finally:
@@ -147,6 +153,8 @@ class BoundProgram:
         places: Mapping[str, int],
         note: int,
         sizes: Mapping[str, int],
+        *,
+        repeats: bool,
     ) -> None:
         """Keep where everything is; note the launches as a graph if they are many.
 
@@ -162,8 +170,9 @@ class BoundProgram:
             for own in loaded.initialized_arrays()
         }
         self._graph = 0
-        self._clear_note()
-        if _LEAST_FOR_GRAPH <= len(plan) <= _MOST_FOR_GRAPH:
+        if self.checks_subscripts:
+            self._clear_note()
+        if repeats and _LEAST_FOR_GRAPH <= len(plan) <= _MOST_FOR_GRAPH:
             cuda_driver.begin_capture(self._stream)
             self._launch_all()
             self._graph = cuda_driver.end_capture(self._stream)
@@ -171,6 +180,11 @@ class BoundProgram:
     @property
     def _stream(self) -> int:
         return self._loaded.device.stream
+
+    @property
+    def checks_subscripts(self) -> bool:
+        """Whether :meth:`wait` tells of computed subscripts that are out of range."""
+        return any(kernel.takes_note for kernel in self._loaded.code.kernels)
 
     def run(self) -> None:
         """Ask the device for one run; :meth:`wait` says how it went."""
@@ -188,7 +202,7 @@ class BoundProgram:
             OutOfRangeError: a computed subscript was out of range.
         """
         self._loaded.device.wait()
-        if not any(kernel.takes_note for kernel in self._loaded.code.kernels):
+        if not self.checks_subscripts:
             return
         number = np.zeros(1, dtype=np.uint32)
         cuda_driver.copy_from_device(number.ctypes.data, self.note, _NOTE_BYTES, self._stream)

@@ -1,1 +1,4 @@
-"""``einsum`` by comprehensions: ``notation`` reads equations, ``sums`` computes them."""
+"""Operators of equations such as ``ij,jk->ik``.
+
+``notation`` reads equations, ``sums`` makes operators of them.
+"""

@@ -3,7 +3,7 @@
 The file is a program as any other C file is: `polygym optimize`, `run`, `show` and `export` take
 it. The function has the Integers first, sizes in the order in which they appear, then the arrays
 of the parameters, then those of the result; a number that is a result is an array of one element.
-Arrays of its own are allocated.
+Arrays of its own are allocated. Sizes are 1 or more, Integers that subscripts are made of in range.
 
     >>> from polygym.terms.language.parser import parse_program
     >>> program = parse_program('''(def scal (Vec n Float) ((a : Float) (v : Vec n Float))
@@ -46,7 +46,10 @@ def c_file(programs: Sequence[TermProgram], sizes: Mapping[str, int] | None = No
             )
         names[code.name] = program.name
         takes = ", ".join(f"{name} : {kind}" for name, kind in program.parameters)
-        texts.append(f"{_comment(f'{program.name}({takes}) -> {program.result}')}\n{code.text}")
+        texts.append(
+            f"{_comment(f'{program.name}({takes}) -> {program.result}; sizes are 1 or more')}\n"
+            f"{code.text}"
+        )
     if failure is not None and not names:
         raise failure
     return "\n".join(["#include <math.h>", "#include <stdlib.h>", "", *texts])

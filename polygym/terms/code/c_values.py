@@ -36,6 +36,8 @@ class CScalar:
     that it depends on counters alone, in a way that isl can follow; ``weight`` is how many
     operators and names it has, ``depth`` how deep they are. ``form`` is an Integer as a size, if it
     can be one; ``facts`` are forms that are 0 or more if a truth value holds, and if it does not.
+    With ``is_decided_by_facts`` it holds if all of the first are, or not if all of the second are,
+    where there are some.
     """
 
     text: str
@@ -46,6 +48,7 @@ class CScalar:
     depth: int = 1
     form: Extent | None = None
     facts: tuple[tuple[Extent, ...], tuple[Extent, ...]] = ((), ())
+    is_decided_by_facts: bool = False
 
     @property
     def is_simple(self) -> bool:

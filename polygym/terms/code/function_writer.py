@@ -218,6 +218,10 @@ class StatementWriter(FunctionWriter):
 
     def condition(self, chosen: CScalar) -> CScalar:
         """Return a condition that can be written at several statements."""
+        if chosen.known_value is None and chosen.is_decided_by_facts:
+            value = self.ranges.decided(chosen.facts)
+            if value is not None:
+                return literal(value)
         return chosen if chosen.is_affine or chosen.is_simple else self.store(chosen, "is")
 
     def make_simple(self, value: CScalar, wanted: str) -> CScalar:

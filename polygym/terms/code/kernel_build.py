@@ -6,10 +6,11 @@ the text stays. Everything behind is what comprehensions and C files go through.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.c import parse_text
+from polygym.ir.expressions import Call, Expression, MathFunction, map_operands
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
 from polygym.poly.schedule import Schedule
@@ -45,9 +46,25 @@ def scop_of(code: TermCode) -> Scop:
         InputError: it is outside of the class that it understands; says which line.
     """
     try:
-        return parse_text(code.text, file=f"<{code.name} in C>", function=code.name)
+        scop = parse_text(code.text, file=f"<{code.name} in C>", function=code.name)
     except SourceError as error:
         raise InputError(f"{code.name}: cannot be compiled: {error}") from None
+    statements = tuple(
+        replace(statement, body=_with_own_exponential(statement.body))
+        for statement in scop.statements
+    )
+    return replace(scop, statements=statements)
+
+
+def _with_own_exponential(expression: Expression) -> Expression:
+    """Return an expression with polygym's exp, which has vectors, for that of the C library.
+
+    Both are within 1.25 units in the last place of the exponential.
+    """
+    made = map_operands(expression, _with_own_exponential)
+    if isinstance(made, Call) and made.function is MathFunction.EXP:
+        return replace(made, function=MathFunction.EXPONENTIAL)
+    return made
 
 
 def schedule_code(scop: Scop, strategy: FixedStrategy = ISL) -> Schedule:
@@ -70,7 +87,7 @@ def build_kernel(
     Raises:
         InputError: the program is none that can be compiled.
     """
-    words = f"{source_fingerprint(('frontend/c',))}\n{code.text}"
+    words = f"{source_fingerprint(('frontend/c', 'terms/code'))}\n{code.text}"
     request = request_digest(words, {}, str(options.schedule), str(options.mapping))
     cache = user_cache()
     entry = None if cache is None else cache.fastest(cache_key(request))

@@ -51,7 +51,16 @@ def abstract_operator(name: str, parts: Sequence[CScalar]) -> CScalar:
         return literal(known)
     kind = result_of(name, tuple(part.kind for part in parts))
     assert isinstance(kind, BaseType)
-    return CScalar("", kind, form=_form(name, parts), facts=_facts(name, parts))
+    is_of_facts = all(part.is_decided_by_facts for part in parts)
+    if name in _COMPARED:
+        is_of_facts = all(part.form is not None for part in parts)
+    return CScalar(
+        "",
+        kind,
+        form=_form(name, parts),
+        facts=_facts(name, parts),
+        is_decided_by_facts=is_of_facts,
+    )
 
 
 def _form(name: str, parts: Sequence[CScalar]) -> Extent | None:

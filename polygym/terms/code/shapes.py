@@ -145,8 +145,11 @@ class ShapeInference:
 
     def _choice(self, node: Term, scope: ValueScope) -> Trampolined[Any]:
         condition = yield self._of(node.children[0], scope)
-        if condition.known_value is not None:
-            return (yield self._of(node.children[1 if condition.known_value else 2], scope))
+        value = condition.known_value
+        if value is None and condition.is_decided_by_facts:
+            value = self._ranges.decided(condition.facts)
+        if value is not None:
+            return (yield self._of(node.children[1 if value else 2], scope))
         with self._ranges.assuming(condition.facts[0]):
             first = yield self._of(node.children[1], scope)
         with self._ranges.assuming(condition.facts[1]):

@@ -135,6 +135,13 @@ class Ranges:
             self._lowest_is_at_least(subtract(size, fact), least) for fact in (0, *self._facts)
         )
 
+    def decided(self, facts: tuple[Sequence[Extent], Sequence[Extent]]) -> bool | None:
+        """Return whether what facts decide holds, None where the ranges do not say."""
+        for side, value in zip(facts, (True, False), strict=True):
+            if side and all(self.at_least(fact, 0) for fact in side):
+                return value
+        return None
+
     def _lowest_is_at_least(self, size: Extent, least: int) -> bool:
         lowest = self._without_counters(size, is_upper=False)
         terms = terms_of(lowest)

@@ -9,7 +9,7 @@ What is read beside the operators: ``(let (x a) (y b) e)`` and ``(let ((x a) (y 
 the other; ``(lam (x : TYPE) e)``, and ``(lam i e)`` in ``build`` and ``sumbuild``; ``(get$2$3 t)``
 is the second of three parts; Integers that are written where a Float is needed are Floats.
 ``((grad f) a b)`` and ``((jvp f) a b …)`` call the derivatives of a definition, of a function that
-is written out, or of a derivative (:func:`polygym.terms.gradient.derivative`).
+is written out, or of a derivative (:func:`polygym.terms.language.derivatives.derivative`).
 
     >>> from polygym.terms.language.printer import text_of
     >>> text_of(parse_program("(let (y (+ x 1)) (* y y))").body)
@@ -23,9 +23,9 @@ from collections.abc import Iterable
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.rewrite.s_expressions import is_decimal, is_integer
 from polygym.rewrite.term import Term, term
-from polygym.terms.gradient import DERIVATIVES, derivative
 from polygym.terms.language import types
 from polygym.terms.language.calls import call_program, function_of_program, program_of_function
+from polygym.terms.language.derivatives import DERIVATIVES, derivative
 from polygym.terms.language.nodes import bound, constant, lam, let, term_facts, variable
 from polygym.terms.language.operators import ALIASES, OPERATORS, IllTypedError, result_of
 from polygym.terms.language.program import BARE_NAME, TermProgram, sizes_in

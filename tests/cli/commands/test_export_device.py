@@ -58,7 +58,7 @@ def test_machine_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*PRODUCT, "--kind", "object"), "expected --kind ptx or cubin, found object"),
+        ((*PRODUCT, "--kind", "object"), "expected --kind ptx, cubin, cuda, found object"),
         (("tc:matmul", "-p", "M=1,N=1,K=1", "--kind", "ptx"), "expected with --mapping device"),
         ((*PRODUCT, "--kind", "ptx", "--gpu", "gfx90a"), "expected sm_70, sm_80, sm_90"),
         (("best.json", *PRODUCT[3:], "--kind", "ptx"), "expected a program, found best.json"),
@@ -79,3 +79,24 @@ def test_commands_that_measure_say_what_a_gpu_needs(
     code, _, said = call(capsys, command, "gemm", "--mapping", "device=cuda")
     assert code == 2
     assert "NVIDIA's driver (libcuda.so.1)" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ((), ("__global__ void", "<<<dim3(")),
+        (("--after", "kernels"), ("define ptx_kernel void", "llvm.nvvm.read.ptx.sreg.tid.x")),
+        (("--after", "ptx"), (".visible .entry", ".target sm_80")),
+    ],
+)
+def test_show(
+    capsys: pytest.CaptureFixture[str], after: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    code, out, _ = call(capsys, "show", "gemm", "--mapping", "device=cuda", *after)
+    assert code == 0
+    assert all(word in out for word in words)
+    code, found = call_json(capsys, "show", *PRODUCT, *after)
+    assert (code, found["mapping"]) == (0, "device=cuda")
+    code, _, said = call(capsys, "show", *PRODUCT, "--after", "plan")
+    assert code == 2
+    assert "expected cuda, kernels, ptx with --mapping device=cuda" in " ".join(said.split())

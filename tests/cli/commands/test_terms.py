@@ -44,24 +44,18 @@ def test_a_term_is_rewritten_and_scheduled_within_one_budget(
 ) -> None:
     out = tmp_path / "found"
     words = ("optimize", str(terms), "--function", "softmax", "-p", "n=300", "--out", str(out))
-    document = answer(capsys, *words, "--strategy", "random", "--budget", "5")
+    document = answer(
+        capsys, *words, "--strategy", "random", "--budget", "5", "--time-limit", "30s"
+    )
     rewriting = document["rewriting"]
     assert len(rewriting["candidates"]) + document["explored"] <= 5 + 1
     assert rewriting["chosen"] > 0
     assert rewriting["speedup"] > 10
     assert document["interpreter_sizes"] == {"n": 3}
     assert "softmax.c" in document["program"]["target"]
-    assert answer(capsys, "rewrite", "replay", str(_derivation(out)))["agrees"]
     again = answer(capsys, *words, "--strategy", "random", "--budget", "6", "--resume")
     assert again["rewriting"]["candidates"] == rewriting["candidates"]
     assert "expected a folder without the files of a search" in refusal(capsys, *words)
-
-
-def _derivation(out: Path) -> Path:
-    record = json.loads((out / "rewriting.json").read_text())["derivation"]
-    path = out / "derivation.json"
-    path.write_text(json.dumps(record))
-    return path
 
 
 def test_a_term_is_exported_as_an_object_with_its_sizes_as_arguments(

@@ -150,6 +150,14 @@ def test_updates_of_one_element(statement: str, declarations: str, instruction: 
     assert re.search(instruction.replace("red", "(red|atom)"), code.ptx)
 
 
+@needs_ptxas
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100", "sm_120"])
+def test_other_gpus(architecture: str) -> None:
+    code = compile_ptx(program_of("product"), architecture)
+    assert f".target {architecture}" in code.ptx
+    assemble(code)
+
+
 def test_refusals() -> None:
     with pytest.raises(InputError, match="expected sm_70, sm_80, sm_90 or a later one"):
         compile_ptx(program_of("scaled_sum"), "gfx90a")

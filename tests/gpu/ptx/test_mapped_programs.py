@@ -25,31 +25,31 @@ MAPPINGS = ("device=cuda", "device=cuda block=16x8 tile=32x32x16", "device=cuda 
 MODELS = {model.target: model for model in (A100, H100)}
 
 
-def check(scop: Scop, sizes: dict[str, int] | None) -> None:
-    """Assemble a program under mappings, for both kinds of GPU."""
+def check(name: str, scop: Scop, sizes: dict[str, int] | None) -> None:
+    """Assemble a program for a kind of GPU under a mapping, which its name chooses."""
     legal = LegalSchedule(scop, isl_schedule(scop))
-    for number, text in enumerate(MAPPINGS):
-        architecture = ("sm_80", "sm_90")[number % 2]
-        model = MODELS[architecture]
-        device = map_to_device(legal, parse_device_mapping(text), sizes, model)
-        code = compile_ptx(device, architecture)
-        found = dict(assemble(code).resources)
-        assert set(found) == {kernel.name for kernel in code.kernels}
-        for kernel in code.kernels:
-            threads = kernel.block[0] * kernel.block[1] * kernel.block[2]
-            assert kernel.shared <= model.shared_per_block
-            assert found[kernel.name].registers * threads <= model.registers_per_multiprocessor
-            assert found[kernel.name].static_shared == 0  # the launch gives it
+    number = sum(name.encode())
+    architecture = ("sm_80", "sm_90")[number % 2]
+    model = MODELS[architecture]
+    mapping = parse_device_mapping(MAPPINGS[number % len(MAPPINGS)])
+    code = compile_ptx(map_to_device(legal, mapping, sizes, model), architecture)
+    found = dict(assemble(code).resources)
+    assert set(found) == {kernel.name for kernel in code.kernels}
+    for kernel in code.kernels:
+        threads = kernel.block[0] * kernel.block[1] * kernel.block[2]
+        assert kernel.shared <= model.shared_per_block
+        assert found[kernel.name].registers * threads <= model.registers_per_multiprocessor
+        assert found[kernel.name].static_shared == 0  # the launch gives it
 
 
 @pytest.mark.rotates
 @pytest.mark.parametrize("name", sorted(library.definitions()))
 def test_comprehensions(name: str) -> None:
     scop = comprehension_scop(name)
-    check(scop, small_sizes(scop))
+    check(name, scop, small_sizes(scop))
 
 
 @pytest.mark.rotates
 @pytest.mark.parametrize("name", [kernel.name for kernel in KERNELS])
 def test_kernels_for_all_sizes(name: str) -> None:
-    check(kernel_scop(name), None)
+    check(name, kernel_scop(name), None)

@@ -17,7 +17,7 @@ from polygym.terms.code.arguments import bind_arguments, result_of, to_interpret
 from polygym.terms.code.c_file import c_file
 from polygym.terms.code.c_values import C_TYPES
 from polygym.terms.code.emitter import emit_code
-from polygym.terms.gradient import gradient
+from polygym.terms.language.derivatives import gradient
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.parser import parse_program, parse_programs
 from polygym.terms.language.program import TermProgram
@@ -133,3 +133,18 @@ def test_what_cannot_be_compiled_is_left_out_and_named() -> None:
         c_file(programs[:1])
     with pytest.raises(InputError, match="expected a name in C that no other has, found a_b"):
         c_file(parse_programs("(def a$b Float ((x : Float)) x) (def a_b Float ((x : Float)) x)"))
+
+
+def test_conditions_on_sizes_that_are_known_to_hold_are_left_out() -> None:
+    text = c_file(
+        [
+            parse_program(
+                """(def f (Vec _ Float) ((v : Vec n Float) (k : Integer))
+          (build (if (gt n 0) n 5) (lam i
+            (if (and (gte i 0) (lt i n)) (if (gt k 0) (index i v) 1.0) 2.0))))"""
+            )
+        ]
+    )
+    assert "double result[n]" in text
+    assert "(k > 0) ? v[i1] : 1.0" in text
+    assert "2.0" not in text

@@ -13,7 +13,7 @@ from polygym.terms.code.arguments import to_interpreter_value
 from polygym.terms.code.compiled_term import CompiledTerm, compile
 from polygym.terms.code.emitter import emit_code
 from polygym.terms.code.kernel_build import CodeOptions
-from polygym.terms.gradient import gradient
+from polygym.terms.language.derivatives import gradient
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import free_variables
 from polygym.terms.language.parser import parse_program
@@ -336,3 +336,21 @@ def test_a_gradients_sums_of_vectors_are_added_where_they_stand() -> None:
     text = compile(program).code(n=5)
     assert text.count("for (") == 2
     assert "vector" not in text
+
+
+def test_a_call_with_known_shapes_still_looks_at_its_arguments() -> None:
+    scaled = function(
+        "(def f (Vec n Float) ((a : Float) (v : Vec n Float)) "
+        "(build n (lam i (mul a (index i v)))))"
+    )
+    v = np.array([1.0, 2.0, 3.0, 4.0])
+    for _ in range(2):
+        assert scaled(2.0, v).tolist() == [2.0, 4.0, 6.0, 8.0]
+        assert scaled(2.0, v[::2]).tolist() == [2.0, 6.0]
+        assert scaled(2, v.astype(np.int64)).tolist() == [2.0, 4.0, 6.0, 8.0]
+        assert scaled(np.array(3.0), v[:2]).tolist() == [3.0, 6.0]
+        assert scaled(2.0, v=[1.0]).tolist() == [2.0]
+    with pytest.raises(InputError, match="expected 1 dimension"):
+        scaled(2.0, np.ones((2, 2)))
+    with pytest.raises(InputError, match="expected 0 dimension"):
+        scaled(v, v)

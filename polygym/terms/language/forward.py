@@ -4,7 +4,7 @@ With x' the tangent of a parameter x, the result's tangent is the derivative in 
 of them: J · x', J being the Jacobian. A term is gone through from its leaves on. Each part has a
 tangent of its own type, None where it depends on nothing that is differentiated by. Operators on
 Floats take theirs from the table that the reverse mode reads
-(:mod:`polygym.terms.gradient.chain_rules`), since what y contributes to the adjoint of an operand
+(:mod:`polygym.terms.language.chain_rules`), since what y contributes to the adjoint of an operand
 from 1 is ∂y/∂operand:
 
 ======================  ===========================================================================
@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import Any
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.gradient.adjoints import (
+from polygym.terms.language.adjoints import (
     Adjoint,
     add_adjoints,
     complete_adjoint,
@@ -38,17 +38,17 @@ from polygym.terms.gradient.adjoints import (
     size_term,
     split_adjoint,
 )
-from polygym.terms.gradient.blocks import (
+from polygym.terms.language.blocks import (
     BindingBlock,
     FreshNames,
     is_component,
     needed_value,
 )
-from polygym.terms.gradient.chain_rules import CHAIN_RULES, REQUIRED_OPERANDS
-from polygym.terms.gradient.inlining import inline_calls
-from polygym.terms.gradient.reverse import differentiable_parameters
+from polygym.terms.language.chain_rules import CHAIN_RULES, REQUIRED_OPERANDS
+from polygym.terms.language.inlining import inline_calls
 from polygym.terms.language.nodes import free_variables, name_of, term_facts, variable
 from polygym.terms.language.program import TermProgram
+from polygym.terms.language.reverse import differentiable_parameters
 from polygym.terms.language.substitution import open_binder
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, INTEGER, Type, VectorSize

@@ -5,15 +5,16 @@ that compiles takes one of the budget, and all are run in turn by the worker tha
 too, at the sizes in question. Where no other is faster by more than 3 %, the term stays as it was.
 What is left of the budget and of the time is for schedules of the chosen term.
 
-Each form must compute what the term's interpreter does, at small sizes, and what the first form
-does, at the sizes that are timed.
+Equality saturation comes first, then derivations by rules. Each form must compute what the term's
+interpreter does, at small sizes, and what the first form does, at the sizes that are timed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from polygym.errors import InputError, PolygymError
@@ -21,18 +22,20 @@ from polygym.pickling import pickle_by_name
 from polygym.search.planning import PlanningLimits
 from polygym.terms.code.timing import compare_timings, sizes_for
 from polygym.terms.code.timing_record import compare_with_interpreter
-from polygym.terms.derivation import Derivation, derive
+from polygym.terms.cost import StaticCost
+from polygym.terms.derivation import Derivation
+from polygym.terms.language.printer import text_of_program
 from polygym.terms.language.program import TermProgram
 from polygym.terms.optimization import optimize_term
 from polygym.terms.rules.rule_table import rules_named
+from polygym.terms.whole_programs.program_saturation import ProgramLimits, saturate_loops
 
 _RULES = "all"
-_SEARCHES = (
-    ("greedy", PlanningLimits(horizon=30, max_states=2000)),
-    ("parts", PlanningLimits(horizon=12, max_states=600)),
-    ("astar", PlanningLimits(horizon=16, max_states=600)),
-)
-"""The searches that propose terms, the quickest first."""
+_SATURATION_SECONDS = 8.0
+_LIMITS = {
+    "greedy": PlanningLimits(horizon=30, max_states=2000),
+    "parts": PlanningLimits(horizon=12, max_states=600),
+}
 
 _SHARE = 0.25
 """The part of the time that rewriting may take before it begins no further search."""
@@ -44,21 +47,28 @@ _GAIN = 1.03
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class TermCandidate:
-    """A form of a term: the search that proposed it, how it is derived, and its time."""
+    """A form of a term: the search that proposed it, its derivation if it has one, its time."""
 
     search: str
-    derivation: Derivation
+    program: TermProgram
+    derivation: Derivation | None = None
     seconds: float | None = None
     failure: str = ""
 
+    @property
+    def cost(self) -> float:
+        """The static cost."""
+        return StaticCost()(self.program.body)
+
     def to_json(self) -> dict[str, Any]:
-        """Return all but the terms on the way."""
+        """Return all that there is to say of it."""
         return {
             "search": self.search,
-            "cost": self.derivation.costs[-1],
-            "steps": len(self.derivation.steps),
+            "program": text_of_program(self.program),
+            "cost": self.cost,
             "seconds": self.seconds,
             "failure": self.failure,
+            "derivation": None if self.derivation is None else self.derivation.to_json(),
         }
 
 
@@ -76,7 +86,7 @@ class RewritingStage:
     @property
     def program(self) -> TermProgram:
         """The form that is to be scheduled."""
-        return self.candidates[self.chosen].derivation.result
+        return self.candidates[self.chosen].program
 
     @property
     def speedup(self) -> float | None:
@@ -85,7 +95,7 @@ class RewritingStage:
         return None if before is None or after is None else before / after
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was tried, and the derivation of what is taken."""
+        """Return what was tried, what is taken, and how much that took."""
         validated = None if self.validated_sizes is None else dict(self.validated_sizes)
         return {
             "sizes": dict(self.sizes),
@@ -94,7 +104,6 @@ class RewritingStage:
             "speedup": self.speedup,
             "validated_sizes": validated,
             "seconds": self.seconds,
-            "derivation": self.candidates[self.chosen].derivation.to_json(),
         }
 
 
@@ -112,26 +121,17 @@ def rewrite_first(
     """
     start = time.monotonic()
     known = sizes_for(program, sizes)
-    deadline = None if time_limit is None else start + _SHARE * time_limit
-    proposed = [TermCandidate("source", derive(program, rules_named(_RULES), []))]
-    for search, limits in _SEARCHES:
-        is_late = deadline is not None and time.monotonic() > deadline
-        if is_late or 2 * len(proposed) > budget:
+    share = float("inf") if time_limit is None else _SHARE * time_limit
+    proposed = [TermCandidate("source", program)]
+    for propose in _proposals(program, min(_SATURATION_SECONDS, share)):
+        if time.monotonic() - start > share or 2 * (len(proposed) + 1) > budget:
             break
-        derivation = optimize_term(program, [rules_named(_RULES)], search, limits)
-        if all(derivation.result.body is not its.derivation.result.body for its in proposed):
-            proposed.append(TermCandidate(search, derivation))
-    at = compare_with_interpreter([its.derivation.result for its in proposed], known)
+        made = propose()
+        if all(made.program.body is not its.program.body for its in proposed):
+            proposed.append(made)
+    at = compare_with_interpreter([its.program for its in proposed], known)
     timed = tuple(_timed(proposed, known))
-    seconds = [its.seconds for its in timed]
-    best = min(
-        (number for number, its in enumerate(seconds) if its is not None),
-        key=lambda number: seconds[number] or 0.0,
-        default=0,
-    )
-    first, fastest = seconds[0], seconds[best]
-    if first is not None and fastest is not None and first < _GAIN * fastest:
-        best = 0
+    best = _fastest(timed)
     return RewritingStage(
         tuple(known.items()),
         timed,
@@ -141,18 +141,45 @@ def rewrite_first(
     )
 
 
+def _proposals(program: TermProgram, seconds: float) -> Iterator[Callable[[], TermCandidate]]:
+    """Yield searches that propose a form."""
+
+    def saturate() -> TermCandidate:
+        made = saturate_loops(program, rules_named(_RULES), ProgramLimits(seconds=seconds))
+        return TermCandidate("egraph", program.with_body(made.term))
+
+    def derive(search: str) -> TermCandidate:
+        derivation = optimize_term(program, [rules_named(_RULES)], search, _LIMITS[search])
+        return TermCandidate(search, derivation.result, derivation)
+
+    yield saturate
+    for search in _LIMITS:
+        yield partial(derive, search)
+
+
+def _fastest(timed: tuple[TermCandidate, ...]) -> int:
+    """Return the cheapest form of those that are about as fast as the fastest."""
+    seconds = [its.seconds for its in timed]
+    known = [number for number in seconds if number is not None]
+    if not known:
+        return 0
+    limit = _GAIN * min(known)
+    near = [number for number, its in enumerate(seconds) if its is not None and its <= limit]
+    return 0 if 0 in near else min(near, key=lambda number: timed[number].cost)
+
+
 def _timed(proposed: list[TermCandidate], sizes: Mapping[str, int]) -> list[TermCandidate]:
     """Return candidates with their times; what cannot be compiled beside the others has none."""
     if len(proposed) == 1:
         return proposed
-    programs = [its.derivation.result for its in proposed]
+    programs = [its.program for its in proposed]
     try:
         timings = compare_timings(programs, sizes, _ROUNDS).timings
     except InputError:
         raise
     except PolygymError as error:
-        return [TermCandidate(its.search, its.derivation, None, str(error)) for its in proposed]
+        return [replace(its, failure=str(error)) for its in proposed]
     return [
-        TermCandidate(its.search, its.derivation, min(timing.samples, default=None), timing.failure)
+        replace(its, seconds=min(timing.samples, default=None), failure=timing.failure)
         for its, timing in zip(proposed, timings, strict=True)
     ]

@@ -1,24 +1,23 @@
-"""Differentiation: from a program the programs of its gradient and of its tangent.
+"""The derivatives that a text may ask for: from a program another program, which has some as well.
 
-``reverse`` traverses a term from the result to the arguments, ``forward`` from the arguments to the
-result, after ``inlining`` of functions; ``chain_rules`` is the table of derivatives that both read,
-``adjoints`` represents derivatives part by part, ``blocks`` binds what is used again.
+:mod:`polygym.terms.language.reverse` traverses a term from the result to the arguments,
+:mod:`polygym.terms.language.forward` from the arguments to the result.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from polygym.terms.gradient.forward import tangent
-from polygym.terms.gradient.reverse import gradient
+from polygym.terms.language.forward import tangent
 from polygym.terms.language.program import TermProgram
+from polygym.terms.language.reverse import gradient
 
 __all__ = ["DERIVATIVES", "derivative", "gradient", "tangent"]
 
 DERIVATIVES: Mapping[str, Callable[[TermProgram], TermProgram]] = MappingProxyType(
     {"grad": partial(gradient, is_seeded=False), "jvp": tangent}
 )
-"""The derivatives that a text may ask for, by their words."""
+"""The derivatives by their words."""
 
 
 def derivative(word: str, program: TermProgram) -> TermProgram:

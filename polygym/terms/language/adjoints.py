@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.gradient.chain_rules import add_terms
+from polygym.terms.language.chain_rules import add_terms
 from polygym.terms.language.nodes import FALSE, lam, name_of, term_facts, variable
 from polygym.terms.language.substitution import close_binder
 from polygym.terms.language.types import (

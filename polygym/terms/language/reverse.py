@@ -1,7 +1,7 @@
 """The gradient of a program: from the adjoint of its result to those of its arguments.
 
 A term is gone through from its root on. Each part has an adjoint, which the chain rules hand on to
-the parts below (:mod:`polygym.terms.gradient.chain_rules`), until variables are reached; what a
+the parts below (:mod:`polygym.terms.language.chain_rules`), until variables are reached; what a
 variable gets at all its places is added up. Of what is not made of Floats nothing is asked. With d
 the adjoint of a part:
 
@@ -39,7 +39,7 @@ from typing import Any, TypeAlias
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term, term
-from polygym.terms.gradient.adjoints import (
+from polygym.terms.language.adjoints import (
     Adjoint,
     add_adjoints,
     complete_adjoint,
@@ -51,13 +51,13 @@ from polygym.terms.gradient.adjoints import (
     size_term,
     split_adjoint,
 )
-from polygym.terms.gradient.blocks import (
+from polygym.terms.language.blocks import (
     BindingBlock,
     FreshNames,
     is_component,
     needed_value,
 )
-from polygym.terms.gradient.chain_rules import (
+from polygym.terms.language.chain_rules import (
     CHAIN_RULES,
     ONE,
     REQUIRED_OPERANDS,
@@ -65,7 +65,7 @@ from polygym.terms.gradient.chain_rules import (
     multiply_terms,
     negate_term,
 )
-from polygym.terms.gradient.inlining import inline_calls
+from polygym.terms.language.inlining import inline_calls
 from polygym.terms.language.nodes import free_variables, name_of, term_facts, variable
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.substitution import open_binder

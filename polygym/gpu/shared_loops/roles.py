@@ -29,7 +29,15 @@ class ThreadLoop:
     threads: int
 
 
-LoopRole: TypeAlias = BlockLoop | ThreadLoop
+@dataclass(frozen=True, slots=True)
+class SumLoop:
+    """Terms of a sum are shared out among the threads of a block along x, or of several blocks."""
+
+    threads: int
+    blocks: int = 1
+
+
+LoopRole: TypeAlias = BlockLoop | ThreadLoop | SumLoop
 
 
 @dataclass(frozen=True)
@@ -44,10 +52,6 @@ class Roles:
         if instance is None:
             return None
         return self.of_member.get((instance.statement, counter_depth(loop.variable)))
-
-    def loops_with(self, node: ir.Node, kind: type[BlockLoop | ThreadLoop]) -> bool:
-        """Whether there are loops of a role in a node."""
-        return any(isinstance(self.of(loop), kind) for loop in ir.loops_in(node))
 
     def block_coordinates(self, node: ir.Node) -> frozenset[int]:
         """Return the coordinates of the grid that loops in a node are shared out along."""
@@ -68,6 +72,8 @@ class Roles:
         result: dict[int, int] = {}
         for loop in ir.loops_in(node):
             role = self.of(loop)
+            if isinstance(role, SumLoop):
+                result[0] = max(role.threads, result.get(0, 1))
             if isinstance(role, ThreadLoop):
                 result[role.axis] = max(role.threads, result.get(role.axis, 1))
         return result

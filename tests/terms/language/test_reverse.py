@@ -12,9 +12,9 @@ import pytest
 from polygym.errors import InputError
 from polygym.terms.code.arguments import to_interpreter_value
 from polygym.terms.code.compiled_term import compile
-from polygym.terms.gradient import gradient
-from polygym.terms.gradient.adjoints import has_floats, is_additive
-from polygym.terms.gradient.chain_rules import CHAIN_RULES, REQUIRED_OPERANDS
+from polygym.terms.language.adjoints import has_floats, is_additive
+from polygym.terms.language.chain_rules import CHAIN_RULES, REQUIRED_OPERANDS
+from polygym.terms.language.derivatives import gradient
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import check_bound, free_variables
 from polygym.terms.language.parser import parse_program

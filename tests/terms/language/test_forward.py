@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from polygym.errors import SourceError
-from polygym.terms.gradient import gradient, tangent
-from polygym.terms.gradient.adjoints import has_floats, is_additive
+from polygym.terms.language.adjoints import has_floats, is_additive
+from polygym.terms.language.derivatives import gradient, tangent
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import check_bound, free_variables
 from polygym.terms.language.parser import parse_program
@@ -18,7 +18,7 @@ from polygym.terms.language.program import TermProgram
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, TupleType, VectorType
 from polygym.terms.language.values import EvaluationFailure, is_close, is_regular
 from polygym.terms.rules.random_terms import random_term, random_value
-from tests.terms.gradient.test_reverse import KINDS, adjoint_like, weighted
+from tests.terms.language.test_reverse import KINDS, adjoint_like, weighted
 
 
 def directions(

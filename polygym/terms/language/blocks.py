@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.gradient.chain_rules import CHAIN_RULES
+from polygym.terms.language.chain_rules import CHAIN_RULES
 from polygym.terms.language.nodes import lam, let, name_of, term_facts, variable
 from polygym.terms.language.substitution import bind_names, open_binder
 from polygym.terms.language.trampoline import Trampolined

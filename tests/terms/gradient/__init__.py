@@ -1,1 +1,0 @@
-"""Tests of polygym.terms.gradient."""
