@@ -14,11 +14,12 @@
 elements. Those of one operator are in a ``kernel_table``; ``prepared_calls`` are calls like earlier
 ones. A ``general_kernel`` runs at all sizes; ``background_kernels`` are made behind it, by a
 ``kernel_server``. ``torch_calls`` chooses between a call, ``torch_autograd`` and the
-``torch_operators`` that tracers see; ``gradients`` are written or ``derived_operators``. ``cache``
-stores kernels, ``similar_kernels`` finds candidates in it, and ``measured_times`` stores other
-times. ``gpu_calls`` are those with tensors on a GPU. ``code_calls`` explains calls that fail,
-``size_values`` evaluates sizes. ``einstein`` makes operators of equations, ``nn`` has modules for
-PyTorch. The language itself is :mod:`polygym.frontend.tc`.
+``torch_operators`` that tracers see; ``jax_interface`` is for JAX. ``gradients`` are written or
+``derived_operators``. ``cache`` stores kernels, ``similar_kernels`` finds candidates in it, and
+``measured_times`` stores other times. ``gpu_calls`` are those with tensors on a GPU. ``code_calls``
+explains calls that fail, ``size_values`` evaluates sizes. ``einstein`` makes operators of
+equations, ``nn`` modules of the library's operators. The language itself is
+:mod:`polygym.frontend.tc`.
 Names are imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 
@@ -29,7 +30,8 @@ from polygym.lazy_imports import lazy_attributes
 if TYPE_CHECKING:
     from polygym.tc.comprehension import Comprehension, define
     from polygym.tc.einstein.sums import EinsteinSum, einsum
+    from polygym.tc.jax_interface.functions import jax_function
 else:
     __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Comprehension", "EinsteinSum", "define", "einsum"]
+__all__ = ["Comprehension", "EinsteinSum", "define", "einsum", "jax_function"]

@@ -163,6 +163,14 @@ def _prepare_argument(place: str, expected: ExpectedArgument, value: Any) -> np.
             f"{place}: expected an array without a mask, found one with; .filled() says what is "
             "masked, .data what is behind"
         )
+    is_array = hasattr(value, "__array__") or hasattr(value, "__array_interface__")
+    if not is_array and hasattr(value, "__dlpack__"):
+        value = _from_dlpack(place, value)
+    if "jax" in sys.modules and isinstance(value, sys.modules["jax"].core.Tracer):
+        raise InputError(
+            f"{place}: expected an array, found one that JAX traces; "
+            "polygym.tc.jax_function() makes a function for it"
+        )
     array = np.asarray(value)
     is_other_integer = {array.dtype, expected.dtype} == _INDEX_TYPES
     if array.dtype != expected.dtype and (is_other_integer or not array.ndim + expected.rank):
@@ -177,6 +185,16 @@ def _prepare_argument(place: str, expected: ExpectedArgument, value: Any) -> np.
     if array.ndim != expected.rank:
         raise InputError(f"{place}: expected {expected.rank} dimension(s), found {array.ndim}")
     return np.require(array, requirements=["C", "A"])
+
+
+def _from_dlpack(place: str, value: Any) -> np.ndarray:
+    """Return an array that shares the memory of another library's."""
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{place}: expected an array in main memory, of a type that NumPy has: {error}"
+        ) from None
 
 
 def _convert_argument(given: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:

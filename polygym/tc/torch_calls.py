@@ -4,11 +4,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.tc.arguments import check_argument_count
+from polygym.frontend.tc import TcDefinition
+from polygym.frontend.tc.syntax.tree import ElementType
+from polygym.tc.arguments import check_argument_count, dtype_of
 from polygym.tc.gradients import Operator, derivative_name
 from polygym.tc.torch_autograd import autograd_function
 from polygym.tc.torch_operators import is_traced, traced_call
 from polygym.tc.torch_tensors import as_arrays, compute_with_arrays, is_transformed
+
+_CAST = (ElementType.FLOAT, ElementType.FLOAT16, ElementType.BFLOAT16)
+
+
+def _declared_types(torch: Any, definition: TcDefinition, arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments in the types that are declared, as autocast has them.
+
+    As in PyTorch's operators, float, float16 and bfloat16 are converted, and double is not.
+    """
+    cast = {torch.float32, torch.float16, torch.bfloat16}
+    result = list(arguments)
+    for place, (parameter, value) in enumerate(zip(definition.parameters, arguments, strict=True)):
+        is_cast = isinstance(value, torch.Tensor) and value.dtype in cast
+        if is_cast and parameter.type in _CAST:
+            result[place] = value.to(getattr(torch, dtype_of(parameter.type).name))
+    return result
 
 
 def call_with_tensors(
@@ -23,6 +41,8 @@ def call_with_tensors(
     definition = operator.definition
     parameters = [parameter.name for parameter in definition.parameters]
     check_argument_count(definition.name, parameters, arguments)
+    if torch.is_autocast_enabled("cpu"):
+        arguments = _declared_types(torch, definition, arguments)
     if out is None and is_traced(torch):
         return traced_call(torch, operator, arguments)
     is_watched = is_transformed(torch)

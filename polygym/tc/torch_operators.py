@@ -1,6 +1,7 @@
 """Operators that PyTorch's compiler and exporter know: entries of ``torch.library``.
 
-Code that ``torch.compile`` or ``torch.export`` traces has no data, only shapes. There a call
+Code that ``torch.compile`` or ``torch.export`` traces has no data, only shapes; ``torch.jit.trace``
+would take results for constants. There a call
 becomes one of an operator that PyTorch has been told about: its name, the shapes of its results,
 its derivatives, and what it does with data. The derivatives are operators of the same kind.
 
@@ -31,7 +32,11 @@ _REGISTERED: dict[str, Any] = {}
 
 def is_traced(torch: Any) -> bool:
     """Whether a tracer is at work, so that tensors may have no data."""
-    return torch.compiler.is_compiling() or bool(torch._C._len_torch_dispatch_stack())
+    return (
+        torch.compiler.is_compiling()
+        or bool(torch._C._len_torch_dispatch_stack())
+        or torch._C._get_tracing_state() is not None  # torch.jit.trace
+    )
 
 
 def traced_call(torch: Any, operator: Operator, arguments: Sequence[Any]) -> list[Any]:
@@ -102,7 +107,7 @@ def _register(name: str, operator: Operator) -> Any:
             arguments[0].new_empty(shape, dtype=_torch_type(torch, kind))
             if isinstance(arguments[0], torch.Tensor)
             else torch.empty(shape, dtype=_torch_type(torch, kind))
-            for shape, kind in _result_shapes(operator, arguments)
+            for shape, kind in result_shapes(operator, arguments)
         )
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -118,7 +123,7 @@ def _register(name: str, operator: Operator) -> Any:
     return entry
 
 
-def _result_shapes(
+def result_shapes(
     operator: Operator, arguments: Sequence[Any]
 ) -> list[tuple[tuple[Any, ...], tree.ElementType]]:
     """Return the shapes and types of the results; sizes may be symbols of PyTorch's."""

@@ -237,3 +237,27 @@ def test_indices_of_either_type() -> None:
         rows(table, np.array([[1 << 32]]))
     scaled = define("def f(float s, int64(N) I) -> (O) { O(i) = s * float(I(i)) }")
     assert scaled(np.array(2.0), np.array([3], np.int32)).tolist() == [6]
+
+
+def test_results_that_are_computed_from_nothing() -> None:
+    """What a statement over nothing begins with is read by others."""
+    torch = pytest.importorskip("torch")
+    rows = torch.randn(3, 4)
+    functional = torch.nn.functional
+    attended = define("tc:attention")(rows[None], torch.ones(1, 0, 4), torch.ones(1, 0, 2))
+    assert torch.equal(attended, torch.zeros(1, 3, 2))
+    weights, bias = torch.ones(2, 0), torch.randn(2)
+    expected = functional.linear(torch.ones(3, 0), weights, bias)
+    assert torch.equal(define("tc:linear")(torch.ones(3, 0), weights, bias), expected)
+    targets = torch.zeros(0, dtype=torch.int64)
+    assert define("tc:cross_entropy")(-100, torch.ones(0, 4), targets).isnan()
+    text = (
+        "def f(float(M, N) A, float(M) b) -> (O, s, P) { T(m) +=! A(m, n) O(m) = T(m) + b(m) "
+        "s *=! A(m, n) P(m, n) = A(m, n) * T(m) }"
+    )
+    out, product, empty = define(text)(np.ones((3, 0), np.float32), np.arange(3, dtype=np.float32))
+    assert (out.tolist(), product, empty.shape) == ([0, 1, 2], 1, (3, 0))
+    update = define("def f(float(N, K) B, float(N) A) -> (A) { A(i) += B(i, k) A(i) = A(i) * 2 }")
+    given = np.ones(3, np.float32)
+    assert update(np.ones((3, 0), np.float32), given).tolist() == [2, 2, 2]
+    assert given.tolist() == [1, 1, 1]

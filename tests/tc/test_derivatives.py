@@ -24,7 +24,8 @@ torch = pytest.importorskip("torch")
 SMALL = {"mapping": "sequential", "schedule": "original"}
 SIZES = dict.fromkeys("ABCDEFGIJKLMOPQ", 2) | {
     "N": 3,
-    "H": 5, "W": 4, "KH": 2, "KW": 3, "E": 4, "E1": 4, "E2": 3, "L1": 2, "L2": 3, "M": 4, "D": 3,
+    "H": 5, "W": 4, "KH": 2, "KW": 3, "E": 4, "V": 4, "E1": 4, "E2": 3,
+    "L1": 2, "L2": 3, "M": 4, "D": 3,
     **{f"{letter}{n}": 2 + n % 2 for letter in "DN" for n in range(3)},
 }  # fmt: skip
 OPERATORS = [name for name in library.definitions() if "gradient" not in name]
@@ -43,7 +44,9 @@ def arguments(definition: TcDefinition, rng: np.random.Generator) -> list[Any]:
             numbers = rng.integers(0, 3, shape).astype(np.int32)
             result.append(torch.tensor(numbers) if shape else 2)
         else:
-            result.append(torch.tensor(rng.normal(size=shape)))
+            numbers = rng.normal(size=shape)
+            is_positive = parameter.name in ("eps", "var")
+            result.append(torch.tensor(np.abs(numbers) if is_positive else numbers))
     return result
 
 

@@ -63,8 +63,8 @@ def test_equations(equation: str) -> None:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_equations(data: st.DataObject) -> None:
-    """Two operands or three, with repeated indices, sums, and some dimensions of size 1."""
-    sizes = {letter: data.draw(st.integers(1, 3)) for letter in "ijkl"}
+    """Two operands or three, with repeated indices, sums, and some dimensions of size 1 or 0."""
+    sizes = {letter: data.draw(st.sampled_from((0, 1, 2, 3))) for letter in "ijkl"}
     parts = data.draw(st.lists(st.text("ijkl", max_size=3), min_size=2, max_size=3))
     letters = sorted(set("".join(parts)))
     result = "".join(data.draw(st.permutations(letters)))[: data.draw(st.integers(0, 3))]

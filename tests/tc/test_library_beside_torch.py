@@ -122,7 +122,8 @@ def test_windows_with_equal_elements_and_nan() -> None:
 
 EMPTY: dict[str, tuple[tuple[int, ...], ...]] = {
     "gelu": ((0,),),
-    "attention": ((0, 3, 4), (0, 5, 4), (0, 5, 6)),
+    "attention": ((2, 3, 4), (2, 0, 4), (2, 0, 6)),
+    "linear": ((3, 0), (2, 0), (2,)),
     "log_softmax": ((0, 4),),
     "standardize": ((0, 4),),
     "embedding": ((6, 0),),

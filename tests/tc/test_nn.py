@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def compiled_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let operators run in the order of their texts, which are compiled soonest."""
     options = {"mapping": "sequential", "schedule": "original"}
     monkeypatch.setattr(operators, "define", partial(define, **options))
-    operators._operator.cache_clear()
+    monkeypatch.setattr(operators, "_OPERATORS", SimpleNamespace())
 
 
 def both(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
@@ -213,3 +214,13 @@ def test_a_training() -> None:
 @pytest.mark.nightly
 def test_a_long_training() -> None:
     compare_trainings(200)
+
+
+def test_modules_under_tracers() -> None:
+    """Operators that nothing has called before are defined while PyTorch traces."""
+    torch.manual_seed(3)
+    model, images = network(nn).eval(), torch.randn(2, 1, 8, 8)
+    compiled = torch.compile(model, fullgraph=True, backend="eager")(images)
+    torch.testing.assert_close(compiled, model(images))
+    exported = torch.export.export(model, (images,))
+    torch.testing.assert_close(exported.module()(images), model(images))

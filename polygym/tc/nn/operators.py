@@ -1,20 +1,30 @@
 """The library's operators by the types of tensors, and refusals of what they do not compute."""
 
-from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from polygym.errors import InputError
-from polygym.tc.comprehension import Comprehension, define
+from polygym.tc.comprehension import define
 
 _SUFFIXES = {torch.float32: "", torch.float64: ":double"}
 
 
-@cache
-def _operator(name: str) -> Comprehension:
-    return define(f"tc:{name}")
+# An object, since torch.compile sees attributes that come while it traces, and no keys that do.
+_OPERATORS = SimpleNamespace()
+
+
+def _defined(name: str) -> str:
+    """Return the name of an operator, which there is from now on."""
+    if not hasattr(_OPERATORS, name):
+        setattr(_OPERATORS, name, define(f"tc:{name}"))
+    return name
+
+
+# As torch.compiler.assume_constant_result: tracers call it, and do not look into it.
+_defined._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def call(name: str, tensor: Tensor, *arguments: Any) -> Any:
@@ -23,12 +33,14 @@ def call(name: str, tensor: Tensor, *arguments: Any) -> Any:
     Raises:
         InputError: the library does not compute in this type.
     """
-    if tensor.dtype not in _SUFFIXES:
+    is_cast = torch.is_autocast_enabled("cpu") and tensor.dtype in (torch.float16, torch.bfloat16)
+    suffix = "" if is_cast else _SUFFIXES.get(tensor.dtype)
+    if suffix is None:
         raise InputError(
             f"{name}: expected tensors of float32 or float64, found {tensor.dtype}; "
             ".float() converts them"
         )
-    return _operator(name + _SUFFIXES[tensor.dtype])(*arguments)
+    return getattr(_OPERATORS, _defined(name + suffix))(*arguments)
 
 
 def grouped(tensor: Tensor, dim: int, count: int) -> Tensor:

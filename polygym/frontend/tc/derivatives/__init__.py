@@ -4,5 +4,6 @@
 apart. ``partials`` differentiates expressions, with the table of ``functions``; ``reductions`` the
 ways to combine values. ``reverse`` and ``forward`` go through the statements; ``emission`` writes
 those of the derivative, from expressions of ``arithmetic`` and ``sizes``, and ``transposition``
-turns sums around. ``signature`` puts the definition together. ``batching`` adds a dimension.
+turns sums around. ``signature`` puts the definition together. ``batching`` adds a dimension,
+``emptiness`` leaves out what does not run.
 """

@@ -1,0 +1,1 @@
+"""Operators in programs of JAX: ``functions`` are those that it traces."""
