@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
-from tc import best_times
+from tc import call_times
 
 from polygym.errors import PolygymError
 from polygym.frontend.tc import library
@@ -107,7 +107,7 @@ def measure_layer(
         if values.shape != expected.shape or not np.allclose(values, expected, 2e-3, 2e-3):
             raise PolygymError(f"{name}, {which}: expected PyTorch's output, found another")
     with torch.inference_mode():
-        times = best_times(calls, rounds)
+        times = {which: min(taken) for which, taken in call_times(calls, rounds).items()}
     return LayerTimes(
         name, times["torch"], times["default"], times.get("tuned"), trials, search, rounds,
         times.get("tvm"), tried, code_version(),

@@ -84,6 +84,8 @@ class _Compiler:
                     self._answer(*request)
         except BaseException:
             self._hang_up()
+            with self._lock:
+                self._thread = None  # the next request has another
             raise
 
     def _hang_up(self) -> None:
@@ -103,7 +105,7 @@ class _Compiler:
             if "error" not in body:
                 code, recipe = blobs
                 use(CompiledKernel.from_recipe(code, recipe.decode()))
-        except (PolygymError, ConnectionLostError, LoadError, OSError):
+        except (PolygymError, ConnectionLostError, LoadError, OSError, ValueError, KeyError):
             return
 
 

@@ -264,10 +264,18 @@ class Comprehension:
             return found
         arrays = table.arrays(arguments)
         kernel = table.kernel(arrays)
+        results = kernel(arrays) if out is None else self._written(kernel, arrays, out)
         if table.has_strided:
             table.prepare(arguments, out)
-        if out is None:
-            return kernel(arrays)
+        return results
+
+    def _written(
+        self,
+        kernel: CompiledKernel | EmptyKernel,
+        arrays: Sequence[np.ndarray],
+        out: np.ndarray | Sequence[np.ndarray],
+    ) -> list[np.ndarray]:
+        """Compute into memory that is given."""
         given = output_memory(self.definition, kernel.outputs, out)
         # The code takes arrays to be contiguous and apart: others are written afterwards.
         apart = [output if is_apart(output, arrays) else None for output in given]
@@ -299,8 +307,8 @@ class Comprehension:
             IllegalScheduleError: the schedule breaks a dependence.
         """
         arrays = self._arrays(arguments)
-        if strided:
-            return self._compile_strided(arguments, arrays, schedule, mapping, tuned)
+        if strided and (layouts := self._table.layouts(arguments)):
+            return self._compile_strided(layouts, arrays, schedule, mapping, tuned)
         if schedule is None and mapping is None and tuned is None:
             return self._table.kernel(arrays)
         sizes = self._table.sizes(arrays)
@@ -310,11 +318,10 @@ class Comprehension:
         return kernel
 
     def _compile_strided(
-        self, arguments: Sequence[Any], arrays: Sequence[np.ndarray], *choice: Any
+        self, layouts: Layouts, arrays: Sequence[np.ndarray], *choice: Any
     ) -> CompiledKernel | EmptyKernel:
-        layouts = self._table.layouts(arguments)
         plain = self._table.kernel(arrays)
-        if not layouts or isinstance(plain, EmptyKernel):
+        if isinstance(plain, EmptyKernel):
             return plain
         sizes = self._table.sizes(arrays)
         options = replace(self._options(self._builder.scop(sizes), *choice), layouts=layouts)

@@ -89,7 +89,8 @@ class BoundKernel(CompiledKernel):
                     trial.on_faster()
         elif self._seconds > SECONDS_OF_COMPILING and self.on_often is not None:
             called, self.on_often = self.on_often, None
-            called()
+            if called is not None:  # another thread may have been here
+                called()
 
     def try_other(self, kernel: CompiledKernel, on_faster: Callable[[], None]) -> None:
         """Have another kernel run in turn with this one; call a function if it is faster."""

@@ -7,6 +7,7 @@ of their own is made behind it, which takes over when it is there.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -23,9 +24,10 @@ from polygym.tc.builder import KernelBuilder
 from polygym.tc.empty_kernel import EmptyKernel, empty_kernel
 from polygym.tc.general_kernel import BoundKernel, GeneralKernel
 from polygym.tc.kernel import CompiledKernel
-from polygym.tc.prepared_calls import PreparedCalls, element_strides
+from polygym.tc.prepared_calls import PreparedCalls, element_strides, has_layouts
 
 _MOST_KERNELS = 256
+_MOST_GENERAL = 16
 
 Kernel = CompiledKernel | EmptyKernel
 Layouts = tuple[tuple[str, StoredLayout], ...]
@@ -45,11 +47,18 @@ class KernelTable:
         self._strided: dict[Any, CompiledKernel] = {}
         self._general: dict[tuple[int, ...], GeneralKernel | None] = {}
         self._lock = threading.Lock()
+        _TABLES.add(self)
 
     def copy(self) -> KernelTable:
         """Return a table that begins with the same kernels."""
         table = KernelTable(self._definition, self._builder, self.any_size)
-        table._kernels, table._general = dict(self._kernels), dict(self._general)
+        # What is bound has its successor put into this table: a copy binds its own.
+        table._kernels = {
+            key: kernel
+            for key, kernel in self._kernels.items()
+            if not isinstance(kernel, BoundKernel)
+        }
+        table._general = dict(self._general)
         table._strided = dict(self._strided)
         return table
 
@@ -118,7 +127,9 @@ class KernelTable:
 
     def prepare(self, arguments: Sequence[Any], out: Any) -> None:
         """Have the next call like one that was done find its kernel at once."""
-        if len(arguments) != len(self._names) or not self._lock.acquire(blocking=False):
+        if len(arguments) != len(self._names) or not has_layouts(arguments):
+            return
+        if not self._lock.acquire(blocking=False):
             return
         try:
             # A layout has the value of a number, not of an array that stands for one.
@@ -163,6 +174,8 @@ class KernelTable:
         """Return what runs at sizes without being compiled for them, None if there is nothing."""
         values = tuple(sizes[name] for name in self._builder.required_constants)
         if values not in self._general:
+            while len(self._general) >= _MOST_GENERAL:
+                del self._general[next(iter(self._general))]
             self._general[values] = self._builder.general_kernel(sizes)
         general = self._general[values]
         if general is None:
@@ -189,3 +202,15 @@ class KernelTable:
 
         options = self._builder.options
         compile_behind(self._definition, str(options.mapping), str(options.schedule), sizes, use)
+
+
+_TABLES: weakref.WeakSet[KernelTable] = weakref.WeakSet()
+
+
+def _release_locks() -> None:
+    """Begin with free locks in a copy of the process: threads that held them are not in it."""
+    for table in _TABLES:
+        table._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_release_locks)

@@ -130,8 +130,8 @@ class PreparedCalls:
 
     def results(self, arguments: Sequence[Any], out: Any) -> list[Any] | None:
         """Return the results of a call that was prepared, None for any other."""
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.compiler.is_compiling():
+        compiler = getattr(sys.modules.get("torch"), "compiler", None)
+        if compiler is not None and compiler.is_compiling():
             return None  # what traces must not see what is looked at here
         memory = None if out is None else _listed(out)
         key = _key(arguments, memory)
@@ -147,10 +147,6 @@ class PreparedCalls:
         layouts: Mapping[str, StoredLayout],
     ) -> None:
         """Prepare a call that was done, where it can be."""
-        torch = sys.modules.get("torch")
-        if torch is not None and hasattr(torch, "Tensor"):
-            _LAYOUTS.setdefault(torch.Tensor, _tensor_layout)
-            _LAYOUTS.setdefault(torch.nn.Parameter, _tensor_layout)
         memory = None if out is None else _listed(out)
         key = _key(arguments, memory)
         if key is None or key in self._calls:
@@ -158,6 +154,15 @@ class PreparedCalls:
         if len(self._calls) >= _MOST_PREPARED:
             self._calls.clear()
         self._calls[key] = _prepared(expected, arguments, memory or (), kernel, layouts)
+
+
+def has_layouts(arguments: Sequence[Any]) -> bool:
+    """Whether arguments are arrays, tensors or numbers, of which a layout is known."""
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "Tensor") and hasattr(torch, "nn"):
+        _LAYOUTS.setdefault(torch.Tensor, _tensor_layout)
+        _LAYOUTS.setdefault(torch.nn.Parameter, _tensor_layout)
+    return all(type(argument) in _LAYOUTS for argument in arguments)
 
 
 def _listed(out: Any) -> Sequence[Any]:
@@ -185,11 +190,14 @@ def _prepared(
     """Return a prepared call, None where arguments have to be converted or copied each time."""
     if not isinstance(kernel, CompiledKernel):
         return None
+    if memory and [tuple(value.shape) for value in memory] != [o.shape for o in kernel.outputs]:
+        return None
     read = [
         _use(need.dtype, value, need, layouts.get(need.name))
         for need, value in zip(expected, arguments, strict=True)
     ]
-    written = [_use(o.dtype, value) for o, value in zip(kernel.outputs, memory, strict=False)]
+    outputs = kernel.outputs if memory else ()
+    written = [_use(o.dtype, value) for o, value in zip(outputs, memory, strict=True)]
     uses = tuple(use for use in (*written, *read) if use is not None)
     if len(uses) < len(memory) + len(arguments):
         return None
