@@ -19,7 +19,7 @@ from polygym.errors import InputError
 from polygym.files import create_folder, write_atomically
 from polygym.gpu.device_program import DeviceProgram, HostGuard, HostLoop, HostNode, Launch
 from polygym.gpu.mapping.device_mapping import DeviceMapping
-from polygym.gpu.mapping.device_model import A100, H100
+from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import DEFAULT_ARCHITECTURE, DeviceCode, compile_ptx
 from polygym.gpu.ptx.cuda_text import cuda_text, launched
@@ -31,7 +31,7 @@ from polygym.programs.program import Program
 
 
 class DeviceExportKind(Enum):
-    """What code for a GPU is written as."""
+    """The forms in which code for a GPU is written."""
 
     PTX = "ptx"
     CUBIN = "cubin"
@@ -94,6 +94,7 @@ class DeviceExport:
             "architecture": self.code.architecture,
             "mapping": str(self.mapping),
             "sizes": dict(self.program.program.sizes or ()),
+            "fallback": self.program.fallback,
             "kernels": kernels,
             "host": _host_json(self.program.body),
         }
@@ -117,8 +118,7 @@ def export_device(
         IllegalScheduleError: the schedule is not legal.
     """
     legal = legal_with_storage(program.storage, program.scop, schedule)
-    model = A100 if architecture < H100.target else H100
-    device = map_to_device(legal, mapping, sizes, model)
+    device = map_to_device(legal, mapping, sizes, model_for(architecture))
     code = compile_ptx(device, architecture)
     assembled = None
     if kind is DeviceExportKind.CUDA and any(kernel.atomic for kernel in launched(device.body)):

@@ -10,6 +10,7 @@ libraries of the process, PyTorch for instance, use as well.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any
 
@@ -30,10 +31,9 @@ _LIBRARIES: dict[str, Any] = {}
 
 
 class DeviceAttribute(IntEnum):
-    """What can be asked of a device, by CUDA's numbers."""
+    """Attributes of a device, by CUDA's numbers."""
 
     WARP_SIZE = 10
-    CLOCK_KILOHERTZ = 13
     MULTIPROCESSORS = 16
     MEMORY_CLOCK_KILOHERTZ = 36
     MEMORY_BUS_BITS = 37
@@ -145,15 +145,6 @@ def release_device(ordinal: int) -> None:
     _call("cuDevicePrimaryCtxRelease_v2", _device(ordinal))
 
 
-def synchronize() -> None:
-    """Wait until all work of the context is done.
-
-    Raises:
-        DriverError: it failed; mostly that is how the failure of a kernel shows.
-    """
-    _call("cuCtxSynchronize")
-
-
 def free_memory() -> tuple[int, int]:
     """Return the bytes of the device's memory that are free, and all of them."""
     free, total = ffi.new("size_t *"), ffi.new("size_t *")
@@ -260,6 +251,15 @@ def end_capture(stream: int) -> int:
     try:
         return _result("cuGraphInstantiateWithFlags", "uintptr_t", graph[0], 0)
     finally:
+        _call("cuGraphDestroy", graph[0])
+
+
+def discard_capture(stream: int) -> None:
+    """Forget what was noted, of which a part failed: the stream does what it is asked for again."""
+    graph = ffi.new("uintptr_t *")
+    with suppress(DriverError, MemoryError):  # the driver says that the capture is no good
+        _call("cuStreamEndCapture", stream, graph)
+    if graph[0]:
         _call("cuGraphDestroy", graph[0])
 
 

@@ -33,11 +33,26 @@ BLOCK_VARIABLES = ("block.x", "block.y", "block.z")
 """The numbers of a block in the grid, each from 0 to the extent of the grid less 1."""
 THREAD_VARIABLES = ("thread.x", "thread.y", "thread.z")
 """The numbers of a thread in its block; 32 threads that follow in x are a warp."""
+LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
+"""The most blocks of a grid along x, y and z on every device."""
+STATIC_SHARED_BYTES = 48 * 1024
+"""The most shared memory of a block that needs no leave of the driver."""
+ALIGNMENT = 16
+"""Arrays begin at a multiple of so many bytes, as vectors of 128 bits have to."""
+
+
+def aligned(size: int) -> int:
+    """Return how many bytes an array takes in shared memory, behind which others begin.
+
+    >>> aligned(16), aligned(17)
+    (16, 32)
+    """
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCode:
-    """What every thread runs; guards and loops may depend on its number."""
+    """Code that every thread runs; guards and loops may depend on its number."""
 
     node: Node
 
@@ -60,7 +75,7 @@ class UniformLoop:
 
 @dataclass(frozen=True, slots=True)
 class UniformGuard:
-    """What runs where a condition holds that is the same for all threads of a block."""
+    """Code that runs where a condition holds that is the same for all threads of a block."""
 
     condition: Index
     body: tuple[KernelNode, ...]
@@ -71,7 +86,7 @@ KernelNode: TypeAlias = ThreadCode | Barrier | UniformLoop | UniformGuard
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What one launch runs.
+    """The code of a launch.
 
     ``grid`` are the extents of the grid in x, y and z, of parameters and of counters of loops on
     the host; ``block`` are those of a block. ``shared`` names arrays of the program of which every
@@ -109,7 +124,7 @@ class HostLoop:
 
 @dataclass(frozen=True, slots=True)
 class HostGuard:
-    """What the host does where a condition holds."""
+    """The work of the host where a condition holds."""
 
     condition: Index
     body: tuple[HostNode, ...]
@@ -124,7 +139,9 @@ class DeviceProgram:
 
     ``program`` has the Scop with all arrays and statements, those that were made for the device
     too, their extents and the sizes; its body is what the host would run without a device.
+    ``fallback`` says why something slower stands here than was asked for, if so.
     """
 
     program: LoopProgram
     body: tuple[HostNode, ...]
+    fallback: str = ""

@@ -13,6 +13,7 @@ from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.frontend.tc.syntax.tree import Declaration
+from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.ir.scop import Scop
@@ -116,7 +117,7 @@ class KernelBuilder:
         asked = self.options.schedule
         if not isinstance(asked, Schedule):
             asked = default_schedule(scop, asked, own, self.options.mapping)
-        program = map_to_device(LegalSchedule(scop, asked), sizes=own)
+        program = map_to_device(LegalSchedule(scop, asked), sizes=own, model=model_for(target))
         arguments = self._array_names(scop, self.definition.parameters)
         outputs = self._array_names(scop, self.definition.outputs)
         bindings = array_bindings(scop, own, arguments, outputs)

@@ -1,8 +1,10 @@
-"""Calls with PyTorch's tensors on a GPU: nothing is copied, and nothing waits.
+"""Calls with PyTorch's tensors on a GPU, whose kernels are put into PyTorch's stream.
 
-Results and temporaries are tensors of PyTorch's, on the device of the arguments; kernels are put
-into PyTorch's stream. Only a definition with computed subscripts waits, to say whether one was out
-of range. There are no derivatives here yet.
+Results and temporaries are tensors of PyTorch's, on the device of the arguments. Arguments that are
+dense and aligned are read in place; others, those that are updated, and results for ``out`` are
+copied on the device. A call waits for its kernels if the definition has computed subscripts, to say
+whether one was out of range, or if code of earlier calls has to be unloaded. There are no
+derivatives and no traces here yet.
 """
 
 from __future__ import annotations
@@ -16,11 +18,10 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition
-from polygym.gpu.device_program import DeviceProgram
+from polygym.gpu.device_program import ALIGNMENT, DeviceProgram
 from polygym.gpu.ptx.compile_ptx import DeviceCode
 from polygym.ir.scop import Scop
 from polygym.runtime.device.device import Device
-from polygym.runtime.device.device_arrays import ALIGNMENT
 from polygym.runtime.device.loaded_program import LoadedProgram
 from polygym.tc.arguments import (
     ExpectedArgument,
@@ -30,6 +31,7 @@ from polygym.tc.arguments import (
 )
 from polygym.tc.kernel import ArrayBinding
 from polygym.tc.torch_operators import is_traced
+from polygym.tc.torch_tensors import is_transformed
 
 _MOST_PROGRAMS = 256
 
@@ -46,7 +48,7 @@ class GpuKernel:
 
 
 class Builder(Protocol):
-    """What makes the kernels of a definition (:mod:`polygym.tc.builder`)."""
+    """The maker of the kernels of a definition (:mod:`polygym.tc.builder`)."""
 
     definition: TcDefinition
     required_constants: tuple[str, ...]
@@ -57,10 +59,8 @@ class Builder(Protocol):
 
 
 def is_on_gpu(torch: Any, arguments: Sequence[Any]) -> bool:
-    """Whether a tensor among the arguments lies on a GPU, and no tracer watches the call."""
-    return any(
-        isinstance(own, torch.Tensor) and own.is_cuda for own in arguments
-    ) and not is_traced(torch)
+    """Whether a tensor among the arguments lies on a GPU."""
+    return any(isinstance(own, torch.Tensor) and own.is_cuda for own in arguments)
 
 
 class GpuCalls:
@@ -81,10 +81,12 @@ class GpuCalls:
         """Return the outputs as tensors, those of ``out`` where it is given.
 
         Raises:
-            InputError: an argument does not fit, lies on another device, or asks for a gradient.
+            InputError: an argument does not fit, lies on another device, or asks for a gradient; or
+                something traces or transforms the call.
             MissingDeviceError: there is no driver.
         """
         name = self._builder.definition.name
+        _require_plain_call(torch, name)
         check_argument_count(name, [own.name for own in self._expected], arguments)
         place = next(
             own.device for own in arguments if isinstance(own, torch.Tensor) and own.is_cuda
@@ -97,16 +99,26 @@ class GpuCalls:
             found = self._on_cpu([tensor.cpu().numpy() for tensor in tensors], None)
             results = [torch.from_numpy(array).to(place) for array in found]
         else:
-            device = _device(place.index or 0, torch.cuda.current_stream(place).cuda_stream)
-            kernel = self._kernel(tensors, device.properties.architecture)
-            results, addresses = _memory(torch, kernel, tensors, place)
-            with _loaded(kernel, device).bound(
-                addresses, dict(kernel.sizes), repeats=False
-            ) as bound:
-                bound.run()
-                if bound.checks_subscripts:
-                    bound.wait()
+            with torch.cuda.device(place):  # afterwards the thread has the device that it had
+                results = self._computed(torch, tensors, place)
         return results if out is None else _copied(name, results, out)
+
+    def _computed(self, torch: Any, tensors: Sequence[Any], place: Any) -> list[Any]:
+        """Return the outputs for tensors on a device, asked of its stream."""
+        device = _device(place.index or 0, torch.cuda.current_stream(place).cuda_stream)
+        kernel = self._kernel(tensors, device.properties.architecture)
+        results, kept = _memory(torch, kernel, tensors, place)
+        addresses = {name: tensor.data_ptr() for name, tensor in kept.items()}
+        # Nobody else unloads the code or takes the memory before everything is in the stream; the
+        # tensors are kept so long too.
+        with (
+            _lock,
+            _loaded(kernel, device).bound(addresses, dict(kernel.sizes), repeats=False) as bound,
+        ):
+            bound.run()
+            if bound.checks_subscripts:
+                bound.wait()
+        return results
 
     def _kernel(self, tensors: Sequence[Any], target: str) -> GpuKernel:
         """Return the kernels for arguments, made at the first call with their shapes."""
@@ -123,6 +135,20 @@ class GpuCalls:
                     del self._kernels[next(iter(self._kernels))]
                 self._kernels[key] = self._builder.gpu_kernel(sizes, target)
             return self._kernels[key]
+
+
+def _require_plain_call(torch: Any, name: str) -> None:
+    """Refuse calls whose results would be traced, or carry derivatives."""
+    if is_traced(torch):
+        raise InputError(
+            f"{name}: traces on a GPU are not supported: expected a call outside of torch.compile, "
+            "torch.export and torch.jit.trace"
+        )
+    if is_transformed(torch):
+        raise InputError(
+            f"{name}: no derivatives on a GPU: expected a call outside of torch.func and of "
+            "derivatives in forward mode"
+        )
 
 
 def _copied(name: str, results: Sequence[Any], out: Any) -> list[Any]:
@@ -164,10 +190,10 @@ def _tensor(torch: Any, where: str, expected: ExpectedArgument, value: Any, plac
 
 def _memory(
     torch: Any, kernel: GpuKernel, tensors: Sequence[Any], place: Any
-) -> tuple[list[Any], dict[str, int]]:
-    """Return the results, to be computed, and the address of each array by its name."""
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the results, to be computed, and the tensor of each array by its name."""
     results: dict[int, Any] = {}
-    addresses, kept = {}, []
+    kept = {}
     for array, own in zip(kernel.scop.arrays, kernel.bindings, strict=True):
         if own.output is None and own.argument is not None:
             tensor = tensors[own.argument]
@@ -178,12 +204,11 @@ def _memory(
             tensor = make(own.shape, dtype=getattr(torch, own.dtype.name), device=place)
         if own.output is not None:
             results[own.output] = tensor
-        kept.append(tensor)
-        addresses[array.name] = tensor.data_ptr()
-    return [results[place] for place in sorted(results)], addresses
+        kept[array.name] = tensor
+    return [results[place] for place in sorted(results)], kept
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _devices: dict[tuple[int, int], Device] = {}
 _programs: dict[tuple[int, int], tuple[GpuKernel, LoadedProgram]] = {}
 
@@ -199,11 +224,20 @@ def _device(ordinal: int, stream: int) -> Device:
 
 
 def _loaded(kernel: GpuKernel, device: Device) -> LoadedProgram:
-    """Return kernels on a device; those of the last calls stay there."""
+    """Return kernels on a device, under the lock; those of the last calls stay there."""
     key = (id(kernel), id(device))  # the kernel is kept beside, so that its number is its own
-    with _lock:
-        if key not in _programs:
-            while len(_programs) >= _MOST_PROGRAMS:
-                _programs.pop(next(iter(_programs)))[1].close()
-            _programs[key] = (kernel, LoadedProgram(kernel.program, kernel.code, device))
-        return _programs[key][1]
+    if key not in _programs:
+        while len(_programs) >= _MOST_PROGRAMS:
+            _unload(_programs.pop(next(iter(_programs)))[1], device)
+        _programs[key] = (kernel, LoadedProgram(kernel.program, kernel.code, device))
+    return _programs[key][1]
+
+
+def _unload(program: LoadedProgram, current: Device) -> None:
+    """Unload kernels, which may be running still, and use the current device again."""
+    program.device.make_current()
+    try:
+        program.device.wait()
+        program.close()
+    finally:
+        current.make_current()

@@ -12,6 +12,7 @@ from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.codegen.contraction import legal_with_storage
 from polygym.export.device_export import DeviceExportKind, export_device, write_device_export
+from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
@@ -29,7 +30,7 @@ _SCHEDULE = "isl"  # of the schedules that need no measurement, the one with the
 
 @dataclass(frozen=True, slots=True)
 class DeviceTarget:
-    """How a command line names a program for a GPU."""
+    """A program for a GPU as a command line names it."""
 
     target: str
     region: str | None
@@ -87,11 +88,13 @@ def export_for_device(
         "architecture": export.code.architecture,
         "files": [str(path) for path in files],
         "kernels": [kernel.name for kernel in export.code.kernels],
+        "fallback": export.program.fallback,
     }
 
     def show() -> None:
         console.heading(f"{export.function}: {program.name}")
         console.write_text(f"  mapping: {mapping}; GPU: {export.code.architecture} and later")
+        _warn(export.program)
         resources = {} if export.assembled is None else dict(export.assembled.resources)
         for kernel in export.code.kernels:
             threads = "x".join(map(str, kernel.block))
@@ -133,26 +136,39 @@ def show_for_device(
     stored = variant.resolve(shown.written, wanted, sizes)
     given = schedules.schedule_maker(wanted)(stored.scop, sizes, DEFAULT_MAPPING)
     legal = legal_with_storage(stored.storage, stored.scop, given.schedule)
-    text = code_within(lambda: _device_text(legal, mapping, sizes, form))
+    device, text = code_within(lambda: _device_text(legal, mapping, sizes, form))
     document = {
         "name": stored.scop.name,
         "schedule": str(given.schedule),
         "mapping": str(mapping),
         "after": form,
         "does": _PASSES[form],
+        "fallback": device.fallback,
         "text": text,
     }
-    return console.answer(as_json, document, lambda: click.echo(text, nl=False))
+
+    def show() -> None:
+        _warn(device)
+        click.echo(text, nl=False)
+
+    return console.answer(as_json, document, show)
+
+
+def _warn(device: DeviceProgram) -> None:
+    """Say on standard error if something slower than the schedule was mapped."""
+    if device.fallback:
+        console.write_text(f"  warning: {device.fallback}", err=True)
 
 
 def _device_text(
     legal: LegalSchedule, mapping: DeviceMapping, sizes: dict[str, int] | None, form: str
-) -> str:
+) -> tuple[DeviceProgram, str]:
     device = map_to_device(legal, mapping, sizes)
     match form:
         case "cuda":
-            return cuda_text(device, f"{legal.scop.name}: {legal.schedule}, {mapping}")
+            text = cuda_text(device, f"{legal.scop.name}: {legal.schedule}, {mapping}")
         case "kernels":
-            return emit_device(device, libdevice_path())[0]
+            text = emit_device(device, libdevice_path())[0]
         case _:
-            return compile_ptx(device).ptx
+            text = compile_ptx(device).ptx
+    return device, text

@@ -24,7 +24,7 @@ class DeviceError(PolygymError):
 
 
 class MemorySpace(Enum):
-    """Who sees an array."""
+    """The threads that see an array."""
 
     GLOBAL = "global"
     SHARED = "shared"
@@ -73,7 +73,7 @@ def element_numbers(shape: tuple[int, ...]) -> Mapping[Element, int]:
 
 @dataclass
 class AccessLog:
-    """What threads did to memory since the launch: a row for each access.
+    """The accesses of threads to memory since the launch: a row for each.
 
     Rows are the array, the element's number, the block, the barriers that it has passed, the
     thread, whether it writes, whether it is atomic, and the statement.

@@ -6,8 +6,9 @@ Its text lists what differs from the default, for which a model of the device de
     device=cuda block=16x16 tile=64x64          blocks of 16 by 16 threads, each for 4 by 4 points
     device=cuda shared=off                      nothing is copied to shared memory
 
-Sizes are along x, y and z: x is the loop along which elements follow each other in memory. Every
-mapping keeps the results bit for bit, except ``reassociate=on``.
+Sizes are along x, y and z: x is the loop along which elements follow each other in memory. No
+mapping changes the operations of an element or their order, except ``reassociate=on``. Functions of
+libdevice differ from those of the C library in the last bits.
 """
 
 from __future__ import annotations

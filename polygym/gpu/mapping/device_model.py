@@ -12,7 +12,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class DeviceModel:
-    """What matters of a device for a mapping; memory in bytes, bandwidth in bytes a second."""
+    """The properties of a device on which a mapping depends; memory in bytes, bandwidth in bytes a second."""
 
     name: str
     target: str
@@ -21,14 +21,25 @@ class DeviceModel:
     shared_per_multiprocessor: int
     registers_per_multiprocessor: int
     threads_per_multiprocessor: int
-    blocks_per_multiprocessor: int
     bandwidth: float
 
 
-H100 = DeviceModel("H100", "sm_90", 132, 232_448, 233_472, 65_536, 2048, 32, 3.35e12)
-A100 = DeviceModel("A100", "sm_80", 108, 166_912, 167_936, 65_536, 2048, 32, 1.555e12)
+H100 = DeviceModel("H100", "sm_90", 132, 232_448, 233_472, 65_536, 2048, 3.35e12)
+A100 = DeviceModel("A100", "sm_80", 108, 166_912, 167_936, 65_536, 2048, 1.555e12)
 MODELS = {model.name: model for model in (H100, A100)}
 """The devices that are known, by name."""
+_FIRST_OF_H100 = 90
+
+
+def model_for(architecture: str) -> DeviceModel:
+    """Return the model for GPUs of an architecture: that of H100 from its own on.
+
+    >>> [model_for(name).name for name in ("sm_80", "sm_90", "sm_100")]
+    ['A100', 'H100', 'H100']
+    """
+    number = architecture.partition("_")[2]
+    return H100 if number.isdigit() and int(number) >= _FIRST_OF_H100 else A100
+
 
 _USUAL_THREADS = 256
 LEAST_POINTS = _USUAL_THREADS

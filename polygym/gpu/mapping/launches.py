@@ -19,20 +19,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from math import prod
 from typing import assert_never
 
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import (
     add_constant,
     maximum,
-    min_max_operands,
     substitute_in,
 )
-from polygym.codegen.loopir.linear_sums import add_indices, constant_difference
+from polygym.codegen.loopir.linear_sums import add_indices
 from polygym.codegen.loopir.nests import conjunction, constant_spans
 from polygym.errors import InternalError
 from polygym.gpu.device_program import (
     BLOCK_VARIABLES,
+    LARGEST_GRID,
     THREAD_VARIABLES,
     Barrier,
     DeviceProgram,
@@ -45,6 +46,7 @@ from polygym.gpu.device_program import (
     ThreadCode,
     UniformGuard,
     UniformLoop,
+    aligned,
 )
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
 from polygym.gpu.promotion.block_sums import block_sum
@@ -57,13 +59,13 @@ from polygym.gpu.shared_loops.index_bounds import (
     folded,
     most_iterations,
     negated,
+    other_pieces,
     trip_count,
 )
 from polygym.gpu.shared_loops.roles import BlockLoop, Roles, SumLoop, ThreadLoop
 
 _ONE = ir.IndexConstant(1)
 _ZERO = ir.IndexConstant(0)
-_MOST_BLOCKS = (2**31 - 1, 65_535, 65_535)
 _USUAL_BLOCKS = 1024
 
 
@@ -243,13 +245,22 @@ class _KernelMaker:
         made = (
             None
             if nest is None or len(threads) < len(self.threads)
-            else (self.promoter.promoted(nest))
+            else (self.promoter.promoted(nest, self._taken_bytes()))
         )
         if made is None:
             return None
         self.shared.extend(made.shared)
         self.local.extend(made.local)
         return made.body
+
+    def _taken_bytes(self) -> int:
+        """Return the bytes of shared memory that the kernel has so far."""
+        made = ((array, lengths) for array, lengths in self.promoter.made.arrays)
+        return sum(
+            aligned(array.type.size * prod(lengths))
+            for array, lengths in made
+            if array.name in self.shared
+        )
 
     def _block_loop(
         self, loop: ir.Loop, coordinate: int, blocks: frozenset[int], threads: frozenset[int]
@@ -281,8 +292,8 @@ class _KernelMaker:
         if spans and loop.step == 1 and spans[0][2] < count:
             first, last, length = spans[0]
             own = add_indices(first, number)
-            lows = _others(loop.lower, ir.IndexOperator.MAXIMUM, first)
-            highs = _others(loop.upper, ir.IndexOperator.MINIMUM, last)
+            lows = other_pieces(loop.lower, ir.IndexOperator.MAXIMUM, first)
+            highs = other_pieces(loop.upper, ir.IndexOperator.MINIMUM, last)
             highs += [last] if length + 1 < count else []
             tests = [ir.IndexOperator.GREATER_EQUAL(own, low) for low in lows]
             tests += [ir.IndexOperator.LESS_EQUAL(own, high) for high in highs]
@@ -303,12 +314,6 @@ def _thread(axis: int) -> ir.Index:
 def _nth(lower: ir.Index, number: ir.Index, step: int) -> ir.Index:
     """Return the value of a loop's counter in iteration ``number``."""
     return add_indices(lower, ir.IndexOperator.MULTIPLY(ir.IndexConstant(step), number))
-
-
-def _others(bound: ir.Index, operator: ir.IndexOperator, known: ir.Index) -> list[ir.Index]:
-    """Return the pieces of a bound that one of them does not imply."""
-    pieces = min_max_operands(bound, operator)
-    return [piece for piece in pieces if constant_difference(piece, known) != 0]
 
 
 def _count_blocks(
@@ -363,17 +368,17 @@ def _grid_of(
 
 def _own_axis(count: ir.Index | None, axis: int) -> tuple[ir.Index, _Share]:
     """Return the extent of an axis of the grid that counts one coordinate."""
-    number, most = ir.IndexVariable(BLOCK_VARIABLES[axis]), _MOST_BLOCKS[axis]
+    number, most = ir.IndexVariable(BLOCK_VARIABLES[axis]), LARGEST_GRID[axis]
     if count is None:
         return ir.IndexConstant(_USUAL_BLOCKS), _Share(number, _USUAL_BLOCKS)
-    if axis == 0 or (isinstance(count, ir.IndexConstant) and count.value <= most):
+    if isinstance(count, ir.IndexConstant) and count.value <= most:
         return count, _Share(number, None)
     extent = folded(ir.IndexOperator.MINIMUM(count, ir.IndexConstant(most)))
     return extent, _Share(number, most)
 
 
 def _is_small(count: ir.Index | None, times: int = 1) -> bool:
-    return isinstance(count, ir.IndexConstant) and count.value * times <= _MOST_BLOCKS[2]
+    return isinstance(count, ir.IndexConstant) and count.value * times <= LARGEST_GRID[2]
 
 
 def _digit(below: int, count: int) -> ir.Index:

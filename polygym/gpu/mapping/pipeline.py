@@ -1,12 +1,13 @@
 """All of the mapping to a device: legal schedule → loops with roles → device program.
 
 Where isl's budget is exceeded, or what it makes is wrong, the order of the source is mapped in
-place of the schedule, and if that fails as well it runs in a single thread: slow, and right.
+place of the schedule, and if that fails as well it runs in a single thread: slow, and right. The
+program says so (:attr:`polygym.gpu.device_program.DeviceProgram.fallback`).
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from dataclasses import replace
 
 from polygym.codegen.generation.loop_generation import generate_loops
 from polygym.codegen.pipeline import lower
@@ -15,7 +16,7 @@ from polygym.codegen.tree.loop_context import LoopContext
 from polygym.codegen.validate.bounds import with_bounds_proofs
 from polygym.codegen.validate.execution import check_by_execution
 from polygym.codegen.validate.ranges import check_ranges
-from polygym.errors import InputError, InternalError, LimitError
+from polygym.errors import InputError
 from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
 from polygym.gpu.mapping.device_model import H100, DeviceModel
@@ -47,13 +48,15 @@ def map_to_device(
     known = known_sizes(scop, sizes)
     most = TUNING.mapping_operations + TUNING.operations_per_dependence * len(dependences(scop))
     in_order = LegalSchedule(scop, original_schedule(scop))
-    for each in (legal, in_order):
-        with (
-            suppress(InputError, InternalError, LimitError),
-            bounded_operations("mapping the schedule to the device", most),
-        ):
-            return _planned(each, mapping, known, model)
-    return to_device(lower(in_order, SEQUENTIAL_MAPPING, known), Roles({}))
+    fallback = ""
+    for each, instead in ((legal, "the order of the source"), (in_order, "a single thread")):
+        try:
+            with bounded_operations("mapping the schedule to the device", most):
+                return replace(_planned(each, mapping, known, model), fallback=fallback)
+        except InputError as error:  # limits, and mistakes of isl's
+            fallback = f"{instead} in place of the schedule: {error}"
+    made = to_device(lower(in_order, SEQUENTIAL_MAPPING, known), Roles({}))
+    return replace(made, fallback=fallback)
 
 
 def _planned(

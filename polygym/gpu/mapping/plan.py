@@ -97,7 +97,7 @@ class Planner:
                     member.coincident for _, path in loop_paths(tree, statements) for member in path
                 ):
                     for name, terms in sums:
-                        roles[name, depth] = whole_sum(self.model, terms)
+                        roles[name, depth] = whole_sum(self.model, self.scop.statement(name), terms)
                     return tree
                 inside = around.inside_members(members, statements)
                 below = self._planned(child, inside, depth + len(members), roles)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polygym.codegen.common.reductions import reduction_operator
 from polygym.codegen.tree.analysis.trip_counts import member_trip_count
 from polygym.codegen.tree.ir import Band, loop_paths
 from polygym.gpu.mapping.device_model import DeviceModel
 from polygym.gpu.promotion.block_sums import combination
 from polygym.gpu.shared_loops.roles import SumLoop
-from polygym.ir.scop import Scop
+from polygym.ir.scop import Scop, Statement
 from polygym.mapping.sizes import Sizes
 
 _LEAST_TERMS = 64
@@ -53,8 +54,13 @@ def threads_for(terms: int) -> int:
     return result
 
 
-def whole_sum(model: DeviceModel, terms: int) -> SumLoop:
-    """Return the role of a sum that has the device to itself."""
-    threads = threads_for(terms)
+def whole_sum(model: DeviceModel, statement: Statement, terms: int) -> SumLoop:
+    """Return the role of a sum that has the device to itself.
+
+    An extreme begins with the element, which other blocks may update: it has a single block.
+    """
+    threads, operator = threads_for(terms), reduction_operator(statement)
+    if operator is None or operator.is_idempotent:
+        return SumLoop(threads)
     wanted = -(-terms // (threads * _TERMS_PER_THREAD))
     return SumLoop(threads, max(1, min(wanted, 2 * model.multiprocessors)))

@@ -12,7 +12,8 @@
 It is done for a loop with a single statement, a sum, a product or an extreme, whose element is the
 same all the time; e reads the array nowhere else. Then terms may be taken in any order, where the
 mapping allows that (:mod:`polygym.codegen.common.reductions`). With several blocks, each takes some
-of the terms, and the last update is atomic.
+of the terms, and the last update is atomic; no extreme has several, since it begins with the
+element.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _EXTREMES = (MathFunction.MAXIMUM, MathFunction.MINIMUM)
 
 @dataclass(frozen=True, slots=True)
 class BlockSum:
-    """What a block runs, our arrays in shared memory and registers, and the last update."""
+    """The code of a block, our arrays in shared memory and registers, and the last update."""
 
     body: tuple[KernelNode, ...]
     shared: str

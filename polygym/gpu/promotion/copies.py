@@ -48,12 +48,12 @@ class Promoted:
 
 
 Replacement: TypeAlias = tuple[Promoted, Callable[[Subscripts], Subscripts]]
-"""What an array is promoted to, and the subscripts there of an element."""
+"""The array in the place of another one, and the subscripts there of an element."""
 
 
 @dataclass
 class MadeCode:
-    """What has been made so far for a program; arrays come with their lengths."""
+    """Arrays and statements made so far for a program; arrays come with their lengths."""
 
     program: ir.LoopProgram
     names: CodegenNames

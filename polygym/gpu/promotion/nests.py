@@ -16,7 +16,13 @@ from dataclasses import dataclass, replace
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import maximum, minimum, substitute
 from polygym.codegen.loopir.linear_sums import add_indices
-from polygym.gpu.device_program import Barrier, KernelNode, ThreadCode, UniformLoop
+from polygym.gpu.device_program import (
+    STATIC_SHARED_BYTES,
+    Barrier,
+    KernelNode,
+    ThreadCode,
+    UniformLoop,
+)
 from polygym.gpu.promotion.copies import MadeCode, Promoted, Replacement, Subscripts
 from polygym.gpu.promotion.points import (
     PointNest,
@@ -29,13 +35,10 @@ from polygym.gpu.promotion.sums import HeldElement, accesses_in, held_elements
 from polygym.gpu.shared_loops.index_bounds import Ranges
 from polygym.ir.expressions import Binary, BinaryOperator, Call, Gather, walk
 
-MOST_SHARED_BYTES = 48 * 1024
-"""The most shared memory of a block that needs no leave of the driver."""
-
 
 @dataclass(frozen=True, slots=True)
 class PromotionOptions:
-    """What is asked for: the arrays in shared memory, None as it pays, and sums in registers.
+    """The choices of a mapping: arrays in shared memory, None as it pays, and sums in registers.
 
     ``tile`` are the points of a block, and after those the step of a stage.
     """
@@ -47,7 +50,7 @@ class PromotionOptions:
 
 @dataclass(frozen=True, slots=True)
 class PromotedNest:
-    """What a block runs, and the arrays of ours in shared memory and in registers."""
+    """The code of a block, and the arrays of ours in shared memory and in registers."""
 
     body: tuple[KernelNode, ...]
     shared: tuple[str, ...]
@@ -64,15 +67,23 @@ class NestPromoter:
     threads: tuple[int, int, int]
     ranges: Ranges
 
-    def promoted(self, nest: PointNest) -> PromotedNest | None:
-        """Return what becomes of points; None where nothing is promoted."""
+    def promoted(self, nest: PointNest, taken: int = 0) -> PromotedNest | None:
+        """Return what becomes of points; None where nothing is promoted.
+
+        ``taken`` are the bytes of shared memory that the rest of the kernel has.
+        """
         program = self.made.program
         held: tuple[HeldElement, ...] = ()
         if self.options.registers:
             held = held_elements(nest, self.made.statements, program.unproved_accesses)
         planner = self._planner(nest)
         items = body_items(nest)
-        stages = [None if self.options.shared == () else planner.stage(item) for item in items]
+        stages: list[Stage | None] = []
+        for item in items:
+            planner = replace(planner, most_bytes=STATIC_SHARED_BYTES - taken)
+            stage = None if self.options.shared == () else planner.stage(item)
+            taken += 0 if stage is None else planner.bytes_of(stage.boxes)
+            stages.append(stage)
         if not held and not any(stages):
             return None
         registers = {one.array: self._register(nest, one) for one in held}
@@ -101,7 +112,7 @@ class NestPromoter:
             program.guarded_reads | program.unproved_accesses,
             None if self.options.shared is None else frozenset(self.options.shared),
             next(iter(self.options.tile[len(nest.axes) :]), None),
-            MOST_SHARED_BYTES,
+            STATIC_SHARED_BYTES,
         )
 
     def _register(self, nest: PointNest, held: HeldElement) -> Promoted:

@@ -23,18 +23,17 @@ from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.index_arithmetic import (
     add_constant,
     depends_on,
-    min_max_operands,
     substitute,
     substitute_in,
 )
 from polygym.codegen.loopir.linear_sums import (
     add_indices,
-    constant_difference,
     from_linear_sum,
     to_linear_sum,
 )
 from polygym.codegen.loopir.nests import conjunction, constant_spans
 from polygym.gpu.device_program import THREAD_VARIABLES
+from polygym.gpu.shared_loops.index_bounds import other_pieces
 from polygym.gpu.shared_loops.roles import Roles, ThreadLoop
 
 MOST_COPIES = 64
@@ -69,7 +68,7 @@ class PointAxis:
 
     @property
     def group(self) -> int:
-        """How many points of a thread follow each other."""
+        """The number of points of a thread that follow each other."""
         return GROUP if self.copies % GROUP == 0 else 1
 
     def value(self, copy: int) -> ir.Index:
@@ -147,18 +146,12 @@ def _point_axis(loop: ir.Loop, axis: int, threads: int) -> PointAxis | None:
     first, last, length = spans[0]
     copies = -(-(length + 1) // threads)
     counter = ir.IndexVariable(loop.variable)
-    lows = _others(loop.lower, ir.IndexOperator.MAXIMUM, first)
-    highs = _others(loop.upper, ir.IndexOperator.MINIMUM, last)
+    lows = other_pieces(loop.lower, ir.IndexOperator.MAXIMUM, first)
+    highs = other_pieces(loop.upper, ir.IndexOperator.MINIMUM, last)
     highs += [last] if length + 1 < copies * threads else []
     tests = [ir.IndexOperator.GREATER_EQUAL(counter, low) for low in lows]
     tests += [ir.IndexOperator.LESS_EQUAL(counter, high) for high in highs]
     return PointAxis(axis, loop.variable, first, threads, copies, tuple(tests))
-
-
-def _others(bound: ir.Index, operator: ir.IndexOperator, known: ir.Index) -> list[ir.Index]:
-    """Return the pieces of a bound that one of them does not imply."""
-    pieces = min_max_operands(bound, operator)
-    return [piece for piece in pieces if constant_difference(piece, known) != 0]
 
 
 def at_each_point(nest: PointNest, node: ir.Node, *, is_guarded: bool) -> ir.Node:

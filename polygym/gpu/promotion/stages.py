@@ -32,7 +32,7 @@ from polygym.codegen.loopir.index_arithmetic import (
 )
 from polygym.codegen.loopir.linear_sums import add_indices, constant_difference
 from polygym.codegen.loopir.nests import conjunction
-from polygym.gpu.device_program import THREAD_VARIABLES
+from polygym.gpu.device_program import THREAD_VARIABLES, aligned
 from polygym.gpu.promotion.boxes import Box, box_of
 from polygym.gpu.promotion.copies import Promoted, Subscripts
 from polygym.gpu.promotion.points import GROUP, PointNest
@@ -75,7 +75,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class StagePlanner:
-    """What stages of a kernel need to know; ``kept`` are arrays that may not be staged.
+    """Finds the stages of a kernel; ``kept`` are arrays that may not be staged.
 
     ``wanted`` are the arrays to stage, None where it is left to what pays.
     """
@@ -105,14 +105,18 @@ class StagePlanner:
             step = max(1, step // 2) if self.step is None else max(trips + 1, 1)
         while step:
             boxes = self._boxes(loop, step, points)
-            taken = sum(self._bytes(name, box) for name, box in boxes.items())
-            if boxes and taken <= self.most_bytes:
+            if boxes and self.bytes_of(boxes) <= self.most_bytes:
                 return Stage(loop, lower, upper, step, boxes)
             step //= 2
         return None
 
-    def _bytes(self, name: str, box: Box) -> int:
-        return self.sizes_of_elements[name] * prod(self.lengths_in_memory(box, ()))
+    def bytes_of(self, boxes: Mapping[str, Box]) -> int:
+        """Return the bytes that boxes take in shared memory at most."""
+        sizes = (
+            self.sizes_of_elements[name] * prod(self.lengths_in_memory(box, ()))
+            for name, box in boxes.items()
+        )
+        return sum(aligned(size) for size in sizes)
 
     def lengths_in_memory(self, box: Box, reads: Sequence[Subscripts]) -> tuple[int, ...]:
         """Return the lengths in shared memory, in their order there.

@@ -44,15 +44,22 @@ def cuda_text(device: DeviceProgram, comment: str = "") -> str:
     program = device.program
     kernels = kernel_variables(device)
     bodies = ["\n".join(_kernel_lines(program, kernel, variables)) for kernel, variables in kernels]
+    bodies += _host_function(device, dict((kernel.name, names) for kernel, names in kernels))
     lines = [f"/* {comment} */"] if comment else []
     lines += map(_for_devices, prelude_lines(program.scop, "\n".join(bodies)))
     lines += [f"constexpr long {name} = {value};" for name, value in program.sizes or ()]
     lines += bodies
-    lines += _host_function(device, dict((kernel.name, names) for kernel, names in kernels))
     return "\n".join([*lines, ""])
 
 
+# A kernel has no standard error, and ends with all of the launch.
+_WORDS_OF_DEVICES = {"fprintf(stderr, ": "printf(", "exit(1);": "__trap();"}
+
+
 def _for_devices(text: str) -> str:
+    """Return definitions of C as those of a device."""
+    for word, replacement in _WORDS_OF_DEVICES.items():
+        text = text.replace(word, replacement)
     return "\n".join(
         line.replace("static ", "static __device__ ", 1) if line.startswith("static ") else line
         for line in text.split("\n")

@@ -30,6 +30,7 @@ from polygym.codegen.loopir.index_arithmetic import evaluate_index
 from polygym.codegen.loopir.ir import LoopProgram, Node, instances_in
 from polygym.errors import InputError
 from polygym.gpu.device_program import (
+    ALIGNMENT,
     BLOCK_VARIABLES,
     THREAD_VARIABLES,
     Barrier,
@@ -38,6 +39,7 @@ from polygym.gpu.device_program import (
     ThreadCode,
     UniformGuard,
     UniformLoop,
+    aligned,
 )
 from polygym.gpu.ptx.emit_atomics import DeviceFunctionEmitter
 from polygym.gpu.ptx.kernel_signature import KernelSignature
@@ -46,7 +48,6 @@ from polygym.ir.scop import Array, Statement
 
 GLOBAL, SHARED = ir.PointerType(None, 1), ir.PointerType(None, 3)
 _SHARED_NAME = "polygym_shared"
-_ALIGNMENT = 16  # what vectors of 128 bits need
 _REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z", "tid.x", "tid.y", "tid.z")
 
 
@@ -95,12 +96,12 @@ class _Memory:
 
     @property
     def shared_offsets(self) -> tuple[dict[str, int], int]:
-        """Where shared arrays begin, in bytes, and how many bytes they take."""
+        """The bytes at which shared arrays begin, and the bytes that they take."""
         offsets, total = {}, 0
         for name in self.kernel.shared:
             offsets[name] = total
             size = self.elements(name) * self.program.scop.array(name).type.size
-            total += -(-size // _ALIGNMENT) * _ALIGNMENT
+            total += aligned(size)
         return offsets, total
 
 
@@ -223,7 +224,7 @@ def _global_storage(
     for array, argument in zip(arrays, function.args, strict=False):
         if array.name not in communicated:
             argument.add_attribute("noalias")
-        argument.attributes.align = _ALIGNMENT
+        argument.attributes.align = ALIGNMENT
         storage[array.name] = argument
     return storage
 
@@ -235,7 +236,7 @@ def _shared_storage(
     if offsets and _SHARED_NAME not in module.globals:
         whole = ir.GlobalVariable(module, ir.ArrayType(I8, 0), _SHARED_NAME, addrspace=3)
         whole.linkage = "external"
-        whole.align = _ALIGNMENT
+        whole.align = ALIGNMENT
     storage = {}
     for array, offset in offsets.items():
         whole = module.globals[_SHARED_NAME]
@@ -251,7 +252,7 @@ def _local_storage(builder: ir.IRBuilder, memory: _Memory) -> dict[str, Any]:
     for name in memory.kernel.local:
         kind = LLVM_TYPE[memory.program.scop.array(name).type]
         slot = builder.alloca(kind, memory.elements(name), name=name)
-        slot.align = _ALIGNMENT
+        slot.align = ALIGNMENT
         slot.type = ir.PointerType()
         storage[name] = slot
     return storage

@@ -8,7 +8,7 @@ from polygym.pickling import pickle_by_name
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class KernelSignature:
-    """What a kernel takes.
+    """The arguments of a kernel.
 
     First the addresses of ``arrays``, then the values of ``variables`` (parameters, counters of
     loops on the host) as 64-bit integers, then, where the kernel checks subscripts, the address of

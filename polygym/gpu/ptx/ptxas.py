@@ -32,7 +32,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """What a thread or a block of a kernel takes, in registers and in bytes."""
+    """The resources of a thread or a block of a kernel, in registers and in bytes."""
 
     registers: int
     stack: int

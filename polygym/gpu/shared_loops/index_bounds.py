@@ -17,7 +17,12 @@ from polygym.codegen.loopir.index_arithmetic import (
     min_max_operands,
     minimum,
 )
-from polygym.codegen.loopir.linear_sums import add_indices, from_linear_sum, to_linear_sum
+from polygym.codegen.loopir.linear_sums import (
+    add_indices,
+    constant_difference,
+    from_linear_sum,
+    to_linear_sum,
+)
 
 Ranges: TypeAlias = Mapping[str, tuple[ir.Index | None, ir.Index | None]]
 """The least and the greatest value of variables, in terms of those that have no range."""
@@ -129,3 +134,9 @@ def _is_zero_test(index: ir.Index) -> bool:
             return any(map(_is_zero_test, operands))
         case _:
             return False
+
+
+def other_pieces(bound: ir.Index, operator: ir.IndexOperator, known: ir.Index) -> list[ir.Index]:
+    """Return the pieces of a bound that one of them does not imply."""
+    pieces = min_max_operands(bound, operator)
+    return [piece for piece in pieces if constant_difference(piece, known) != 0]

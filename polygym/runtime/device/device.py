@@ -17,7 +17,7 @@ from polygym.runtime.device.memory_pool import MemoryPool
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class DeviceProperties:
-    """What is known of a device; sizes are in bytes, ``bandwidth`` in bytes a second."""
+    """The properties of a device; sizes are in bytes, ``bandwidth`` in bytes a second."""
 
     name: str
     architecture: str

@@ -1,4 +1,4 @@
-"""Arrays of others on a device: whatever has ``__cuda_array_interface__``, PyTorch's tensors too.
+"""Arrays of others on a device, described by their ``__cuda_array_interface__``.
 
 An array is taken where it is if its rows are without gaps and it begins at a multiple of 16 bytes,
 of which the kernels make use; else the caller has to copy it.
@@ -10,14 +10,12 @@ from math import prod
 from typing import Any
 
 from polygym.errors import InputError
-
-ALIGNMENT = 16
-"""What the address of an array is a multiple of."""
+from polygym.gpu.device_program import ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceArray:
-    """Where an array lies, its shape, and its elements as NumPy writes types: ``f4``."""
+    """The address of an array, its shape, and its elements as NumPy writes types: ``f4``."""
 
     address: int
     shape: tuple[int, ...]

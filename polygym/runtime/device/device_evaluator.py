@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from polygym.codegen.contraction import legal_with_storage
-from polygym.errors import InputError, InternalError
+from polygym.errors import InputError, InternalError, MissingDeviceError
 from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
-from polygym.gpu.mapping.device_model import A100, H100
+from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import DeviceCode, compile_ptx
 from polygym.mapping.mapping import Mapping
@@ -85,8 +85,9 @@ class DeviceEvaluator:
         """
         program = self.program
         legal = legal_with_storage(program.storage, program.scop, schedule)
-        model = A100 if self._architecture < H100.target else H100
-        device = map_to_device(legal, mapping, dict(program.parameters), model)
+        device = map_to_device(
+            legal, mapping, dict(program.parameters), model_for(self._architecture)
+        )
         return device, compile_ptx(device, self._architecture)
 
     def evaluate(
@@ -107,15 +108,20 @@ class DeviceEvaluator:
         except (InputError, InternalError) as error:
             return DoesNotCompile(str(error))
         compared = [name for name, place in self._buffers.items() if self._is_result(place)]
-        done = self._device.run(
-            device,
-            code,
-            self._arrays,
-            dict(self.program.parameters),
-            results=compared,
-            runs=runs,
-            seconds=seconds,
-        )
+        try:
+            done = self._device.run(
+                device,
+                code,
+                self._arrays,
+                dict(self.program.parameters),
+                results=compared,
+                runs=runs,
+                seconds=seconds,
+            )
+        except MissingDeviceError:
+            raise
+        except InputError as error:  # the device cannot have so much shared memory, for instance
+            return DoesNotCompile(str(error))
         if not isinstance(done.outcome, Ok):
             return done.outcome
         for name in compared:

@@ -1,4 +1,4 @@
-"""What the host does of a device program, as the list of its launches at known sizes.
+"""The host's work of a device program, as the list of its launches at known sizes.
 
 Example: a time loop of 100 steps with two kernels is 200 launches, of which those of one kernel may
 be equal: its counter is an argument only where the kernel uses it.
@@ -10,13 +10,18 @@ from typing import assert_never
 
 from polygym.codegen.loopir.index_arithmetic import evaluate_index
 from polygym.errors import LimitError
-from polygym.gpu.device_program import DeviceProgram, HostGuard, HostLoop, HostNode, Launch
+from polygym.gpu.device_program import (
+    LARGEST_GRID,
+    DeviceProgram,
+    HostGuard,
+    HostLoop,
+    HostNode,
+    Launch,
+)
 from polygym.gpu.ptx.kernel_signature import KernelSignature
 
 MOST_LAUNCHES = 2_000_000
 """The most launches of one run."""
-
-_LARGEST_GRID = (2**31 - 1, 65535, 65535)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def _launches(
 
 
 def _expect_grid(kernel: str, grid: tuple[int, int, int]) -> None:
-    if any(extent > most for extent, most in zip(grid, _LARGEST_GRID, strict=True)):
+    if any(extent > most for extent, most in zip(grid, LARGEST_GRID, strict=True)):
         raise LimitError(
-            f"kernel {kernel}: expected a grid of at most {_LARGEST_GRID}, found {grid}"
+            f"kernel {kernel}: expected a grid of at most {LARGEST_GRID}, found {grid}"
         )

@@ -19,7 +19,7 @@ from polygym.codegen.loopir.index_arithmetic import evaluate_index
 from polygym.errors import InputError, InternalError, OutOfRangeError
 from polygym.foreign import cuda_driver
 from polygym.foreign.cuda_driver import LaunchArguments
-from polygym.gpu.device_program import DeviceProgram
+from polygym.gpu.device_program import STATIC_SHARED_BYTES, DeviceProgram
 from polygym.gpu.ptx.compile_ptx import DeviceCode
 from polygym.ir.gathers import computed_subscripts
 from polygym.ir.scop import Array
@@ -28,7 +28,6 @@ from polygym.runtime.device.device import Device
 from polygym.runtime.device.launch_plan import PlannedLaunch, launch_plan
 
 _LEAST_FOR_GRAPH, _MOST_FOR_GRAPH = 4, 20_000
-_STATIC_SHARED = 48 * 1024  # what a launch may ask for without leave
 _NOTE_BYTES = 4
 
 
@@ -56,7 +55,7 @@ class LoadedProgram:
             name: cuda_driver.function_of(self._module, name) for name in self.signatures
         }
         for name, kernel in self.signatures.items():
-            if kernel.shared > _STATIC_SHARED:
+            if kernel.shared > STATIC_SHARED_BYTES:
                 cuda_driver.allow_shared(self.functions[name], kernel.shared)
 
     def close(self) -> None:
@@ -174,7 +173,11 @@ class BoundProgram:
             self._clear_note()
         if repeats and _LEAST_FOR_GRAPH <= len(plan) <= _MOST_FOR_GRAPH:
             cuda_driver.begin_capture(self._stream)
-            self._launch_all()
+            try:
+                self._launch_all()
+            except BaseException:
+                cuda_driver.discard_capture(self._stream)
+                raise
             self._graph = cuda_driver.end_capture(self._stream)
 
     @property

@@ -30,12 +30,6 @@ class MemoryPool:
         self._free: dict[int, list[int]] = {}
         self._sizes: dict[int, int] = {}
 
-    @property
-    def held_bytes(self) -> int:
-        """The bytes of the device that are held, in use or not."""
-        in_use = sum(self._sizes.values())
-        return in_use + sum(size * len(pieces) for size, pieces in self._free.items())
-
     def allocate(self, size: int) -> int:
         """Return the address of so many bytes.
 

@@ -44,7 +44,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class DeviceRun:
-    """How a run ended, and the arrays that were asked for, by name; none unless it ended well."""
+    """The outcome of a run, and the arrays that were asked for, by name; none unless it ended well."""
 
     outcome: Outcome
     arrays: Mapping[str, Array]
@@ -63,7 +63,7 @@ class DeviceWorker:
 
     def __init__(self, ordinal: int = 0) -> None:
         """Keep the number of the device; the process starts at the first request."""
-        self._ordinal = ordinal
+        self.ordinal = ordinal
         self._server = OwnedServer(_SERVER)
         self._kept: tuple[int, KeptArrays] | None = None  # by which process
 
@@ -113,14 +113,62 @@ class DeviceWorker:
     ) -> DeviceRun:
         """Run a program so often, from the same contents of its arrays, and return its times.
 
-        ``seconds`` is the limit on all of it, copies included. ``results`` are arrays whose
-        contents after the last run are to be returned.
+        ``seconds`` is the limit on all of it, arrays sent and copied included, but not on the start
+        of the process. ``results`` are arrays whose contents after the last run are to be returned.
 
         Raises:
             MissingDeviceError: there is no driver, or no such device.
             InputError: the arguments do not fit the program or the device.
         """
         kept = arrays if isinstance(arrays, KeptArrays) else KeptArrays(arrays)
+        with self._server.lock():  # nobody else replaces the arrays on the device meanwhile
+            return self._run(program, code, kept, parameters, results, runs, seconds)
+
+    def _run(
+        self,
+        program: DeviceProgram,
+        code: DeviceCode,
+        kept: KeptArrays,
+        parameters: Mapping[str, int],
+        results: Sequence[str],
+        runs: int,
+        seconds: float,
+    ) -> DeviceRun:
+        arrays, limit = kept.arrays, _START_SECONDS
+        try:
+            if self.process_id is None:  # a context takes its time, which is none of the run
+                answer, _ = self._exchange({"task": "properties"}, [], limit)
+                if "driver_error" in answer:
+                    return DeviceRun(_outcome(answer), {})
+                _raise_error(answer)
+            limit = seconds
+            request = self._request(program, code, kept, parameters, results, runs)
+            answer, found = self._exchange(*request, limit)
+        except AnswerTimeoutError:
+            return DeviceRun(Timeout(limit), {})
+        except ConnectionLostError as error:
+            return DeviceRun(crash_from_exit(error.exit_code), {})
+        if "samples" in answer and self.process_id is not None:
+            self._kept = (self.process_id, kept)
+        outcome = _outcome(answer)
+        if not isinstance(outcome, Ok):
+            return DeviceRun(outcome, {})
+        shaped = {
+            name: np.frombuffer(data, dtype=arrays[name].dtype).reshape(arrays[name].shape)
+            for name, data in zip(results, found, strict=True)
+        }
+        return DeviceRun(outcome, shaped)
+
+    def _request(
+        self,
+        program: DeviceProgram,
+        code: DeviceCode,
+        kept: KeptArrays,
+        parameters: Mapping[str, int],
+        results: Sequence[str],
+        runs: int,
+    ) -> tuple[Json, list[bytes]]:
+        """Return the request of a run, with the arrays unless the process has them."""
         arrays = kept.arrays
         is_new = self._kept != (self.process_id, kept)
         values = arrays.values() if is_new else ()
@@ -133,30 +181,13 @@ class DeviceWorker:
             "results": list(results),
             "runs": runs,
         }
-        blobs = [pickle.dumps((program, code)), *contents]
-        try:
-            limit = seconds if self.process_id is not None else seconds + _START_SECONDS
-            answer, found = self._exchange(body, blobs, limit)
-            if "samples" in answer and self.process_id is not None:
-                self._kept = (self.process_id, kept)
-        except AnswerTimeoutError:
-            return DeviceRun(Timeout(seconds), {})
-        except ConnectionLostError as error:
-            return DeviceRun(crash_from_exit(error.exit_code), {})
-        outcome = _outcome(answer)
-        if not isinstance(outcome, Ok):
-            return DeviceRun(outcome, {})
-        shaped = {
-            name: np.frombuffer(data, dtype=arrays[name].dtype).reshape(arrays[name].shape)
-            for name, data in zip(results, found, strict=True)
-        }
-        return DeviceRun(outcome, shaped)
+        return body, [pickle.dumps((program, code)), *contents]
 
     def _exchange(
         self, body: Json, blobs: Sequence[bytes], seconds: float
     ) -> tuple[Json, list[bytes]]:
         with self._server.lock():
-            request = {**body, "ordinal": self._ordinal}
+            request = {**body, "ordinal": self.ordinal}
             answer, found = self._server.connected().exchange(request, blobs, seconds)
             if "error_type" in answer or "driver_error" in answer:
                 self._kept = None  # which may have come before or after arrays were taken

@@ -20,6 +20,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -128,7 +129,7 @@ class Connection:
     def exchange(
         self, body: Json, blobs: Sequence[bytes] = (), seconds: float | None = None
     ) -> tuple[Json, list[bytes]]:
-        """Send a request and return its answer, for which ``seconds`` are waited.
+        """Send a request and return its answer; ``seconds`` is the limit on both.
 
         Whatever interrupts the exchange (Ctrl-C, say) ends the server: the next answer to
         arrive would be the one to this request.
@@ -140,9 +141,10 @@ class Connection:
         """
         forgotten = self.forgotten[:]
         del self.forgotten[: len(forgotten)]
+        end = None if seconds is None else time.monotonic() + seconds
         try:
             self._channel.send({**body, "forget": forgotten}, blobs)
-            self._wait(seconds)
+            self._wait(end, seconds)
             return self._channel.receive()
         except ChannelClosedError:
             # It closes its socket only by ending; should it linger, it is of no use any more.
@@ -157,12 +159,12 @@ class Connection:
             self.kill()
             raise
 
-    def _wait(self, seconds: float | None) -> None:
+    def _wait(self, end: float | None, seconds: float | None) -> None:
         """Wait until an answer begins to arrive, or the other end is closed."""
-        if seconds is not None:
+        if end is not None:
             poller = select.poll()
             poller.register(self._channel.fileno(), select.POLLIN)
-            if not poller.poll(1000 * seconds):
+            if not poller.poll(1000 * max(0.0, end - time.monotonic())):
                 raise AnswerTimeoutError(f"no answer in {seconds:g} s")
 
     def _errors(self) -> str:
