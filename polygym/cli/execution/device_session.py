@@ -12,7 +12,6 @@ from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.codegen.contraction import legal_with_storage
 from polygym.export.device_export import DeviceExportKind, export_device, write_device_export
-from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
@@ -94,7 +93,7 @@ def export_for_device(
     def show() -> None:
         console.heading(f"{export.function}: {program.name}")
         console.write_text(f"  mapping: {mapping}; GPU: {export.code.architecture} and later")
-        _warn(export.program)
+        _warn(export.program.fallback)
         resources = {} if export.assembled is None else dict(export.assembled.resources)
         for kernel in export.code.kernels:
             threads = "x".join(map(str, kernel.block))
@@ -136,33 +135,34 @@ def show_for_device(
     stored = variant.resolve(shown.written, wanted, sizes)
     given = schedules.schedule_maker(wanted)(stored.scop, sizes, DEFAULT_MAPPING)
     legal = legal_with_storage(stored.storage, stored.scop, given.schedule)
-    device, text = code_within(lambda: _device_text(legal, mapping, sizes, form))
+    fallback, text = code_within(lambda: _device_text(legal, mapping, sizes, form))
     document = {
         "name": stored.scop.name,
         "schedule": str(given.schedule),
         "mapping": str(mapping),
         "after": form,
         "does": _PASSES[form],
-        "fallback": device.fallback,
+        "fallback": fallback,
         "text": text,
     }
 
     def show() -> None:
-        _warn(device)
+        _warn(fallback)
         click.echo(text, nl=False)
 
     return console.answer(as_json, document, show)
 
 
-def _warn(device: DeviceProgram) -> None:
+def _warn(fallback: str) -> None:
     """Say on standard error if something slower than the schedule was mapped."""
-    if device.fallback:
-        console.write_text(f"  warning: {device.fallback}", err=True)
+    if fallback:
+        console.write_text(f"  warning: {fallback}", err=True)
 
 
 def _device_text(
     legal: LegalSchedule, mapping: DeviceMapping, sizes: dict[str, int] | None, form: str
-) -> tuple[DeviceProgram, str]:
+) -> tuple[str, str]:
+    """Return why something slower was mapped, if so, and the kernels as a text."""
     device = map_to_device(legal, mapping, sizes)
     match form:
         case "cuda":
@@ -171,4 +171,4 @@ def _device_text(
             text = emit_device(device, libdevice_path())[0]
         case _:
             text = compile_ptx(device).ptx
-    return device, text
+    return device.fallback, text

@@ -12,7 +12,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class DeviceModel:
-    """The properties of a device on which a mapping depends; memory in bytes, bandwidth in bytes a second."""
+    """A device as mappings see it; memory in bytes, bandwidth in bytes a second."""
 
     name: str
     target: str

@@ -44,7 +44,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class DeviceRun:
-    """The outcome of a run, and the arrays that were asked for, by name; none unless it ended well."""
+    """The outcome of a run, and the arrays asked for, by name; none unless it ended well."""
 
     outcome: Outcome
     arrays: Mapping[str, Array]
