@@ -5,8 +5,9 @@
     python -m benchmarks.gpu --check
 
 Under eight minutes in all (``--seconds``); what a run has not done, the next one with the same
-folder does. ``results.jsonl`` has a line for each result, ``GPU.md`` is the page of them. What the
-machine lacks is said at once, and nothing else happens: NVIDIA's driver, PyTorch, wheels.
+folder does, if it has the same GPU and the same sources; what failed is tried again.
+``results.jsonl`` has a line for each result, ``GPU.md`` is the page of them. What the machine lacks
+is said at once, and nothing else happens: NVIDIA's driver, PyTorch, libdevice, wheels.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from pathlib import Path
 
 from benchmarks.gpu import requirements
 from benchmarks.gpu.clock import Deadline
-from benchmarks.gpu.journal import Journal
 
 STEPS = ("library", "kernel", "mappings", "rows", "product", "stencils")
 SECONDS = 470.0
-# Of each step at most, in seconds; what one leaves, the next ones have.
+# Of each step, in seconds; what one leaves, or has no rows for, others have.
 _SHARES = {
     "library": 60.0,
     "kernel": 40.0,
@@ -52,11 +52,15 @@ def missing() -> list[str]:
     modules = requirements.missing_modules()
     if modules:
         return modules
-    return [*requirements.missing_driver(), *requirements.missing_code_generation()]
+    lacks = [*requirements.missing_code_generation(), *requirements.missing_libdevice()]
+    return [*requirements.missing_driver(), *lacks] or requirements.missing_torch_device()
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run the steps; 0 when all outputs are right, 1 when one is not, 2 when something lacks."""
+    """Run the steps; 0 when all outputs are right, 1 when one is not or there are none.
+
+    It is 2 when the machine lacks something.
+    """
     arguments = parser().parse_args(words)
     steps = [step for step in arguments.only.split(",") if step]
     if unknown := set(steps) - set(STEPS):
@@ -68,11 +72,10 @@ def main(words: list[str] | None = None) -> int:
         return 2 if lacks else 0
     from benchmarks.gpu.running import run_steps
 
-    journal = Journal(arguments.out / "results.jsonl")
     deadline = Deadline(arguments.seconds)
     shares = {step: _SHARES[step] for step in STEPS if step in steps}
     return run_steps(
-        shares, journal, deadline, arguments.device, arguments.seed, date.today().isoformat()
+        shares, arguments.out, deadline, arguments.device, arguments.seed, date.today().isoformat()
     )
 
 

@@ -19,4 +19,19 @@ class Deadline:
 
     def part(self, seconds: float) -> "Deadline":
         """Return the deadline of a step, which ends with the whole at the latest."""
-        return Deadline(min(seconds, self.left), self._now)
+        return Deadline(self.limit(seconds), self._now)
+
+    def limit(self, seconds: float) -> float:
+        """Return a limit of so many seconds, or what is left where that is less."""
+        return min(seconds, self.left)
+
+
+def allotted(left: float, share: float, later: float) -> float:
+    """Return the seconds for a step: all but the shares of later steps that have work to do.
+
+    Where there is less than all shares together, it has its part of that.
+
+    >>> allotted(470.0, 60.0, 300.0), allotted(470.0, 60.0, 0.0), allotted(100.0, 60.0, 140.0)
+    (170.0, 470.0, 30.0)
+    """
+    return max(left - later, left * share / (share + later))

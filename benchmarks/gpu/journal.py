@@ -1,7 +1,7 @@
-"""Results as lines of JSON: what is there is not done again."""
+"""Results as lines of JSON: what is there and right is not done again."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +9,44 @@ Row = dict[str, Any]
 
 
 class Journal:
-    """The rows of a run; each has a step and a name, by which it is found again."""
+    """The rows of a run; each has a step and a name, by which it is found again.
 
-    def __init__(self, path: Path) -> None:
+    A row has ``ok``, and the ``stamp`` of its run: rows with another stamp, as of other sources or
+    another GPU, are left alone.
+    """
+
+    def __init__(self, path: Path, stamp: Mapping[str, str] | None = None) -> None:
         """Read what is there; a line that was cut off by an end is left out."""
-        self._path = path
+        self._path, self._stamp = path, dict(stamp or {})
         self._rows: dict[tuple[str, str], Row] = {}
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        for line in lines:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        self._is_cut = bool(text) and not text.endswith("\n")
+        for line in text.splitlines():
             try:
                 row = json.loads(line)
             except ValueError:
                 continue
-            self._rows[row["step"], row["name"]] = row
+            if all(row.get(key) == value for key, value in self._stamp.items()):
+                self._rows[row["step"], row["name"]] = row
 
-    def __contains__(self, key: tuple[str, str]) -> bool:
-        """Whether a row of a step and a name is there."""
-        return key in self._rows
+    def is_done(self, step: str, name: str) -> bool:
+        """Whether a row of a step and a name is there, and right."""
+        row = self.row(step, name)
+        return row is not None and bool(row["ok"])
 
-    def add(self, step: str, name: str, **values: Any) -> None:
+    def open_names(self, step: str, names: Iterable[str]) -> list[str]:
+        """Return the names that are to be done, those that failed before at the end."""
+        left = [name for name in names if not self.is_done(step, name)]
+        return sorted(left, key=lambda name: self.row(step, name) is not None)
+
+    def add(self, step: str, name: str, *, ok: bool, **values: Any) -> None:
         """Write a row at once."""
-        row = {"step": step, "name": name, **values}
+        row = {"step": step, "name": name, "ok": ok, **self._stamp, **values}
         self._rows[step, name] = row
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        before, self._is_cut = "\n" * self._is_cut, False
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(f"{before}{json.dumps(row)}\n")
 
     def row(self, step: str, name: str) -> Row | None:
         """Return a row, None where there is none."""
@@ -45,4 +58,5 @@ class Journal:
 
     def write_page(self, text: str) -> None:
         """Write the page beside the rows."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.with_name("GPU.md").write_text(text + "\n", encoding="utf-8")

@@ -1,7 +1,5 @@
 """Random mappings to a GPU, of the options that there are."""
 
-from dataclasses import fields
-
 import numpy as np
 
 from polygym.errors import InputError
@@ -22,12 +20,9 @@ _VALUES = {
     ),
     "shared": ("auto", "off"),
     "registers": ("on", "off"),
-    "unroll": ("1", "2", "4", "8"),
-    "vector": ("on", "off", "1", "2", "4"),
-    "stages": ("1", "2", "3"),
-    "tensor_cores": ("off",),
+    "reassociate": ("on", "off"),
 }
-_OPTIONS = tuple(own.name for own in fields(DeviceMapping) if own.name in _VALUES)
+_OPTIONS = tuple(_VALUES)
 _TRIES = 100
 
 

@@ -1,13 +1,15 @@
 """Times of a row: polygym's kernels under mappings, and PyTorch's, on the same arrays.
 
 Both are times of the GPU, between two events around all launches of one call; the median counts.
+PyTorch's launches are captured as a graph, where that is possible, as ours are if they are many.
 Outputs are compared with PyTorch's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -18,7 +20,7 @@ from benchmarks.gpu.mappings import neighbour, random_mapping
 from benchmarks.gpu.rows import TableRow
 from polygym.errors import PolygymError
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
-from polygym.gpu.mapping.device_model import A100, H100
+from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.poly.legality import LegalSchedule
@@ -29,7 +31,21 @@ from polygym.runtime.worker.outcome import Ok
 RUNS = 20
 _TUNING_RUNS = 7
 _RELATIVE = 2e-4  # of the greatest number: sums of thousands of floats in another order
-_SLOW = 1.0  # seconds; a candidate is given so long in all
+_SLOW = 4.0  # seconds; a candidate is given so long in all, arrays and assembler included
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The times of some runs in seconds, outputs, and what to say if they failed."""
+
+    samples: tuple[float, ...] = ()
+    outputs: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    text: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        """The median time, None where there is none."""
+        return median(self.samples) if self.samples else None
 
 
 class MeasuredRow:
@@ -46,13 +62,12 @@ class MeasuredRow:
         self.outputs = [output.array for output in self.program.outputs]
 
     def run(
-        self, mapping: DeviceMapping, runs: int, *, wants_results: bool, seconds: float = 20.0
-    ) -> tuple[float | None, dict[str, np.ndarray[Any, Any]], str]:
-        """Return the median time, the outputs, and what to say if it failed."""
+        self, mapping: DeviceMapping, runs: int, seconds: float, *, wants_results: bool = False
+    ) -> Measured:
+        """Return the times, and the outputs if they are asked for; ``seconds`` is the limit."""
         sizes = dict(self.program.parameters)
-        model = A100 if self.architecture < H100.target else H100
         try:
-            program = map_to_device(self.legal, mapping, sizes, model)
+            program = map_to_device(self.legal, mapping, sizes, model_for(self.architecture))
             code = compile_ptx(program, self.architecture)
             done = self.device.run(
                 program,
@@ -64,40 +79,45 @@ class MeasuredRow:
                 seconds=seconds,
             )
         except PolygymError as error:
-            return None, {}, f"{type(error).__name__}: {error}"
+            return Measured(text=f"{type(error).__name__}: {error}")
         if not isinstance(done.outcome, Ok):
-            return None, {}, str(done.outcome)
-        return median(done.outcome.samples), dict(done.arrays), ""
+            return Measured(text=str(done.outcome))
+        return Measured(done.outcome.samples, dict(done.arrays))
 
-    def difference(self, mapping: DeviceMapping, expected: list[np.ndarray[Any, Any]]) -> str:
+    def difference(
+        self, mapping: DeviceMapping, expected: list[np.ndarray[Any, Any]], seconds: float
+    ) -> str:
         """Return how outputs under a mapping differ from others; nothing where they do not."""
-        _, found, text = self.run(mapping, 1, wants_results=True)
-        if text:
-            return text
+        done = self.run(mapping, 1, seconds, wants_results=True)
+        if done.text:
+            return done.text
         for name, value in zip(self.outputs[-len(expected) :], expected, strict=True):
-            own = found[name].reshape(value.shape).astype(np.float64)
+            own = done.outputs[name].reshape(value.shape).astype(np.float64)
             scale = max(float(np.abs(value).max(initial=0.0)), 1e-30)
             distance = float(np.abs(own - value).max(initial=0.0)) / scale
             if not distance <= _RELATIVE:
                 return f"{name} differs by {distance:.2g} of its greatest number"
         return ""
 
-    def tune(self, deadline: Deadline, seed: int) -> tuple[DeviceMapping, float | None, int]:
+    def tune(
+        self, tuning: Deadline, deadline: Deadline, seed: int
+    ) -> tuple[DeviceMapping, float | None, int]:
         """Return the fastest mapping that was found, its time, and how many were tried.
 
-        Half of the tries are random ones, half differ from the best in one option.
+        Half of the tries are random ones, half differ from the best in one option. The last one
+        begins before the end of ``tuning`` and ends before that of ``deadline``.
         """
         rng = np.random.default_rng(seed)
         best: tuple[float, DeviceMapping] | None = None
         tried: set[DeviceMapping] = set()
         mapping, misses = DEFAULT_DEVICE_MAPPING, 0
-        while deadline.left and misses < 50:
+        while tuning.left and misses < 50:
             if mapping in tried:
                 misses += 1
             else:
                 misses = 0
                 tried.add(mapping)
-                seconds, _, _ = self.run(mapping, _TUNING_RUNS, wants_results=False, seconds=_SLOW)
+                seconds = self.run(mapping, _TUNING_RUNS, deadline.limit(_SLOW)).seconds
                 if seconds is not None and (best is None or seconds < best[0]):
                     best = (seconds, mapping)
             if best is None or rng.random() < 0.5:
@@ -122,25 +142,63 @@ def exact_torch() -> Iterator[Any]:
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
 
 
-def torch_times(measured: MeasuredRow) -> tuple[float, list[np.ndarray[Any, Any]]]:
-    """Return the median time of PyTorch and its outputs."""
+@dataclass(frozen=True)
+class TorchTimes:
+    """PyTorch's times in seconds and outputs; ``in_graph`` if Python launched nothing meanwhile."""
+
+    samples: tuple[float, ...]
+    outputs: list[np.ndarray[Any, Any]]
+    in_graph: bool
+
+
+def torch_times(measured: MeasuredRow) -> TorchTimes:
+    """Return the times of PyTorch and its outputs, on the GPU of the row's worker."""
     written = {own.write.array for own in measured.program.scop.statements}
     names = [name for name in measured.program.scop.signature if name in measured.arrays.arrays]
-    with exact_torch() as torch:
+    ordinal = measured.device.ordinal
+    with exact_torch() as torch, torch.cuda.device(ordinal):
         inputs = [
-            torch.from_numpy(measured.arrays.arrays[name]).cuda()
+            torch.from_numpy(measured.arrays.arrays[name]).to(f"cuda:{ordinal}")
             for name in names
             if name not in written
         ]
-        for _ in range(3):
-            result = measured.row.peer(torch, *inputs)
+        repeat, in_graph = captured(torch, lambda: measured.row.peer(torch, *inputs))
         samples = []
         for _ in range(RUNS):
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
-            result = measured.row.peer(torch, *inputs)
+            result = repeat()
             end.record()
             end.synchronize()
             samples.append(start.elapsed_time(end) / 1000.0)
         outputs = result if isinstance(result, tuple) else (result,)
-        return median(samples), [own.cpu().numpy().astype(np.float64) for own in outputs]
+        found = [own.cpu().numpy().astype(np.float64) for own in outputs]
+        return TorchTimes(tuple(samples), found, in_graph)
+
+
+def captured(torch: Any, call: Callable[[], Any]) -> tuple[Callable[[], Any], bool]:
+    """Return what repeats a call and returns its results, and whether it is a graph.
+
+    Where PyTorch cannot capture the call, it is the call that is repeated.
+    """
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            result = call()
+        graph.replay()
+        torch.cuda.synchronize()
+    except RuntimeError:
+        torch.cuda.synchronize()
+        return call, False
+
+    def replayed() -> Any:
+        graph.replay()
+        return result
+
+    return replayed, True

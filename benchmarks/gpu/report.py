@@ -7,6 +7,8 @@ from typing import Any
 from benchmarks.gpu.journal import Journal, Row
 
 CHECKS = ("library", "kernel", "random mapping")
+TABLES = ("row", "product")
+_HIDDEN = ("step", "name", "ok", "sources")
 
 
 def report(journal: Journal) -> str:
@@ -19,9 +21,7 @@ def _machine(journal: Journal) -> Iterator[str]:
     yield ""
     row = journal.row("machine", "machine")
     if row is not None:
-        yield "Machine: " + ", ".join(
-            f"{key} {row[key]}" for key in row if key not in ("step", "name")
-        )
+        yield "Machine: " + ", ".join(f"{key} {row[key]}" for key in row if key not in _HIDDEN)
         yield ""
 
 
@@ -46,11 +46,11 @@ def _table(journal: Journal) -> Iterator[str]:
     yield "## Beside PyTorch"
     yield ""
     yield "Times of the GPU in microseconds, single precision without TF32."
-    yield "Ratios are PyTorch's time over ours."
+    yield "Ratios are PyTorch's time over ours; its launches are a graph, except at a star."
     yield ""
     yield "| row | PyTorch | default | ratio | tuned | ratio | tried | mapping |"
     yield "|---|---|---|---|---|---|---|---|"
-    rows = [*journal.of_step("row"), *journal.of_step("product")]
+    rows = [row for step in TABLES for row in journal.of_step(step)]
     for row in rows:
         yield _row_text(row)
     yield ""
@@ -65,7 +65,7 @@ def _table(journal: Journal) -> Iterator[str]:
 
 
 def _row_text(row: Row) -> str:
-    cells = [row["name"], _micros(row["torch"])]
+    cells = [row["name"], _micros(row["torch"]) + "*" * (not row.get("torch_in_graph", True))]
     for column in ("default", "tuned"):
         cells += [_micros(row[column]), _ratio(row["torch"], row[column])]
     mapping = f"wrong: {row['wrong']}" if row["wrong"] else row["mapping"]
@@ -80,7 +80,7 @@ def _others(journal: Journal) -> Iterator[str]:
     for row in journal.of_step("stencil"):
         share = "-" if row["share"] is None else f"{row['share']:.2f}"
         seconds = "-" if row["seconds"] is None else f"{row['seconds']:.4f}"
-        yield f"| {row['name']} | {seconds} | {share} | {row['mapping']} |"
+        yield f"| {row['name']} | {seconds} | {share} | {row['mapping'] or row['text']} |"
     yield ""
 
 

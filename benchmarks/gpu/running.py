@@ -2,66 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.gpu import correctness, tables
-from benchmarks.gpu.clock import Deadline
+from benchmarks.gpu.clock import Deadline, allotted
 from benchmarks.gpu.journal import Journal
-from benchmarks.gpu.report import CHECKS, report
+from benchmarks.gpu.report import CHECKS, TABLES, report
 from benchmarks.gpu.rows import ROWS, SGEMM
+from polygym.runtime.device.device import DeviceProperties
 from polygym.runtime.device.worker import DeviceWorker
 from polygym.runtime.worker.worker import Worker
+from polygym.source_fingerprint import source_fingerprint
+
+_SOURCES = ("codegen", "frontend", "gpu", "ir", "mapping", "poly", "programs", "runtime")
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step: the rows that it writes, under a name in the journal, and what writes them."""
+
+    key: str
+    names: Sequence[str]
+    run: Callable[[Deadline], None]
 
 
 def run_steps(
     shares: Mapping[str, float],
-    journal: Journal,
+    folder: Path,
     deadline: Deadline,
     ordinal: int,
     seed: int,
     today: str,
 ) -> int:
-    """Run steps, each for its share of the time; 0 when all outputs that were compared agree."""
-    cpu = Worker()
-    with DeviceWorker(ordinal) as device:
-        note_machine(device, journal, today)
+    """Run steps; 0 when there are outputs that were compared, and all of them agree.
 
-        def programs(step: str, names: list[str], part: Deadline) -> None:
-            correctness.check_programs(step, names, device, cpu, journal, part)
-
-        steps: dict[str, Callable[[Deadline], None]] = {
-            "library": lambda part: programs("library", correctness.library_names(), part),
-            "kernel": lambda part: programs("kernel", list(correctness.KERNELS), part),
-            "mappings": lambda part: correctness.check_random_mappings(
-                device, cpu, journal, part, seed
-            ),
-            "rows": lambda part: tables.measure_rows("row", ROWS, device, journal, part),
-            "product": lambda part: tables.measure_rows("product", [SGEMM], device, journal, part),
-            "stencils": lambda part: tables.measure_stencils(device, journal, part),
-        }
-        for name, seconds in shares.items():
+    A step has the time that is left, less the shares of later ones that have rows to do.
+    """
+    with closing(Worker()) as cpu, DeviceWorker(ordinal) as device:
+        properties = device.properties()
+        journal = Journal(folder / "results.jsonl", stamp(properties))
+        note_machine(properties, journal, today)
+        steps = _steps(device, cpu, journal, seed)
+        for number, name in enumerate(names := list(shares)):
+            if not journal.open_names(steps[name].key, steps[name].names):
+                continue
+            later = sum(
+                shares[other]
+                for other in names[number + 1 :]
+                if journal.open_names(steps[other].key, steps[other].names)
+            )
             print(f"{name}: {deadline.left:.0f} s left", flush=True)
-            steps[name](deadline.part(seconds))
-            journal.write_page(report(journal))
-    cpu.close()
-    wrong = [row for step in CHECKS for row in journal.of_step(step) if not row["ok"]]
-    print(f"{len(wrong)} programs differ from the CPU", flush=True)
-    return int(bool(wrong))
+            try:
+                steps[name].run(deadline.part(allotted(deadline.left, shares[name], later)))
+            finally:
+                journal.write_page(report(journal))
+        compared = [row for step in (*CHECKS, *TABLES) for row in journal.of_step(step)]
+        planned = sum(len(steps[name].names) for name in names if steps[name].key != "stencil")
+    right = sum(bool(row["ok"]) for row in compared)
+    print(f"{right} of {len(compared)} agree, of {planned} to be compared", flush=True)
+    return int(not compared or right < len(compared))
 
 
-def note_machine(device: DeviceWorker, journal: Journal, today: str) -> None:
+def _steps(device: DeviceWorker, cpu: Worker, journal: Journal, seed: int) -> dict[str, _Step]:
+    def programs(step: str, names: list[str]) -> _Step:
+        return _Step(
+            step,
+            names,
+            lambda part: correctness.check_programs(step, names, device, cpu, journal, part),
+        )
+
+    def check_mappings(part: Deadline) -> None:
+        correctness.check_random_mappings(device, cpu, journal, part, seed)
+
+    def rows(step: str, own: Sequence[tables.TableRow]) -> _Step:
+        return _Step(
+            step,
+            [row.name for row in own],
+            lambda part: tables.measure_rows(step, own, device, journal, part),
+        )
+
+    choices = correctness.random_choices(seed)
+    return {
+        "library": programs("library", correctness.library_names()),
+        "kernel": programs("kernel", correctness.kernel_names()),
+        "mappings": _Step("random mapping", [key for key, _, _ in choices], check_mappings),
+        "rows": rows("row", ROWS),
+        "product": rows("product", [SGEMM]),
+        "stencils": _Step(
+            "stencil",
+            [tables.stencil_key(name, sizes) for name, sizes, _ in tables.STENCILS],
+            lambda part: tables.measure_stencils(device, journal, part),
+        ),
+    }
+
+
+def stamp(properties: DeviceProperties) -> dict[str, str]:
+    """Return what results hold for: the GPU, the commit where there is one, and the sources."""
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        )
+        commit = done.stdout.strip()
+    except OSError:
+        commit = ""
+    return {"GPU": properties.name, "commit": commit, "sources": source_fingerprint(_SOURCES)}
+
+
+def note_machine(properties: DeviceProperties, journal: Journal, today: str) -> None:
     """Write down the machine and the day."""
-    if ("machine", "machine") in journal:
+    if journal.is_done("machine", "machine"):
         return
-    properties = device.properties()
-    version = ".".join(map(str, properties.driver))
     journal.add(
         "machine",
         "machine",
-        GPU=properties.name,
+        ok=True,
         architecture=properties.architecture,
         multiprocessors=properties.multiprocessors,
         bandwidth=f"{properties.bandwidth / 1e12:.2f} TB/s",
-        CUDA=version,
+        CUDA=".".join(map(str, properties.driver)),
         date=today,
     )

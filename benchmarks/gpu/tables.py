@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from benchmarks.gpu.clock import Deadline
+from benchmarks.gpu.correctness import note
 from benchmarks.gpu.journal import Journal
 from benchmarks.gpu.measuring import RUNS, MeasuredRow, torch_times
 from benchmarks.gpu.rows import TableRow
 from polygym.errors import PolygymError
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, parse_device_mapping
+from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.poly.legality import LegalSchedule
@@ -30,6 +33,13 @@ STENCILS = (
     ("heat-3d", {"tsteps": 50, "n": 240}, 4 * 8),
 )
 _DIMENSIONS = {"jacobi-2d": 2, "heat-3d": 3}
+_MOST_SECONDS = 20.0
+_TUNING_SHARE = 0.7  # of the time of a row; the rest is for measuring and comparing
+_NOTHING_MEASURED: dict[str, Any] = {
+    **dict.fromkeys(("torch", "default", "tuned")),
+    "mapping": "",
+    "tried": 0,
+}
 
 
 def measure_rows(
@@ -40,69 +50,99 @@ def measure_rows(
     deadline: Deadline,
 ) -> None:
     """Tune each row for an equal share of the time, and measure it beside PyTorch."""
-    left = [row for row in rows if (step, row.name) not in journal]
-    for place, row in enumerate(left):
+    by_name = {row.name: row for row in rows}
+    left = journal.open_names(step, by_name)
+    for number, name in enumerate(left):
         if not deadline.left:
             return
-        share = deadline.part(deadline.left / (len(left) - place))
+        tuning = deadline.part(_TUNING_SHARE * deadline.left / (len(left) - number))
         try:
-            values = measured_row(row, device, share)
+            values = measured_row(by_name[name], device, tuning, deadline)
         except Exception as error:  # the next row is to be tried
-            text = f"{type(error).__name__}: {error}"
-            values = {**dict.fromkeys(("torch", "default", "tuned")), "wrong": text}
-            values |= {"mapping": "", "tried": 0}
-        journal.add(step, row.name, **values)
+            values = {**_NOTHING_MEASURED, "wrong": f"{type(error).__name__}: {error}"}
+        note(journal, step, name, {**values, "ok": not values["wrong"]}, deadline)
 
 
-def measured_row(row: TableRow, device: DeviceWorker, deadline: Deadline) -> dict[str, Any]:
-    """Return the times of a row as plain data."""
+def measured_row(
+    row: TableRow, device: DeviceWorker, tuning: Deadline, deadline: Deadline
+) -> dict[str, Any]:
+    """Return the times of a row as plain data: medians, and all samples."""
     measured = MeasuredRow(row, device)
-    theirs, expected = torch_times(measured)
-    default, _, text = measured.run(DEFAULT_DEVICE_MAPPING, RUNS, wants_results=False)
-    mapping, _, tried = measured.tune(deadline, seed=0)
-    tuned, _, _ = measured.run(mapping, RUNS, wants_results=False)
-    wrong = [measured.difference(own, expected) for own in {DEFAULT_DEVICE_MAPPING, mapping}]
+    theirs = torch_times(measured)
+    default = measured.run(DEFAULT_DEVICE_MAPPING, RUNS, deadline.limit(_MOST_SECONDS))
+    mapping, _, tried = measured.tune(tuning, deadline, seed=0)
+    tuned = measured.run(mapping, RUNS, deadline.limit(_MOST_SECONDS))
+    wrong = [
+        measured.difference(own, theirs.outputs, deadline.limit(_MOST_SECONDS))
+        for own in dict.fromkeys((DEFAULT_DEVICE_MAPPING, mapping))
+    ]
     return {
-        "torch": theirs,
-        "default": default,
-        "tuned": tuned,
+        "torch": median(theirs.samples),
+        "torch_in_graph": theirs.in_graph,
+        "default": default.seconds,
+        "tuned": tuned.seconds,
         "mapping": str(mapping),
         "tried": tried,
-        "wrong": "; ".join(filter(None, [text, *wrong])),
+        "wrong": "; ".join(dict.fromkeys(filter(None, [default.text, tuned.text, *wrong]))),
+        "torch_samples": list(theirs.samples),
+        "default_samples": list(default.samples),
+        "tuned_samples": list(tuned.samples),
     }
+
+
+def stencil_key(name: str, sizes: Mapping[str, int]) -> str:
+    """Return what to call a stencil at sizes."""
+    return f"{name} n={sizes['n']}"
 
 
 def measure_stencils(device: DeviceWorker, journal: Journal, deadline: Deadline) -> None:
     """Measure stencils in the order of the source: each step is a launch or two."""
+    stencils = {stencil_key(name, sizes): (name, sizes, moved) for name, sizes, moved in STENCILS}
+    for key in journal.open_names("stencil", stencils):
+        if not deadline.left:
+            return
+        try:
+            values = measured_stencil(*stencils[key], device, deadline)
+        except Exception as error:  # the next one is to be tried
+            values = {"ok": False, "seconds": None, "mapping": "", "share": None}
+            values["text"] = f"{type(error).__name__}: {error}"
+        note(journal, "stencil", key, values, deadline)
+
+
+def measured_stencil(
+    name: str, sizes: Mapping[str, int], moved: int, device: DeviceWorker, deadline: Deadline
+) -> dict[str, Any]:
+    """Return the time of a stencil under its best block as plain data."""
     properties = device.properties()
-    for name, sizes, moved in STENCILS:
-        key = f"{name} n={sizes['n']}"
-        if ("stencil", key) in journal or not deadline.left:
+    program = load_program(name, parameters=dict(sizes))
+    legal = LegalSchedule(program.scop, original_schedule(program.scop))
+    arrays = KeptArrays({own.name: zeros(program, own) for own in program.scop.arrays})
+    best, text = "", ""
+    samples: tuple[float, ...] = ()
+    for block in ("", "block=32x8", "block=64x4", "block=128x2", "block=256", "block=32x4x2"):
+        mapping = parse_device_mapping(f"device=cuda {block}")
+        try:
+            kernels = map_to_device(legal, mapping, sizes, model_for(properties.architecture))
+            code = compile_ptx(kernels, properties.architecture)
+            limit = deadline.limit(_MOST_SECONDS)
+            done = device.run(kernels, code, arrays, sizes, runs=3, seconds=limit)
+        except PolygymError as error:
+            text = f"{type(error).__name__}: {error}"
             continue
-        program = load_program(name, parameters=sizes)
-        legal = LegalSchedule(program.scop, original_schedule(program.scop))
-        best: tuple[float, str] | None = None
-        arrays = KeptArrays({own.name: zeros(program, own) for own in program.scop.arrays})
-        for text in ("", "block=32x8", "block=64x4", "block=128x2", "block=256", "block=32x4x2"):
-            mapping = parse_device_mapping(f"device=cuda {text}")
-            try:
-                kernels = map_to_device(legal, mapping, sizes)
-                code = compile_ptx(kernels, properties.architecture)
-            except PolygymError:
-                continue
-            done = device.run(kernels, code, arrays, sizes, runs=3, seconds=20.0)
-            if isinstance(done.outcome, Ok) and (best is None or done.outcome.best < best[0]):
-                best = (done.outcome.best, str(mapping))
-        size = moved * sizes["n"] ** _DIMENSIONS[name] * sizes["tsteps"]
-        is_known = best is not None and properties.bandwidth > 0
-        share = size / best[0] / properties.bandwidth if is_known else None
-        journal.add(
-            "stencil",
-            key,
-            seconds=None if best is None else best[0],
-            mapping="" if best is None else best[1],
-            share=share,
-        )
+        if not isinstance(done.outcome, Ok):
+            text = str(done.outcome)
+        elif not samples or min(done.outcome.samples) < min(samples):
+            best, samples = str(mapping), done.outcome.samples
+    size = moved * sizes["n"] ** _DIMENSIONS[name] * sizes["tsteps"]
+    is_known = samples and properties.bandwidth > 0
+    return {
+        "ok": bool(samples),
+        "seconds": min(samples, default=None),
+        "mapping": best,
+        "share": size / min(samples) / properties.bandwidth if is_known else None,
+        "samples": list(samples),
+        "text": "" if samples else text,
+    }
 
 
 def zeros(program: Any, array: Any) -> Any:
