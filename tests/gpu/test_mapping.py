@@ -1,22 +1,36 @@
 """Mappings to a device: what the emulated kernels leave is what the CPU leaves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import polybench
-from polygym.errors import InputError
+from polygym.codegen.loopir.index_arithmetic import evaluate_index
+from polygym.errors import InputError, InternalError, LimitError
+from polygym.frontend.c import parse_text
 from polygym.frontend.tc import library
 from polygym.gpu import map_to_device
-from polygym.gpu.device_program import HostGuard, HostLoop, HostNode, Kernel, Launch
+from polygym.gpu.device_program import (
+    STATIC_SHARED_BYTES,
+    DeviceProgram,
+    HostGuard,
+    HostLoop,
+    HostNode,
+    Kernel,
+    Launch,
+)
 from polygym.gpu.emulator.machine import emulate
+from polygym.gpu.mapping import launches, pipeline
 from polygym.gpu.mapping.device_mapping import (
     DEFAULT_DEVICE_MAPPING,
     DeviceMapping,
     is_device_mapping,
     parse_device_mapping,
 )
+from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.c_programs import kernel_scop, small_parameters
@@ -129,6 +143,70 @@ def test_a_large_product_has_points_for_every_thread() -> None:
         array.name: array.c_extents for array in device.program.scop.arrays[len(scop.arrays) :]
     }
     assert lengths == {"C_sum": ("4", "4"), "A_block": ("16", "68"), "B_block": ("16", "64")}
+
+
+TWO_PRODUCTS = """
+void f(int n, float A[n][n], float B[n][n], float C[n][n], float D[n][n], float E[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+      for (int k = 0; k < n; k++)
+        C[i][j] += D[i][k] * E[k][j];
+    }
+#pragma endscop
+}
+"""
+
+
+def test_stages_of_a_kernel_share_the_memory_of_a_block() -> None:
+    scop = parse_text(TWO_PRODUCTS)
+    mapping = DeviceMapping(block=(16, 16), tile=(64, 64, 64))
+    device = map_to_device(LegalSchedule(scop, original_schedule(scop)), mapping, {"n": 256})
+    (kernel,) = kernels(device.body)
+    assert len(kernel.shared) == 4
+    (signature,) = compile_ptx(device).kernels
+    assert 24 * 1024 < signature.shared <= STATIC_SHARED_BYTES
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_more_points_than_blocks_of_a_grid(monkeypatch: pytest.MonkeyPatch, is_known: bool) -> None:
+    """Blocks go on by as many as there are, along every axis."""
+    monkeypatch.setattr(launches, "LARGEST_GRID", (2, 2, 2))
+    scop, mapping = scop_of("product"), DeviceMapping(block=(2, 2))
+    sizes = {"n": 13, "m": 9, "k": 3}
+    schedule = isl_schedule(scop)
+    device = map_to_device(LegalSchedule(scop, schedule), mapping, sizes if is_known else None)
+    for kernel in kernels(device.body):
+        assert max(evaluate_index(extent, sizes) for extent in kernel.grid) <= 2
+    arrays = random_arrays(scop, sizes, np.random.default_rng(0))
+    found = differing_array(scop, schedule, mapping, sizes, arrays, is_known=is_known)
+    assert found is None
+
+
+def test_fallbacks_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    scop = scop_of("product")
+    legal, planned = LegalSchedule(scop, isl_schedule(scop)), pipeline._planned
+    assert map_to_device(legal).fallback == ""
+    failures: list[Exception] = []
+
+    def failing(*arguments: Any) -> DeviceProgram:
+        if failures:
+            raise failures.pop()
+        return planned(*arguments)
+
+    monkeypatch.setattr(pipeline, "_planned", failing)
+    failures += [LimitError("too many operations")]
+    reason = "the order of the source in place of the schedule: too many operations"
+    assert map_to_device(legal).fallback == reason
+    failures += [LimitError("too long"), LimitError("too many operations")]
+    device = map_to_device(legal)
+    assert device.fallback == "a single thread in place of the schedule: too long"
+    assert [kernel.block for kernel in kernels(device.body)] == [(1, 1, 1)]
+    failures += [InternalError("a mistake of the planner")]
+    with pytest.raises(InternalError, match="a mistake of the planner"):
+        map_to_device(legal)
 
 
 def test_arrays_that_are_none() -> None:

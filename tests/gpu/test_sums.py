@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polygym.codegen.loopir.ir import IndexConstant
 from polygym.frontend.tc import lower_definition, parse_definitions
 from polygym.gpu import map_to_device
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
@@ -19,6 +20,7 @@ TEXTS = {
     "total": "def total(float(N) a) -> (s) { s +=! a(i) }",
     "squares": "def squares(double(N,M) a) -> (s) { s +=! a(i,j) * a(i,j) }",
     "extreme": "def extreme(float(N) a) -> (s) { s max=! a(i) }",
+    "least": "def least(int(N) a) -> (s) { s min=! a(i) }",
     "counted": "def counted(int(N) a) -> (s) { s +=! a(i) }",
     "multiplied": "def multiplied(double(N) a) -> (s) { s *=! 1 + a(i) / 1000 }",
 }
@@ -41,6 +43,8 @@ CASES = [
     ("total", (3001,)),
     ("squares", (67, 5)),
     ("extreme", (333,)),
+    ("extreme", (3000,)),
+    ("least", (3000,)),
     ("counted", (2000,)),
     ("multiplied", (129,)),
 ]
@@ -74,3 +78,12 @@ def test_integers_need_no_leave() -> None:
     (*_, kernel) = kernels(device.body)
     assert kernel.block == (256, 1, 1)
     assert kernel.atomic
+
+
+def test_an_extreme_has_a_single_block() -> None:
+    """It begins with the element, which other blocks would change meanwhile."""
+    scop = scop_of("extreme")
+    device = map_to_device(LegalSchedule(scop, isl_schedule(scop)), REASSOCIATED, {"N": 100_000})
+    (*_, kernel) = kernels(device.body)
+    assert (kernel.grid[0], kernel.block) == (IndexConstant(1), (256, 1, 1))
+    assert not kernel.atomic

@@ -6,6 +6,10 @@ is what is launched, with which memory, and what comes back.
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +23,7 @@ from polygym.tc import gpu_calls
 from tests.runtime.device.conftest import driver, library_folder  # noqa: F401
 from tests.runtime.device.fake_driver import FakeDriver
 
+TEMPORARY = "def f(float(N,M) A) -> (s) { t(i) +=! A(i,j)  s(i) = t(i) * t(i) }"
 PLACE = SimpleNamespace(index=0)
 OTHER = SimpleNamespace(index=1)
 
@@ -80,8 +85,28 @@ def fake_torch() -> Any:
         empty=lambda shape, dtype, device: FakeTensor(np.full(shape, 7, dtype)),
         zeros=lambda shape, dtype, device: FakeTensor(np.zeros(shape, dtype)),
         from_numpy=FakeTensor,
-        cuda=SimpleNamespace(current_stream=lambda place: SimpleNamespace(cuda_stream=99)),
+        cuda=SimpleNamespace(
+            current_stream=lambda place: SimpleNamespace(cuda_stream=99), device=current_device
+        ),
+        compiler=SimpleNamespace(is_compiling=lambda: False),
+        autograd=SimpleNamespace(forward_ad=SimpleNamespace(_current_level=-1)),
+        _C=SimpleNamespace(
+            _len_torch_dispatch_stack=lambda: 0,
+            _get_tracing_state=lambda: None,
+            _are_functorch_transforms_active=lambda: False,
+        ),
     )
+
+
+_current: list[Any] = []
+
+
+@contextmanager
+def current_device(place: Any) -> Iterator[None]:
+    """Make a device current, as ``torch.cuda.device`` does."""
+    _current.append(place)
+    yield
+    _current.pop()
 
 
 @pytest.fixture
@@ -116,6 +141,63 @@ def test_a_product(driver: FakeDriver, torch: Any) -> None:  # noqa: F811
     (given,) = call(product, torch, tensor(5, 4), tensor(4, 3), out=out)
     assert given is out
     assert (out.array == 7).all()
+
+
+def test_the_stream_has_all_before_anything_is_freed(
+    driver: FakeDriver,  # noqa: F811
+    torch: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At a launch temporaries are there, the device is current, and no thread unloads code."""
+    made: list[Any] = []
+    seen: list[tuple[bool, Any, bool]] = []
+    empty, launch = torch.empty, cuda_driver.launch
+
+    def watched_empty(shape: Any, dtype: Any, device: Any) -> Any:
+        tensor = empty(shape, dtype, device)
+        made.append(weakref.ref(tensor))
+        return tensor
+
+    def watched_launch(*arguments: Any) -> None:
+        free: list[bool] = []
+        other = threading.Thread(target=lambda: free.append(gpu_calls._lock.acquire(False)))
+        other.start()
+        other.join()
+        seen.append((all(own() is not None for own in made), _current[-1], free[0]))
+        launch(*arguments)
+
+    torch.empty = watched_empty
+    monkeypatch.setattr(cuda_driver, "launch", watched_launch)
+    results = call(polygym.tc.define(TEMPORARY), torch, tensor(5, 4))
+    assert len(made) > len(results) == 1
+    assert set(seen) == {(True, PLACE, False)}
+    assert _current == []
+
+
+def test_code_is_unloaded_after_its_kernels(
+    driver: FakeDriver,  # noqa: F811
+    torch: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gpu_calls, "_MOST_PROGRAMS", 1)
+    product = polygym.tc.define("tc:matmul")
+    for rows in (5, 2, 5):
+        call(product, torch, tensor(rows, 4), tensor(4, 3))
+    waits = [name for name in driver.calls() if name in ("cuStreamSynchronize", "cuModuleUnload")]
+    assert waits == ["cuStreamSynchronize", "cuModuleUnload"] * 2
+
+
+def test_traces_and_transformations(driver: FakeDriver, torch: Any) -> None:  # noqa: F811
+    product = polygym.tc.define("tc:matmul")
+    arguments = tensor(5, 4), tensor(4, 3)
+    assert gpu_calls.is_on_gpu(torch, arguments)
+    torch.autograd.forward_ad._current_level = 0
+    with pytest.raises(InputError, match="no derivatives on a GPU: expected a call outside of"):
+        call(product, torch, *arguments)
+    torch.compiler.is_compiling = lambda: True
+    assert gpu_calls.is_on_gpu(torch, arguments)
+    with pytest.raises(InputError, match="traces on a GPU are not supported"):
+        call(product, torch, *arguments)
 
 
 def test_computed_subscripts_wait(driver: FakeDriver, torch: Any) -> None:  # noqa: F811

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from polygym.errors import LimitError
+from polygym.gpu.mapping import pipeline
 from polygym.gpu.ptx.ptxas import find_ptxas
 from tests.cli.invoke import call, call_json
 
@@ -43,6 +45,23 @@ def test_a_time_loop_is_the_host_s(capsys: pytest.CaptureFixture[str], tmp_path:
     assert [part["launch"] for part in loop["body"]] == [
         kernel["name"] for kernel in launches["kernels"]
     ]
+
+
+def test_a_fallback_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*arguments: object) -> object:
+        raise LimitError("too many operations")
+
+    monkeypatch.setattr(pipeline, "_planned", failing)
+    reason = "a single thread in place of the schedule: too many operations"
+    code, found = call_json(capsys, "export", *PRODUCT, "--kind", "ptx", "--out", str(tmp_path))
+    assert (code, found["fallback"]) == (0, reason)
+    assert json.loads((tmp_path / "matmul.json").read_text())["fallback"] == reason
+    code, out, said = call(capsys, "show", *PRODUCT)
+    assert code == 0
+    assert f"warning: {reason}" in " ".join(said.split())
+    assert "warning" not in out
 
 
 @pytest.mark.skipif(find_ptxas() is None, reason="no ptxas here: nvidia-cuda-nvcc-cu12")

@@ -1,5 +1,6 @@
 """CUDA C++ of device programs: read by a compiler of C++, with stand-ins for CUDA's own words."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -23,7 +24,17 @@ _WORDS = """
 struct Place { unsigned x, y, z; };
 static Place blockIdx, threadIdx;
 static void __syncthreads() {}
+static void __trap() {}
+#define __CUDACC__
+struct dim3 { dim3(long, long, long) {} };
+typedef int *cudaStream_t;
+static void configure(dim3, dim3, int, cudaStream_t) {}
 """
+
+
+def in_plain_cpp(text: str) -> str:
+    """Return a text with a launch as two calls, of its configuration and of the kernel."""
+    return _WORDS + re.sub(r"(\w+)<<<(.*)>>>\(", r"configure(\2), \1(", text)
 
 
 def test_a_product_in_tiles() -> None:
@@ -59,7 +70,9 @@ def test_a_compiler_reads_it(name: str, tmp_path: Path) -> None:
         mapping = parse_device_mapping("device=cuda block=8x4" if number else "device=cuda")
         program = map_to_device(LegalSchedule(scop, schedule), mapping, sizes)
         source = tmp_path / f"{number}.cpp"
-        source.write_text(_WORDS + cuda_text(program))
+        text = cuda_text(program)
+        assert "fprintf" not in text
+        source.write_text(in_plain_cpp(text))
         command = ["g++", "-fsyntax-only", "-std=c++17", "-Wall", "-Wno-unused", str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

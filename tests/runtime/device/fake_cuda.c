@@ -129,7 +129,7 @@ int cuGraphInstantiateWithFlags(uintptr_t *executable, uintptr_t graph, u64 flag
   *executable = 41;
   return note("graph", text);
 }
-int cuGraphDestroy(uintptr_t graph) { return 0; }
+int cuGraphDestroy(uintptr_t graph) { CALL("cuGraphDestroy"); return 0; }
 int cuGraphLaunch(uintptr_t executable, uintptr_t stream) { CALL("cuGraphLaunch"); return 0; }
 int cuGraphExecDestroy(uintptr_t executable) { CALL("cuGraphExecDestroy"); return 0; }
 int cuEventCreate(uintptr_t *event, unsigned flags) { *event = 51; return 0; }

@@ -1,14 +1,17 @@
 """Schedules on a device beside the CPU: right, wrong, and what does not compile."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from polygym.errors import InputError, MissingDeviceError
 from polygym.gpu.mapping.device_mapping import parse_device_mapping
 from polygym.gpu.ptx import compile_ptx as compiling
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import load_program
 from polygym.runtime.device.device_evaluator import DeviceEvaluator
+from polygym.runtime.device.worker import DeviceRun
 from polygym.runtime.worker.outcome import DoesNotCompile, Ok, WrongOutput
 from polygym.runtime.worker.worker import Worker
 from tests.runtime.device.emulated_device import EmulatedDevice
@@ -55,3 +58,25 @@ def test_what_does_not_compile(cpu: Worker, monkeypatch: pytest.MonkeyPatch) -> 
         outcome = evaluator.evaluate(isl_schedule(program.scop))
     assert isinstance(outcome, DoesNotCompile)
     assert "on a GPU: expected NVIDIA's libdevice" in outcome.message
+
+
+class RefusingDevice(EmulatedDevice):
+    """A device that cannot load a program."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def run(self, *arguments: Any, **options: Any) -> DeviceRun:
+        raise self.error
+
+
+def test_what_the_device_cannot_load(cpu: Worker) -> None:
+    program = load_program("tc:matmul", parameters={"M": 3, "N": 4, "K": 5})
+    refused = InputError("kernel matmul_0: expected at most 1 bytes of shared memory")
+    with DeviceEvaluator(program, RefusingDevice(refused), cpu) as evaluator:
+        assert evaluator.evaluate(isl_schedule(program.scop)) == DoesNotCompile(str(refused))
+    missing = RefusingDevice(MissingDeviceError("device=cuda: none"))
+    with DeviceEvaluator(program, missing, cpu) as evaluator:
+        with pytest.raises(MissingDeviceError):
+            evaluator.evaluate(isl_schedule(program.scop))

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,8 +80,7 @@ def test_a_kernel_that_hangs_is_cut_off(
         assert isinstance(run(worker, scaled_sum).outcome, Ok)
         worker.close()
         driver.hang("cuStreamSynchronize")
-        worker.properties()
-        started = time.monotonic()
+        started = time.monotonic()  # the process starts anew, which is none of the run
         assert run(worker, scaled_sum, seconds=0.5).outcome == Timeout(0.5)
         assert time.monotonic() - started < 30
         assert worker.process_id is None
@@ -117,6 +118,51 @@ def test_what_is_refused_leaves_the_process(
         outcome = run(worker, scaled_sum).outcome
         assert isinstance(outcome, DoesNotCompile)
         assert "CUDA_ERROR_INVALID_PTX" in outcome.message
+
+
+def test_the_start_is_none_of_a_run(
+    driver: FakeDriver,
+    scaled_sum: tuple[DeviceProgram, DeviceCode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[tuple[str, float]] = []
+    with DeviceWorker() as worker:
+        exchange = worker._exchange
+
+        def noted(body: Any, blobs: Any, seconds: float) -> Any:
+            limits.append((body["task"], seconds))
+            return exchange(body, blobs, seconds)
+
+        monkeypatch.setattr(worker, "_exchange", noted)
+        for _ in range(2):
+            assert isinstance(run(worker, scaled_sum, seconds=45.0).outcome, Ok)
+        assert limits == [("properties", 60.0), ("run", 45.0), ("run", 45.0)]
+        worker.close()
+        driver.fail("cuInit", 100)
+        with pytest.raises(MissingDeviceError, match="CUDA_ERROR_NO_DEVICE"):
+            run(worker, scaled_sum)
+
+
+def test_runs_of_several_threads_keep_apart(
+    driver: FakeDriver,
+    scaled_sum: tuple[DeviceProgram, DeviceCode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From the question which arrays the device has to the answer no other thread comes between."""
+    taken: list[bool] = []
+    with DeviceWorker() as worker:
+        request = worker._request
+
+        def watched(*arguments: Any) -> Any:
+            lock = worker._server.lock()
+            other = threading.Thread(target=lambda: taken.append(lock.acquire(blocking=False)))
+            other.start()
+            other.join()
+            return request(*arguments)
+
+        monkeypatch.setattr(worker, "_request", watched)
+        assert isinstance(run(worker, scaled_sum).outcome, Ok)
+    assert taken == [False]
 
 
 def test_arrays_that_are_kept(
