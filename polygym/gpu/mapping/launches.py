@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from math import prod
 from typing import assert_never
 
 from polygym.codegen.loopir import ir
@@ -46,7 +45,6 @@ from polygym.gpu.device_program import (
     ThreadCode,
     UniformGuard,
     UniformLoop,
-    aligned,
 )
 from polygym.gpu.mapping.device_mapping import DEFAULT_DEVICE_MAPPING, DeviceMapping
 from polygym.gpu.promotion.block_sums import block_sum
@@ -242,25 +240,14 @@ class _KernelMaker:
     def _promoted(self, node: ir.Node, threads: frozenset[int]) -> tuple[KernelNode, ...] | None:
         """Return loops over points with arrays promoted; None where nothing is."""
         nest = point_nest(node, self.roles, {axis: self.threads[axis] for axis in threads})
-        made = (
-            None
-            if nest is None or len(threads) < len(self.threads)
-            else (self.promoter.promoted(nest, self._taken_bytes()))
-        )
+        if nest is None or len(threads) < len(self.threads):
+            return None
+        made = self.promoter.promoted(nest, self.promoter.made.bytes_of(self.shared))
         if made is None:
             return None
         self.shared.extend(made.shared)
         self.local.extend(made.local)
         return made.body
-
-    def _taken_bytes(self) -> int:
-        """Return the bytes of shared memory that the kernel has so far."""
-        made = ((array, lengths) for array, lengths in self.promoter.made.arrays)
-        return sum(
-            aligned(array.type.size * prod(lengths))
-            for array, lengths in made
-            if array.name in self.shared
-        )
 
     def _block_loop(
         self, loop: ir.Loop, coordinate: int, blocks: frozenset[int], threads: frozenset[int]

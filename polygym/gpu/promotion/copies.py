@@ -8,13 +8,15 @@ copies it back; statements that use it have another copy::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TypeAlias
 
 from polygym.codegen.loopir import ir
 from polygym.codegen.loopir.names import CodegenNames
 from polygym.codegen.transforms.packed_tiles import copy_statement, declare_copy
+from polygym.gpu.device_program import aligned
 from polygym.ir.access_replacement import replace_accesses
 from polygym.ir.expressions import Access, Cast, Expression, FloatLiteral, IntegerLiteral
 from polygym.ir.scop import Array, Statement
@@ -79,6 +81,11 @@ class MadeCode:
             (tuple(map(ir.IndexConstant, lengths)) for _, lengths in self.arrays),
             list(self.statements.values())[before:],
         )
+
+    def bytes_of(self, names: Collection[str]) -> int:
+        """Return the bytes of shared memory that some of our arrays take."""
+        made = ((array, lengths) for array, lengths in self.arrays if array.name in names)
+        return sum(aligned(array.type.size * prod(lengths)) for array, lengths in made)
 
     def promote(self, source: Array, suffix: str, lengths: tuple[int, ...]) -> Promoted:
         """Return a new array in the place of another one."""
