@@ -109,20 +109,20 @@ def test_the_time_goes_where_rows_are_missing(
         def step(name: str) -> object:
             def run(deadline: Deadline) -> None:
                 given[name] = round(deadline.left)
-                if name != "rows":
+                if name != "second":
                     journal.add(name, "x", ok=True)
 
             return running._Step(name, ["x"], run)
 
-        return {name: step(name) for name in ("library", "rows", "product")}
+        return {name: step(name) for name in ("first", "second", "third")}
 
     monkeypatch.setattr(running, "_steps", steps)
-    shares = {"library": 60.0, "rows": 200.0, "product": 60.0}
+    shares = {"first": 60.0, "second": 200.0, "third": 60.0}
     running.run_steps(shares, tmp_path, Deadline(470.0), 0, 0, "today")
-    assert given == {"library": 210, "rows": 410, "product": 470}
+    assert given == {"first": 210, "second": 410, "third": 470}
     given.clear()
     running.run_steps(shares, tmp_path, Deadline(470.0), 0, 0, "today")
-    assert given == {"rows": 470}
+    assert given == {"second": 470}
 
 
 def test_a_failure_at_the_end_of_the_time_is_tried_again(tmp_path: Path) -> None:

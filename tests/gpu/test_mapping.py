@@ -30,6 +30,7 @@ from polygym.gpu.mapping.device_mapping import (
     is_device_mapping,
     parse_device_mapping,
 )
+from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
@@ -183,6 +184,12 @@ def test_more_points_than_blocks_of_a_grid(monkeypatch: pytest.MonkeyPatch, is_k
     arrays = random_arrays(scop, sizes, np.random.default_rng(0))
     found = differing_array(scop, schedule, mapping, sizes, arrays, is_known=is_known)
     assert found is None
+
+
+def test_models_of_architectures() -> None:
+    """By number: the text sm_100 comes before sm_90."""
+    names = ("sm_70", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
+    assert [model_for(name).name for name in names] == ["A100"] * 3 + ["H100"] * 3
 
 
 def test_fallbacks_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
