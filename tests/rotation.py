@@ -9,8 +9,8 @@ new cases leave the choice of the old ones nearly unchanged. A sixth of these ru
 - tests with hypothesis: the same hook gives them a sixth of their examples, at least 20.
 
 Tests that are slow share the time instead: ``tests/durations.tsv`` has the seconds of every test
-that took a quarter of a second or more when durations were last recorded (``--record-durations``), and a
-test of ``d`` seconds runs with a chance of ``SLOW_SHARE / d``. So each costs the default run
+that took a quarter of a second or more when durations were last recorded (``--record-durations``),
+and a test of ``d`` seconds runs with a chance of ``SLOW_SHARE / d``. So each costs the default run
 ``SLOW_SHARE`` seconds on average, however slow it is. A new test, of which no duration is recorded,
 runs. Tests with the mark ``always`` run whatever they take: what a new user tries first.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from polygym.terms.library import programs
 from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.saturation import inline_lets
 from polygym.terms.whole_programs.code_motion import bind_invariants
-from polygym.terms.whole_programs.program_checks import find_difference
+from polygym.terms.whole_programs.program_checks import seems_equal
 from polygym.terms.whole_programs.program_saturation import ProgramLimits, saturate_loops
 from polygym.terms.whole_programs.program_system import system_named
 
@@ -88,7 +89,8 @@ def comparison(
     """Yield the rows that are not there."""
     methods = {name: METHODS[name] for name in names if name in METHODS}
     for path in sorted(folder.glob("seed-*/model.zip")) if folder else ():
-        methods[f"learned {path.parent.name}"] = learned(path)
+        digest = sha256(path.read_bytes()).hexdigest()[:8]  # others are rows of their own
+        methods[f"learned {path.parent.name} {digest}"] = learned(path)
     done = {(row["program"], row["method"], row["states"]) for row in rows}
     cost = StaticCost()
     for file in FILES:
@@ -102,5 +104,5 @@ def comparison(
                     "file": file, "program": program.name, "method": name, "states": states,
                     "first": cost(program.body), "cost": min(cost(body), cost(program.body)),
                     "seconds": round(time.process_time() - began, 2),
-                    "differs": find_difference(program, body) is not None,
+                    "differs": not seems_equal(program, body),
                 }  # fmt: skip

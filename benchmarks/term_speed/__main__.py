@@ -63,18 +63,19 @@ def main() -> int:
     rows = (
         [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     )
-    done = {(row["program"], row["threads"]) for row in rows}
+    done = {(row["program"], row["threads"], row["budget"]) for row in rows}
     text = (FOLDER / "programs.ks").read_text()
     for program in parse_programs(text, "programs.ks"):
         wanted = program.name in SIZES and fnmatch(program.name, options.programs)
-        if not wanted or (program.name, options.threads) in done:
+        if not wanted or (program.name, options.threads, options.budget) in done:
             continue
         row = measure(program, SIZES[program.name], options)
         rows.append(row)
         with results.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(line_of(row), flush=True)
-    print(summary([row for row in rows if row["threads"] == options.threads]))
+    asked = (options.threads, options.budget)
+    print(summary([row for row in rows if (row["threads"], row["budget"]) == asked]))
     return int(any(row["wrong"] for row in rows))
 
 
@@ -102,6 +103,7 @@ def measure(program: Any, sizes: dict[str, int], options: argparse.Namespace) ->
     return {
         "program": program.name,
         "threads": options.threads,
+        "budget": options.budget,
         "sizes": sizes,
         "form": stage.candidates[stage.chosen].search,
         "seconds": times,

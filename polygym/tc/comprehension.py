@@ -42,7 +42,7 @@ from polygym.tc.empty_kernel import EmptyKernel
 from polygym.tc.gpu_calls import GpuCalls, is_on_gpu
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
-from polygym.tc.kernel_table import KernelTable
+from polygym.tc.kernel_table import KernelTable, Layouts
 from polygym.tc.output_memory import is_apart, output_memory
 from polygym.tc.torch_calls import call_with_tensors
 from polygym.tc.torch_operators import is_traced, registered_entry
@@ -299,8 +299,8 @@ class Comprehension:
         both from what a tuner has found or saved) it is made by these, and the operator uses it
         for such arguments from now on. A schedule that would change the result is refused.
 
-        ``strided=True`` makes code that reads arrays that are not contiguous (slices, turned or
-        broadcast ones) as they lie, for shapes and strides like these. Else they are copied.
+        ``strided=True`` makes code that reads arrays that are not contiguous (slices, transposed
+        or broadcast ones) as they lie, for shapes and strides like these. Else they are copied.
 
         Raises:
             InputError: the arguments do not fit, or an option is none.

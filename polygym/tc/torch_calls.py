@@ -43,7 +43,12 @@ def call_with_tensors(
     check_argument_count(definition.name, parameters, arguments)
     if torch.is_autocast_enabled("cpu"):
         arguments = _declared_types(torch, definition, arguments)
-    if out is None and is_traced(torch):
+    if is_traced(torch):
+        if out is not None:
+            raise InputError(
+                f"{definition.name}: out: expected none under a tracer, which would not see what "
+                "is written; copy the result there"
+            )
         return traced_call(torch, operator, arguments)
     is_watched = is_transformed(torch)
     asking = [

@@ -1,9 +1,9 @@
 """Operators that PyTorch's compiler and exporter know: entries of ``torch.library``.
 
 Code that ``torch.compile`` or ``torch.export`` traces has no data, only shapes; ``torch.jit.trace``
-would take results for constants. There a call
-becomes one of an operator that PyTorch has been told about: its name, the shapes of its results,
-its derivatives, and what it does with data. The derivatives are operators of the same kind.
+would take results for constants. There a call becomes one of an operator that is registered with
+PyTorch: its name, the shapes of its results, its derivatives, and what it does with data. The
+derivatives are operators of the same kind.
 
 One is registered for each definition with its options, at its first use under a tracer. Its name
 ends with a digest, so that two processes with one definition agree on it, as an exported program

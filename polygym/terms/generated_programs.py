@@ -115,12 +115,12 @@ def _linear_algebra(rng: Rng) -> str:
         "(b : Vec m (Vec n Float)) (s : Float)"
     )
     row = f"(build n (lam i (sumbuild m (lam j {product}))))"
-    roll = rng.random()
-    if roll < 0.25:
+    fraction = rng.random()
+    if fraction < 0.25:
         return _definition(
             "Float", parameters, f"(sumbuild n (lam i (sumbuild m (lam j {product}))))"
         )
-    if roll < 0.5:
+    if fraction < 0.5:
         return _definition("(Vec n Float)", parameters, row)
     after = _expression(rng, ["(index i t)", "(index i x)", "s"], int(rng.integers(1, 4)))
     if rng.random() < 0.5:

@@ -30,6 +30,8 @@ from polygym.terms.rules.rule_types import PatternRule
 from polygym.terms.rules.soundness import find_counterexample
 
 UNARY = ("exp", "log", "neg", "sqrt")
+ENUMERATED = (*UNARY, "add", "sub", "mul", "div", "pow", "max", "min")
+"""The operators that may be asked for."""
 _TRIES = 6
 _TURNS = 3
 _GUARDED = ("?a", "?b")
@@ -39,7 +41,16 @@ _CONSTANTS = ("0.0", "1.0")
 def enumerate_rules(
     operators: Sequence[str], levels: int = 2, *, with_sums: bool = False, seed: int = 0
 ) -> Iterator[PatternRule]:
-    """Yield sound rules that make terms of some operators cheaper, the smallest first."""
+    """Yield sound rules that make terms of some operators cheaper, the smallest first.
+
+    Raises:
+        InputError: an operator is none that is enumerated.
+    """
+    for name in operators:
+        if name not in ENUMERATED:
+            raise InputError(
+                f"operators: expected some of {', '.join(ENUMERATED)}, found {name[:80]!r}"
+            )
     texts = [*_CONSTANTS, *_expressions(operators, ("?a", "?b"), levels)]
     if with_sums:
         bodies = [*_expressions(operators, ("?u", "?v", "?a"), 1)]

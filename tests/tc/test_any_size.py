@@ -301,3 +301,34 @@ def test_threads_share_an_operator(compiled: list[Any]) -> None:
         thread.join()
     assert not errors
     assert compiled == [None]
+
+
+def test_copies_get_code_of_their_own() -> None:
+    operator = define(MM, mapping="sequential", sizes="any")
+    a, b = np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)
+    operator(a, b)
+    other = copy(operator)
+    np.testing.assert_array_equal(other(a, b), a @ b)
+    kernels = [each.compile(a, b) for each in (operator, other)]
+    assert all(isinstance(kernel, BoundKernel) for kernel in kernels)
+    assert kernels[0] is not kernels[1]
+
+
+def test_a_copied_process_waits_for_no_thread() -> None:
+    operator = define(MM, mapping="sequential", schedule="original")
+    b = np.ones((4, 2), np.float32)
+    with operator._table._lock:  # as a thread has it that compiles
+        child = os.fork()
+        if child == 0:
+            try:
+                operator(np.ones((5, 4), np.float32), b)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        begin = time.monotonic()
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < begin + 30:
+            time.sleep(0.05)
+        if ended == (0, 0):
+            os.kill(child, 9)
+            ended = os.waitpid(child, 0)
+    assert ended[1] == 0

@@ -133,3 +133,22 @@ def test_refused_types() -> None:
         einsum("i->i", np.ones(2, complex))
     with pytest.raises(InputError, match="an equation such as"):
         einsum(3)
+
+
+def test_calls_that_repeat() -> None:
+    operator = einsum("ij,j->i", **SMALL)
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(3.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(operator(a, b), a @ b)
+        np.testing.assert_array_equal(operator(a[:, :1], b), a[:, :1].repeat(3, 1) @ b)
+        np.testing.assert_array_equal(operator(a.tolist(), b), a @ b)
+        assert torch.equal(operator(torch.tensor(a), torch.tensor(b)), torch.tensor(a @ b))
+    with pytest.raises(InputError, match="j: expected one size"):
+        operator(a, b[:2])
+
+
+def test_options_are_checked_at_once() -> None:
+    with pytest.raises(InputError, match="found 'thread'"):
+        einsum("ij->i", thread=2)
+    with pytest.raises(InputError, match="found 'out'"):
+        einsum("ij->i", np.ones((2, 2)), out=np.ones(2))

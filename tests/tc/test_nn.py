@@ -224,3 +224,30 @@ def test_modules_under_tracers() -> None:
     torch.testing.assert_close(compiled, model(images))
     exported = torch.export.export(model, (images,))
     torch.testing.assert_close(exported.module()(images), model(images))
+
+
+@pytest.mark.parametrize("name", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4), (2, 3, 4, 2)])
+@pytest.mark.filterwarnings("ignore:Implicit dimension")
+def test_dimensions_by_default_are_those_of_torch(name: str, shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape)
+    torch.testing.assert_close(getattr(nn, name)()(x), getattr(torch.nn, name)()(x))
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "channels": (lambda: nn.GroupNorm(1, 4)(torch.ones(2, 1, 5)), "expected 4 channels"),
+    "no channels": (lambda: nn.GroupNorm(1, 4)(torch.ones(4)), "expected 4 channels"),
+    "classes": (
+        lambda: nn.CrossEntropyLoss()(torch.ones(2, 5, 3), torch.zeros(3, 2, dtype=torch.int64)),
+        r"expected the shape \[2, 3\]",
+    ),
+    "padding": (lambda: nn.MaxPool2d(2, padding=2), "expected at most half of the window"),
+    "mean": (lambda: nn.AvgPool2d((4, 2), padding=(2, 2)), "found 2"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_shapes_that_torch_refuses(case: str) -> None:
+    call, message = REFUSED[case]
+    with pytest.raises(InputError, match=message):
+        call()

@@ -95,6 +95,9 @@ def test_traces_of_jit() -> None:
     torch.jit.save(traced, memory)
     memory.seek(0)
     torch.testing.assert_close(torch.jit.load(memory)(others, weights), result)
+    memory = torch.empty(3, 5)
+    with torch.no_grad(), pytest.raises(InputError, match="expected none under a tracer"):
+        torch.jit.trace(lambda x, w: operator(x, w, out=memory), (rows, weights.detach()))
 
 
 def test_compiled_sums() -> None:

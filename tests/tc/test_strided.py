@@ -168,3 +168,24 @@ def test_memory_that_overlaps_itself_is_refused() -> None:
             operator(A, B, out=as_strided(np.zeros(20, np.float32)[8:], (3, 2), strides))
     with pytest.raises(InputError, match="of its own for each element"):
         operator(torch.ones(3, 4), torch.ones(4, 2), out=torch.zeros(1, 2).expand(3, 2))
+
+
+def test_out_is_checked_at_every_call() -> None:
+    operator = define(MM, mapping="sequential")
+    a, b = np.ones((4, 3), np.float32).T, np.ones((4, 2), np.float32)
+    operator.compile(a, b, strided=True)
+    for wrong in (np.empty((1, 1), np.float32), [np.empty((3, 2), np.float32)] * 2):
+        for _ in range(3):
+            with pytest.raises(InputError, match="out"):
+                operator(a, b, out=wrong)
+    right = np.empty((3, 2), np.float32)
+    for _ in range(3):
+        assert operator(a, b, out=right) is right
+        np.testing.assert_array_equal(right, a @ b)
+
+
+def test_contiguous_arguments_get_the_options_too() -> None:
+    operator = define(MM, mapping="sequential")
+    a, b = np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)
+    before = operator.compile(a, b)
+    assert operator.compile(a, b, strided=True, schedule="original", mapping="tile=4") is not before

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,6 +24,7 @@ from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.weights import VALUE_FUNCTIONS, value_function_named
 from polygym.terms.optimization import SEARCH_METHODS, VALUE_METHODS, optimize_term
+from polygym.terms.rule_enumeration import ENUMERATED, enumerate_rules
 from polygym.terms.rules.rule_table import RULE_SETS, merge_rules, parse_rules, rules_named
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_rules
@@ -47,6 +49,7 @@ Examples:
   polygym rewrite optimize gemm.ks --measure -p n=500 -p l=500
   polygym rewrite gradient gemm.ks > gradient.ks
   polygym rewrite code gemm.ks > gemm.c
+  polygym rewrite rules --operators exp,log,mul,add > found.rules
   polygym rewrite replay found.json
 """
 
@@ -86,7 +89,7 @@ _CODE = """Write a term's C: a function of arrays, with its sizes as arguments.
 
 TERM is a file with definitions, or a bare term in quotes. The function takes the sizes first, then
 the arrays of the parameters, then those of the result; a result that is a number is an array of one
-element. A size of -p is a number of the text instead. Every command that takes a C file takes this
+element. A size given by -p stands in the text as a number. Every command that takes a C file takes this
 one, and FILE.ks itself: `polygym optimize`, `run`, `show`, `export`.
 
 \b
@@ -102,6 +105,17 @@ polygym/Rewrite-v0. Exit code 1: a step leads elsewhere, or a rule does not appl
 saturation has no steps: its e-graph is grown again, or of programs with loops the term is evaluated
 beside the program for random inputs. What was measured is measured again, where its
 code has to be the same and has to compute the same.
+"""
+
+_RULES = """Find rules: enumerate small terms of some operators, and verify what agrees.
+
+Each rule makes its term cheaper, and is tried on random terms as those of a file are. The output is
+a file for --rules. Ctrl-C ends the search: what was found is printed already.
+
+\b
+Examples:
+  polygym rewrite rules --operators exp,log,mul,add > found.rules
+  polygym rewrite rules --operators mul,div --levels 1 --sums
 """
 
 Outcome: TypeAlias = Derivation | SaturationRecord | ProgramRecord
@@ -120,7 +134,7 @@ _MOST_NODES = 600
 
 @click.group("rewrite", help=_HELP)
 def command() -> None:
-    """Hold the two commands."""
+    """Hold the commands."""
 
 
 @command.command("optimize", help=_OPTIMIZE)
@@ -156,14 +170,20 @@ def command() -> None:
     "--initial-rules",
     multiple=True,
     metavar="NAME|FILE",
-    help="Search with these rules first, then from the result with --rules.",
+    help="Search with these rules first, then from the result with --rules; egraph and loops join "
+    "them.",
 )
-@count_option("--budget", default=5000, help="Most terms to visit.")
+@count_option(
+    "--budget",
+    default=5000,
+    help="Most terms to visit; with egraph and loops, most nodes of the e-graph.",
+)
 @count_option(
     "--horizon",
     most=1000,
     default=10,
-    help="Most steps of a derivation; with parts, of each of its searches.",
+    help="Most steps of a derivation; with parts, of each of its searches. Of no use to egraph and "
+    "loops.",
 )
 @file_option("--out", help="Write the derivation to this file, for replay.")
 @click.option("--measure", is_flag=True, help="Compile the terms, and time them in turn.")
@@ -259,6 +279,31 @@ def code(
     text = c_file([program], sizes_named(program, parameters))
     document = {"name": program.name, "sizes": parameters, "code": text}
     return console.answer(as_json, document, lambda: console.write_text(text.rstrip()))
+
+
+@command.command("rules", help=_RULES)
+@click.option(
+    "--operators",
+    required=True,
+    metavar="NAME,NAME",
+    help=f"Operators of numbers: {', '.join(ENUMERATED)}.",
+)
+@count_option("--levels", most=3, default=2, help="How deep terms are nested.")
+@click.option("--sums", is_flag=True, help="Sums over loops as well.")
+@seed_option("Seed of the random values.")
+@json_option
+def rules(
+    operators: str, levels: int, sums: bool, seed: int, as_json: bool
+) -> console.CommandResult:
+    """Print rules as they are found."""
+    names = tuple(dict.fromkeys(console.listed(operators)))
+    texts: list[str] = []
+    with suppress(KeyboardInterrupt), console.spinner("enumerating terms"):
+        for rule in enumerate_rules(names, levels, with_sums=sums, seed=seed):
+            texts.append(str(rule))
+            if not as_json:
+                console.write_text(texts[-1])
+    return console.CommandResult(document={"rules": texts} if as_json else None)
 
 
 @command.command("replay", help=_REPLAY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from polygym.tc.einstein.notation import (
     result_labels,
 )
 
+_OPTIONS = ("threads", "mapping", "schedule", "gradient", "sizes")
+_MOST_SIGNATURES = 256
+
 
 class EinsteinSum:
     """The operator of an equation: it takes arrays or tensors of one type, and compiles itself."""
@@ -24,8 +28,15 @@ class EinsteinSum:
     def __init__(self, equation: str, **options: Any) -> None:
         """Check the equation; options are those of :func:`polygym.tc.define`."""
         self.equation = parse_equation(equation)
+        for name in options:
+            if name not in _OPTIONS:
+                raise InputError(
+                    f"einsum {equation!r}: expected options among {', '.join(_OPTIONS)}, found "
+                    f"{name[:80]!r}"
+                )
         self._options = options
         self._operators: dict[tuple[tuple[Labels, ...], str], Comprehension] = {}
+        self._known: dict[Any, Comprehension] = {}
 
     def __repr__(self) -> str:
         """Show the equation."""
@@ -41,8 +52,19 @@ class EinsteinSum:
         Raises:
             InputError: the operands do not fit the equation, or each other.
         """
+        try:
+            signature = tuple([(value.shape, value.dtype) for value in operands])
+        except AttributeError:  # lists and numbers
+            signature = None
+        if (operator := self._known.get(signature)) is not None:
+            return operator(*operands)
         operator, prepared = self._prepared(operands)
-        return operator(*prepared)
+        result = operator(*prepared)
+        if all(ours is value for ours, value in zip(prepared, operands, strict=True)):
+            if len(self._known) >= _MOST_SIGNATURES:
+                self._known.clear()
+            self._known[signature] = operator
+        return result
 
     def _prepared(self, operands: Sequence[Any]) -> tuple[Comprehension, list[Any]]:
         """Return the comprehension and its arguments, without dimensions that are repeated."""
@@ -110,5 +132,16 @@ def einsum(equation: str, *operands: Any, **options: Any) -> Any:
     Raises:
         InputError: it is no equation, or the operands do not fit it.
     """
-    operator = EinsteinSum(equation, **options)
-    return operator(*operands) if operands else operator
+    if not operands:
+        return EinsteinSum(equation, **options)
+    try:
+        operator = _recent(equation, tuple(sorted(options.items())))
+    except TypeError:  # an option that has no hash
+        operator = EinsteinSum(equation, **options)
+    return operator(*operands)
+
+
+@lru_cache(maxsize=64)
+def _recent(equation: str, options: tuple[tuple[str, Any], ...]) -> EinsteinSum:
+    """Return an operator; those of the last calls are kept."""
+    return EinsteinSum(equation, **dict(options))

@@ -1,7 +1,8 @@
 """Modules of ``torch.nn`` that compute with the library's comprehensions.
 
-Each is a subclass of PyTorch's of the same name: it has the same arguments, parameters, state and
-results, and an option that its comprehension does not have is refused::
+Each is a subclass of PyTorch's of the same name, with the same arguments, parameters and state. The
+results are the same but for rounding; under autocast they stay float32. An option that its
+comprehension does not have is refused::
 
     >>> import torch
     >>> from polygym.tc import nn

@@ -76,17 +76,24 @@ def _by_rows(name: str, input: Tensor, dim: int) -> Tensor:
     return result.reshape(moved.shape).movedim(-1, dim)
 
 
+def _dimension(input: Tensor, dim: int | None) -> int:
+    """Return a dimension, by default the one that PyTorch takes: the first or the second."""
+    if dim is not None:
+        return dim
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
 class Softmax(torch.nn.Softmax):
     """PyTorch's ``Softmax`` by ``tc:softmax``."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the softmax along ``dim``, by default along the last dimension."""
-        return _by_rows("softmax", input, -1 if self.dim is None else self.dim)
+        """Return the softmax along ``dim``."""
+        return _by_rows("softmax", input, _dimension(input, self.dim))
 
 
 class LogSoftmax(torch.nn.LogSoftmax):
     """PyTorch's ``LogSoftmax`` by ``tc:log_softmax``."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the logarithm of the softmax along ``dim``, by default the last dimension."""
-        return _by_rows("log_softmax", input, -1 if self.dim is None else self.dim)
+        """Return the logarithm of the softmax along ``dim``."""
+        return _by_rows("log_softmax", input, _dimension(input, self.dim))

@@ -29,6 +29,12 @@ class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
                 f"CrossEntropyLoss: target: expected numbers of classes, found {target.dtype}"
             )
         classes = input.unsqueeze(0) if input.ndim == 1 else input.movedim(1, -1)
+        expected = input.shape[:0] if input.ndim == 1 else classes.shape[:-1]
+        if target.shape != expected:
+            raise InputError(
+                f"CrossEntropyLoss: target: expected the shape {list(expected)}, found "
+                f"{list(target.shape)}"
+            )
         rows = classes.reshape(-1, classes.shape[-1])
         result: Tensor = call("cross_entropy", input, self.ignore_index, rows, target.reshape(-1))
         return result

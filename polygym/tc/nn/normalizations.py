@@ -35,6 +35,11 @@ class GroupNorm(torch.nn.GroupNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return groups of channels with mean 0 and variance 1, scaled and shifted."""
+        if input.ndim < 2 or input.shape[1] != self.num_channels:
+            raise InputError(
+                f"GroupNorm: expected {self.num_channels} channels as the second dimension, found "
+                f"the shape {list(input.shape)}"
+            )
         size = input.shape[1:].numel() // self.num_groups
         rows = input.reshape(input.shape[0] * self.num_groups, size)
         result: Tensor = call("standardize", input, self.eps, rows).reshape(input.shape)

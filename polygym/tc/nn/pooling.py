@@ -5,11 +5,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polygym.errors import InputError
 from polygym.tc.nn.operators import call, pair, refuse_options
 
 
 def _batch(input: Tensor) -> Tensor:
     return input if input.ndim == 4 else input.unsqueeze(0)
+
+
+def _expect_small_padding(module: Any) -> None:
+    """Refuse windows that may lie in the padding alone.
+
+    Raises:
+        InputError: the padding is more than half of a window.
+    """
+    for window, padding in zip(pair(module.kernel_size), pair(module.padding), strict=True):
+        if 2 * padding > window:
+            raise InputError(
+                f"{type(module).__name__}: padding: expected at most half of the window "
+                f"({window}), found {padding}"
+            )
 
 
 class MaxPool2d(torch.nn.MaxPool2d):
@@ -23,6 +38,7 @@ class MaxPool2d(torch.nn.MaxPool2d):
             return_indices=(self.return_indices, False),
             ceil_mode=(self.ceil_mode, False),
         )
+        _expect_small_padding(self)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the largest element of each window."""
@@ -43,6 +59,7 @@ class AvgPool2d(torch.nn.AvgPool2d):
             ceil_mode=(self.ceil_mode, False),
             divisor_override=(self.divisor_override, None),
         )
+        _expect_small_padding(self)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the mean of each window."""

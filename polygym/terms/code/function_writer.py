@@ -35,7 +35,20 @@ _LARGEST = 2**31
 _RESERVED = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long main register restrict return short signed sizeof static struct switch "
-    "typedef union unsigned void volatile while exp log sqrt sin cos tanh fabs pow abs".split()
+    "typedef union unsigned void volatile while signbit isnan isinf isfinite isnormal fpclassify "
+    "INFINITY NAN NULL main abort abs atexit atof atoi atol atoll bsearch calloc div exit free "
+    "getenv labs ldiv llabs lldiv malloc mblen qsort rand realloc srand strtod strtof strtol "
+    "strtold strtoll strtoul strtoull system random srandom y0 y1 yn j0 j1 jn gamma lgamma "
+    "signgam drem significand scalb".split()
+) | frozenset(
+    name + suffix
+    for name in (
+        "acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp "
+        "ilogb ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf "
+        "erfc tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod "
+        "remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma exp10"
+    ).split()
+    for suffix in ("", "f", "l")
 )
 
 

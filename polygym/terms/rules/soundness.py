@@ -71,7 +71,7 @@ _WIDE = (
     2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63,
 )  # fmt: skip
 _STEPS_OF_WIDE = 2_000
-_EXPONENTIALS = ("exp", "log", "pow")
+_EXPONENTIALS = ("exp", "log", "pow", "sqrt")
 _WIDE_FLOATS = ((800.0, -800.0), (400.0, -400.0, -1e200), (1e200, 1e-200))
 _OFTEN, _RARELY = 0.3, 0.1
 

@@ -20,7 +20,8 @@ from typing import Any
 from polygym.errors import InputError, PolygymError
 from polygym.pickling import pickle_by_name
 from polygym.search.planning import PlanningLimits
-from polygym.terms.code.timing import compare_timings, sizes_for
+from polygym.terms.code.emitter import emit_code
+from polygym.terms.code.timing import ProgramTiming, compare_timings, sizes_for
 from polygym.terms.code.timing_record import compare_with_interpreter
 from polygym.terms.cost import StaticCost
 from polygym.terms.derivation import Derivation
@@ -129,7 +130,11 @@ def rewrite_first(
         made = propose()
         if all(made.program.body is not its.program.body for its in proposed):
             proposed.append(made)
-    at = compare_with_interpreter([its.program for its in proposed], known)
+    proposed = [_compilable(its, known) for its in proposed]
+    if proposed[0].failure:
+        raise InputError(proposed[0].failure)
+    compiled = [its.program for its in proposed if not its.failure]
+    at = compare_with_interpreter(compiled, known)
     timed = tuple(_timed(proposed, known))
     best = _fastest(timed)
     return RewritingStage(
@@ -169,17 +174,25 @@ def _fastest(timed: tuple[TermCandidate, ...]) -> int:
 
 
 def _timed(proposed: list[TermCandidate], sizes: Mapping[str, int]) -> list[TermCandidate]:
-    """Return candidates with their times; what cannot be compiled beside the others has none."""
+    """Return candidates with their times; those with a failure have none."""
     if len(proposed) == 1:
         return proposed
-    programs = [its.program for its in proposed]
+    compiled = [its.program for its in proposed if not its.failure]
     try:
-        timings = compare_timings(programs, sizes, _ROUNDS).timings
-    except InputError:
-        raise
+        taken = iter(compare_timings(compiled, sizes, _ROUNDS).timings)
     except PolygymError as error:
-        return [replace(its, failure=str(error)) for its in proposed]
-    return [
-        replace(its, seconds=min(timing.samples, default=None), failure=timing.failure)
-        for its, timing in zip(proposed, timings, strict=True)
-    ]
+        return [replace(its, failure=its.failure or str(error)) for its in proposed]
+    return [its if its.failure else _with_time(its, next(taken)) for its in proposed]
+
+
+def _with_time(candidate: TermCandidate, timing: ProgramTiming) -> TermCandidate:
+    return replace(candidate, seconds=min(timing.samples, default=None), failure=timing.failure)
+
+
+def _compilable(candidate: TermCandidate, sizes: Mapping[str, int]) -> TermCandidate:
+    """Return a candidate, with the reason if there is no code for it."""
+    try:
+        emit_code(candidate.program, sizes)
+    except InputError as error:
+        return replace(candidate, failure=str(error))
+    return candidate

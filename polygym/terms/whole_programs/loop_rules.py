@@ -1,4 +1,4 @@
-"""What no pattern says of loops: a part of the body is computed beforehand, for all turns.
+"""Rules of loops that no pattern can say: a part of the body is computed before the loop.
 
 ``(loop n (lam x b))`` → ``(loop n (lam x b'))``, b' being b with ``(index x (build n (lam x e)))``
 for a part e, where b needs e in every turn. By itself that gains nothing: but the vector has no x,

@@ -32,7 +32,7 @@ ONE_WAY = frozenset(
         *("add-zeros-right", "if-of-constant-and-build", "if-of-build-and-constant"),
         *("sumbuild-of-one-turn", "mul-of-build", "mul-of-exps", "div-of-exps", "inverse-of-exp"),
         *("log-of-exp", "exp-of-log", "log-of-mul", "log-of-div", "log-of-exp-factor"),
-        *("log-of-sqrt", "square-of-sqrt"),
+        *("log-of-sqrt", "square-of-sqrt", "sqrt-of-square"),
     )
 )
 NEARLY = frozenset(

@@ -16,6 +16,8 @@ from polygym.terms.rules.random_terms import random_value
 
 _LARGEST = 4
 _STEPS = 100_000
+_MOST_STEPS = 3_000_000
+_LONG_TRIES = 2
 
 
 def random_inputs(program: TermProgram, rng: np.random.Generator) -> dict[str, Value]:
@@ -38,17 +40,36 @@ def find_difference(
 ) -> dict[str, Value] | None:
     """Return inputs for which a term computes something else than a program; None without any.
 
-    Where the program has no value, or one that is not finite, nothing is asked of the term.
+    Where the program has no value, or one that is not finite, nothing is asked of the term. Loops
+    of large fixed sizes get a few tries with more steps.
+
+    Raises:
+        LimitError: no inputs could be compared.
     """
     rng = np.random.default_rng(seed)
-    for _ in range(tries):
-        values = random_inputs(program, rng)
-        try:
-            expected = evaluate_term(program.body, values, _STEPS)
-            if not is_regular(expected):
+    compared = 0
+    for count, steps in ((tries, _STEPS), (_LONG_TRIES, _MOST_STEPS)):
+        for _ in range(count):
+            values = random_inputs(program, rng)
+            try:
+                expected = evaluate_term(program.body, values, steps)
+                if is_regular(expected):
+                    if not is_close(expected, evaluate_term(body, values, steps)):
+                        return values
+                    compared += 1
+            except LimitError:
                 continue
-            if not is_close(expected, evaluate_term(body, values, _STEPS)):
-                return values
-        except LimitError:
-            continue
-    return None
+        if compared:
+            return None
+    raise LimitError(
+        f"comparing terms by random inputs: expected a program that has values within "
+        f"{_MOST_STEPS:,} steps, found none in {tries + _LONG_TRIES} tries"
+    )
+
+
+def seems_equal(program: TermProgram, body: Term, tries: int = 40) -> bool:
+    """Whether a term computes what a program does, for all inputs that were tried, one at least."""
+    try:
+        return find_difference(program, body, tries) is None
+    except LimitError:
+        return False

@@ -1,6 +1,6 @@
 """Record of the saturation of a whole program: the program, the rules, the term, the costs.
 
-There are no steps in it. Who has one tries the rules again, checks both costs, and evaluates the
+There are no steps in it. A replay tries the rules again, checks both costs, and evaluates the
 term beside the program for random inputs (:func:`replay_program`).
 """
 

@@ -34,7 +34,7 @@ from polygym.terms.whole_programs.binder_matching import (
 from polygym.terms.whole_programs.code_motion import bind_invariants
 from polygym.terms.whole_programs.loop_rules import tabulations, tilings
 from polygym.terms.whole_programs.one_way import simplify, split_rules
-from polygym.terms.whole_programs.program_checks import find_difference
+from polygym.terms.whole_programs.program_checks import seems_equal
 from polygym.terms.whole_programs.program_extraction import extract_program
 
 _DOMAIN = TypedTerms()
@@ -211,7 +211,7 @@ def saturate_loops(
     found = [bind_invariants(each) for each in (*starts, made, simplify(made, every))]
     best = body
     for each in sorted(found, key=cost):
-        if cost(each) < cost(body) and find_difference(program, each) is None:
+        if cost(each) < cost(body) and seems_equal(program, each):
             best = each
             break
     seconds = perf_counter() - begin

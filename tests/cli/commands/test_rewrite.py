@@ -264,3 +264,17 @@ def test_policies_that_are_none_are_refused(
     )
     assert code == 2
     assert "expected weights of a value function" in err
+
+
+def test_rules_are_found_and_read_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = call(capsys, "rules", "--operators", "exp,log", "--levels", "2")
+    assert code == 0
+    assert "(exp (log ?a)) => ?a" in out
+    path = tmp_path / "found.rules"
+    path.write_text(out)
+    code, out, err = call(capsys, "optimize", "(log (exp x))", "--rules", str(path))
+    assert (code, err) == (0, "")
+    assert "by found" in out
+    code, _, err = call(capsys, "rules", "--operators", "exp,sine")
+    assert code == 2
+    assert "found 'sine'" in err

@@ -148,3 +148,18 @@ def test_conditions_on_sizes_that_are_known_to_hold_are_left_out() -> None:
     assert "double result[n]" in text
     assert "(k > 0) ? v[i1] : 1.0" in text
     assert "2.0" not in text
+
+
+def test_names_of_the_c_library_are_left_to_it(tmp_path: Path) -> None:
+    program = parse_program(
+        "(def gamma (Vec n Float) ((free : Vec n Float) (malloc : Float) (sqrtf : Float)) "
+        "(build n (lam ldiv (add (index ldiv free) (mul malloc sqrtf)))))"
+    )
+    file = tmp_path / "names.c"
+    file.write_text(c_file([program], {}))
+    made = subprocess.run(
+        ["gcc", "-Werror", "-Wall", "-Wno-unknown-pragmas", "-c", str(file), "-o", str(tmp_path / "names.o")],
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr

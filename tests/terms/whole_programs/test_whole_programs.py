@@ -28,7 +28,7 @@ from polygym.terms.whole_programs.binder_matching import ClassType, TypedTerms
 from polygym.terms.whole_programs.code_motion import bind_invariants
 from polygym.terms.whole_programs.loop_rules import tabulations, tilings
 from polygym.terms.whole_programs.one_way import NEARLY, ONE_WAY, split_rules
-from polygym.terms.whole_programs.program_checks import find_difference
+from polygym.terms.whole_programs.program_checks import find_difference, seems_equal
 from polygym.terms.whole_programs.program_record import replay_program, saturate_to_record
 from polygym.terms.whole_programs.program_saturation import ProgramLimits, saturate_loops
 
@@ -200,3 +200,22 @@ def test_a_record_can_be_checked() -> None:
     wrong = {**record, "term": record["term"].replace("div", "mul"), "cost": record["cost"]}
     with pytest.raises(InputError, match="expected the term to compute the same"):
         replay_program(wrong)
+
+
+LARGE = "(def f Float ((v : Vec 60 Float)) (sumbuild 60 (lam i (sumbuild 60 (lam j {body})))))"
+
+
+def test_large_fixed_sizes_are_compared_too() -> None:
+    right = parse_program(LARGE.format(body="(mul (index i v) (index j v))"))
+    wrong = parse_program(LARGE.format(body="(mul (index i v) (index i v))"))
+    assert find_difference(right, right.body) is None
+    assert find_difference(right, wrong.body) is not None
+    assert seems_equal(right, right.body)
+    assert not seems_equal(right, wrong.body)
+
+
+def test_what_cannot_be_compared_is_not_equal() -> None:
+    never = parse_program("(def f Float ((x : Float)) (div x 0.0))")
+    with pytest.raises(LimitError, match="found none in"):
+        find_difference(never, never.body)
+    assert not seems_equal(never, never.body)

@@ -1,4 +1,4 @@
-"""Arguments that are read as they lie in memory: with gaps, turned, mirrored, or one value often.
+"""Arguments that are read as they lie in memory: with gaps, transposed, mirrored, or broadcast.
 
 The elements of a view lie at multiples of its strides. Where these are nested (each a multiple of
 the next, and long enough for what lies inside), the view is a part of a dense array with other
