@@ -42,6 +42,8 @@ from tests.oracles.compiled_runs import random_arrays
 
 COMPREHENSIONS = tuple(library.definitions())
 KERNELS = tuple(kernel.name for kernel in polybench.KERNELS)
+# isl's schedule takes more operations than a mapping may; all others are to be mapped as asked.
+FALLS_BACK = ("max_pool2d_gradient",)
 
 
 def kernels(nodes: tuple[HostNode, ...]) -> list[Kernel]:
@@ -60,8 +62,10 @@ def kernels(nodes: tuple[HostNode, ...]) -> list[Kernel]:
 def test_comprehensions(name: str) -> None:
     scop = comprehension_scop(name)
     sizes, schedule = small_sizes(scop), isl_schedule(scop)
-    arrays = small_arrays(scop, sizes, 0)
-    assert differing_array(scop, schedule, DEFAULT_DEVICE_MAPPING, sizes, arrays) is None
+    arrays, may = small_arrays(scop, sizes, 0), name in FALLS_BACK
+    mapping = DEFAULT_DEVICE_MAPPING
+    found = differing_array(scop, schedule, mapping, sizes, arrays, may_fall_back=may)
+    assert found is None
 
 
 @pytest.mark.rotates
@@ -71,8 +75,9 @@ def test_random_mappings_of_comprehensions(name: str) -> None:
     sizes = small_sizes(scop)
     for seed, schedule in enumerate((isl_schedule(scop), original_schedule(scop))):
         mapping = random_device_mapping(np.random.default_rng([seed, len(name)]), scop)
-        arrays = small_arrays(scop, sizes, seed)
-        assert differing_array(scop, schedule, mapping, sizes, arrays) is None
+        arrays, may = small_arrays(scop, sizes, seed), name in FALLS_BACK
+        found = differing_array(scop, schedule, mapping, sizes, arrays, may_fall_back=may)
+        assert found is None
 
 
 @pytest.mark.rotates

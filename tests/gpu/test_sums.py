@@ -20,7 +20,7 @@ TEXTS = {
     "total": "def total(float(N) a) -> (s) { s +=! a(i) }",
     "squares": "def squares(double(N,M) a) -> (s) { s +=! a(i,j) * a(i,j) }",
     "extreme": "def extreme(float(N) a) -> (s) { s max=! a(i) }",
-    "least": "def least(int(N) a) -> (s) { s min=! a(i) }",
+    "least": "def least(float(N) a) -> (s) { s min=! a(i) }",
     "counted": "def counted(int(N) a) -> (s) { s +=! a(i) }",
     "multiplied": "def multiplied(double(N) a) -> (s) { s *=! 1 + a(i) / 1000 }",
 }
