@@ -86,10 +86,13 @@ def test_kernels(name: str) -> None:
     """Those of PolyBench, by default and under a random mapping."""
     scop = kernel_scop(name)
     sizes, generator = small_parameters(scop), np.random.default_rng(len(name))
+    # 1 - exp(-alpha) loses digits where alpha is near 0.
+    tolerance = 1e-4 if name == "deriche" else 1e-6
     for schedule in (isl_schedule(scop), original_schedule(scop)):
         for mapping in (DEFAULT_DEVICE_MAPPING, random_device_mapping(generator, scop)):
             arrays = random_arrays(scop, sizes, generator)
-            assert differing_array(scop, schedule, mapping, sizes, arrays) is None
+            found = differing_array(scop, schedule, mapping, sizes, arrays, tolerance=tolerance)
+            assert found is None
 
 
 @pytest.mark.rotates

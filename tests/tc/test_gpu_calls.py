@@ -160,7 +160,13 @@ def test_the_stream_has_all_before_anything_is_freed(
 
     def watched_launch(*arguments: Any) -> None:
         free: list[bool] = []
-        other = threading.Thread(target=lambda: free.append(gpu_calls._lock.acquire(False)))
+
+        def attempt() -> None:
+            free.append(gpu_calls._lock.acquire(blocking=False))
+            if free[-1]:
+                gpu_calls._lock.release()
+
+        other = threading.Thread(target=attempt)
         other.start()
         other.join()
         seen.append((all(own() is not None for own in made), _current[-1], free[0]))

@@ -155,7 +155,13 @@ def test_runs_of_several_threads_keep_apart(
 
         def watched(*arguments: Any) -> Any:
             lock = worker._server.lock()
-            other = threading.Thread(target=lambda: taken.append(lock.acquire(blocking=False)))
+
+            def attempt() -> None:
+                taken.append(lock.acquire(blocking=False))
+                if taken[-1]:
+                    lock.release()
+
+            other = threading.Thread(target=attempt)
             other.start()
             other.join()
             return request(*arguments)
