@@ -3,6 +3,11 @@
 from dataclasses import fields
 
 from docs.site.markdown import PageOpening, code, heading, page, plain, sentence, table
+from polygym.gpu.mapping.device_mapping import (
+    DEFAULT_DEVICE_MAPPING,
+    DEVICE_OPTIONS,
+    DeviceOption,
+)
 from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS, Knob, KnobQuestion, LoopDirection
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
 
@@ -22,6 +27,17 @@ gemm ... 1.50x
 
 _INTRODUCTION = """\
 An option *per nest* also has values for the nest of a statement: `S3:tile=16x256`.
+"""
+
+_DEVICE = """\
+`device=cuda` maps a schedule to an NVIDIA GPU. A mapping has then these options instead; what it
+does not name, a model of the device decides. `polygym export` and `polygym show` need no GPU.
+
+```console
+$ polygym export gemm --dataset small --mapping 'device=cuda block=16x16' --kind ptx --out kernels
+kernel_gemm: gemm
+...
+```
 """
 
 _QUESTIONS = """\
@@ -46,6 +62,12 @@ def knobs_page() -> str:
             [_option(knob) for knob in KNOBS],
         ),
         f"`sequential` stands for {code(_sequential_text())}.",
+        heading(2, "On a GPU"),
+        _DEVICE,
+        table(
+            ("Option", "Values", "Default", "Meaning"),
+            [_device_option(name, option) for name, option in DEVICE_OPTIONS.items()],
+        ),
         heading(2, "Questions"),
         _QUESTIONS,
         table(
@@ -63,6 +85,12 @@ def knobs_page() -> str:
             ],
         ),
     )
+
+
+def _device_option(name: str, option: DeviceOption) -> tuple[str, ...]:
+    value = getattr(DEFAULT_DEVICE_MAPPING, name)
+    default = "model" if value is None else code(option.text(value))
+    return code(name), plain(option.expected), default, sentence(option.meaning)
 
 
 def _option(knob: Knob) -> tuple[str, ...]:

@@ -89,8 +89,8 @@ _CODE = """Write a term's C: a function of arrays, with its sizes as arguments.
 
 TERM is a file with definitions, or a bare term in quotes. The function takes the sizes first, then
 the arrays of the parameters, then those of the result; a result that is a number is an array of one
-element. A size given by -p stands in the text as a number. Every command that takes a C file takes this
-one, and FILE.ks itself: `polygym optimize`, `run`, `show`, `export`.
+element. A size given by -p stands in the text as a number. Every command that takes a C file takes
+this one, and FILE.ks itself: `polygym optimize`, `run`, `show`, `export`.
 
 \b
 Examples:

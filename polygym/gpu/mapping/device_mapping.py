@@ -61,8 +61,8 @@ class DeviceMapping:
     def __str__(self) -> str:
         """Return the text; :func:`parse_device_mapping` reads it back to an equal value."""
         words = [
-            f"{name}={print_value(getattr(self, name))}"
-            for name, (_, _, print_value) in _OPTIONS.items()
+            f"{name}={option.text(getattr(self, name))}"
+            for name, option in DEVICE_OPTIONS.items()
             if getattr(self, name) != _DEFAULTS[name]
         ]
         return " ".join([f"device={DEVICE}", *words])
@@ -105,14 +105,36 @@ def _print_names(names: tuple[str, ...] | None) -> str:
     return "auto" if names is None else "+".join(names) or "off"
 
 
-_Row = tuple[str, Callable[[str], Any], Callable[[Any], str]]
-_OPTIONS: dict[str, _Row] = {
-    "block": ("sizes such as 32x8", _parse_sizes, _print_sizes),
-    "tile": ("sizes such as 64x64", _parse_sizes, _print_sizes),
-    "shared": ("auto, off or arrays such as A+B", _parse_names, _print_names),
-    "registers": ("on or off", _parse_flag, _print_flag),
-    "reassociate": ("on or off", _parse_flag, _print_flag),
+@dataclass(frozen=True, slots=True)
+class DeviceOption:
+    """An option of the text: its values in words, its meaning, its reader and its printer."""
+
+    expected: str
+    meaning: str
+    parse: Callable[[str], Any]
+    text: Callable[[Any], str]
+
+
+_SIZES, _FLAG = (_parse_sizes, _print_sizes), (_parse_flag, _print_flag)
+DEVICE_OPTIONS: dict[str, DeviceOption] = {
+    "block": DeviceOption("sizes such as 32x8", "threads of a block along x, y and z", *_SIZES),
+    "tile": DeviceOption(
+        "sizes such as 64x64",
+        "points of a block; a further size is the step of the loop that is staged",
+        *_SIZES,
+    ),
+    "shared": DeviceOption(
+        "auto, off or arrays such as A+B",
+        "arrays of which parts are staged in shared memory",
+        _parse_names,
+        _print_names,
+    ),
+    "registers": DeviceOption("on or off", "sums stay in registers", *_FLAG),
+    "reassociate": DeviceOption(
+        "on or off", "sums may be taken by several threads, in another order", *_FLAG
+    ),
 }
+"""The options beside ``device=cuda``, in the order of the text."""
 _DEFAULTS = {entry.name: entry.default for entry in fields(DeviceMapping)}
 DEFAULT_DEVICE_MAPPING = DeviceMapping()
 
@@ -135,12 +157,14 @@ def parse_device_mapping(text: str) -> DeviceMapping:
             if value != DEVICE:
                 raise InputError(f"mapping: expected device={DEVICE}, found {option!r}")
             continue
-        if name not in _OPTIONS or not equals:
-            options = ", ".join(f"{known}=..." for known in ("device", *_OPTIONS))
+        if name not in DEVICE_OPTIONS or not equals:
+            options = ", ".join(f"{known}=..." for known in ("device", *DEVICE_OPTIONS))
             raise InputError(f"mapping: expected one of {options}, found {option!r}")
-        expected, parse, _ = _OPTIONS[name]
+        known_option = DEVICE_OPTIONS[name]
         try:
-            values[name] = parse(value)
+            values[name] = known_option.parse(value)
         except (ValueError, KeyError):
-            raise InputError(f"mapping: expected {expected} for {name}, found {value!r}") from None
+            raise InputError(
+                f"mapping: expected {known_option.expected} for {name}, found {value!r}"
+            ) from None
     return DeviceMapping(**values)

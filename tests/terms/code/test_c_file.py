@@ -158,7 +158,16 @@ def test_names_of_the_c_library_are_left_to_it(tmp_path: Path) -> None:
     file = tmp_path / "names.c"
     file.write_text(c_file([program], {}))
     made = subprocess.run(
-        ["gcc", "-Werror", "-Wall", "-Wno-unknown-pragmas", "-c", str(file), "-o", str(tmp_path / "names.o")],
+        [
+            "gcc",
+            "-Werror",
+            "-Wall",
+            "-Wno-unknown-pragmas",
+            "-c",
+            str(file),
+            "-o",
+            str(tmp_path / "names.o"),
+        ],
         capture_output=True,
         text=True,
     )
