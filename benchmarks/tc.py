@@ -88,7 +88,8 @@ def torch_mlp3(x: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> 
 def grouped_convolution(image: Any, kernel: Any) -> Any:
     n, g, c, h, w = image.shape
     weights = kernel.reshape(-1, c, *kernel.shape[-2:])
-    return torch.nn.functional.conv2d(image.reshape(n, g * c, h, w), weights, groups=g)
+    result = torch.nn.functional.conv2d(image.reshape(n, g * c, h, w), weights, groups=g)
+    return result.reshape(n, g, -1, *result.shape[2:])
 
 
 def convolution(channels: int, side: int) -> ComprehensionCase:
