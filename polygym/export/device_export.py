@@ -22,7 +22,8 @@ from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.device_model import model_for
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import DEFAULT_ARCHITECTURE, DeviceCode, compile_ptx
-from polygym.gpu.ptx.cuda_text import cuda_text, launched
+from polygym.gpu.ptx.cuda_text import cuda_text
+from polygym.gpu.ptx.emit_device import launched_kernels
 from polygym.gpu.ptx.ptxas import AssembledCode, assemble
 from polygym.mapping.sizes import Sizes
 from polygym.pickling import pickle_by_name
@@ -121,7 +122,9 @@ def export_device(
     device = map_to_device(legal, mapping, sizes, model_for(architecture))
     code = compile_ptx(device, architecture)
     assembled = None
-    if kind is DeviceExportKind.CUDA and any(kernel.atomic for kernel in launched(device.body)):
+    if kind is DeviceExportKind.CUDA and any(
+        kernel.atomic for kernel, _ in launched_kernels(device.body)
+    ):
         raise InputError(
             f"{mapping}: expected --kind ptx or cubin, found cuda: updates are atomic there alone"
         )

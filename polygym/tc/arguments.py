@@ -95,7 +95,7 @@ def complete_arguments(
                 f"{definition.name}: argument {name}: {why}; the parameters are {', '.join(names)}"
             )
     outputs = [output.name for output in definition.outputs]
-    memory = list(out) if isinstance(out, list | tuple) else [out]
+    memory = listed_outputs(out)
     updated = dict(zip(outputs, memory, strict=False)) if out is not None else {}
     rest = names[len(given) :]
     if updated and all(name in named or name in updated for name in rest):
@@ -126,6 +126,11 @@ def prepare_arguments(
         else _prepare_argument(f"{name}: {argument.name}", argument, value)
         for argument, value in zip(expected, given, strict=True)
     ]
+
+
+def listed_outputs(out: Any) -> list[Any]:
+    """Return what a caller gave as ``out``: a list of one for a single output."""
+    return list(out) if isinstance(out, list | tuple) else [out]
 
 
 def check_argument_count(name: str, expected: Sequence[str], given: Sequence[Any]) -> None:

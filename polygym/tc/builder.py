@@ -3,19 +3,19 @@
 Sizes are given by the definition's names, with the values of scalars on which subscripts depend.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.frontend.tc.syntax.tree import Declaration
-from polygym.gpu.mapping.device_model import model_for
-from polygym.gpu.mapping.pipeline import map_to_device
-from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -42,9 +42,11 @@ from polygym.tc.cache import (
     user_cache,
 )
 from polygym.tc.general_kernel import GeneralKernel, compile_general
-from polygym.tc.gpu_calls import GpuKernel
 from polygym.tc.kernel import CompiledKernel, array_bindings, compile_kernel, default_schedule
 from polygym.tc.similar_kernels import canonical_text, similar_candidates
+
+if TYPE_CHECKING:
+    from polygym.tc.gpu_calls import GpuKernel
 
 _ANY = "any sizes"
 
@@ -99,9 +101,7 @@ class KernelBuilder:
         scop, own = self._checked(sizes)
         if (again := self._recompiled(sizes, asked, scop, own)) is not None:
             return again
-        schedule = asked.schedule
-        if not isinstance(schedule, Schedule):
-            schedule = default_schedule(scop, schedule, own, asked.mapping)
+        schedule = _schedule(asked, scop, own)
         kernel = self._compiled(scop, own, schedule, asked.mapping, asked.layouts)
         self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
@@ -113,11 +113,14 @@ class KernelBuilder:
         Raises:
             InputError: the definition makes no sense for the sizes, or calls what no GPU has.
         """
+        from polygym.gpu.mapping.device_model import model_for
+        from polygym.gpu.mapping.pipeline import map_to_device
+        from polygym.gpu.ptx.compile_ptx import compile_ptx
+        from polygym.tc.gpu_calls import GpuKernel
+
         scop, own = self._checked(sizes)
-        asked = self.options.schedule
-        if not isinstance(asked, Schedule):
-            asked = default_schedule(scop, asked, own, self.options.mapping)
-        program = map_to_device(LegalSchedule(scop, asked), sizes=own, model=model_for(target))
+        legal = LegalSchedule(scop, _schedule(self.options, scop, own))
+        program = map_to_device(legal, sizes=own, model=model_for(target))
         arguments = self._array_names(scop, self.definition.parameters)
         outputs = self._array_names(scop, self.definition.outputs)
         bindings = array_bindings(scop, own, arguments, outputs)
@@ -143,9 +146,7 @@ class KernelBuilder:
             with suppress(LoadError, ValueError, KeyError, TypeError):
                 return GeneralKernel.from_recipe(entry.code, entry.recipe)
         scop, own = self._checked(sizes)
-        schedule = self.options.schedule
-        if not isinstance(schedule, Schedule):
-            schedule = default_schedule(scop, schedule, own, self.options.mapping)
+        schedule = _schedule(self.options, scop, own)
         known = {name: own[name] for name in list(own)[len(own) - len(constants) :]}
         try:
             kernel = compile_general(
@@ -158,20 +159,9 @@ class KernelBuilder:
             )
         except PolygymError:
             return None
-        if cache is not None:
-            label = ", ".join([_ANY, *(f"{name}={value}" for name, value in constants.items())])
-            cache.put(
-                CacheEntry(
-                    key=cache_key(request),
-                    schedule=str(schedule),
-                    label=f"{self.definition.name}({label})",
-                    mapping=str(self.options.mapping),
-                    seconds=None,
-                    recipe=kernel.recipe,
-                    code=kernel.object_code,
-                    origin=KernelOrigin(self._canonical, (), "", request).text,
-                )
-            )
+        origin = KernelOrigin(self._canonical, (), "", request)
+        label = ", ".join([_ANY, *_size_texts(constants)])
+        self._store_as(origin, label, kernel, BuildOptions(schedule, self.options.mapping), None)
         return kernel
 
     @exclusive_isl()
@@ -191,10 +181,7 @@ class KernelBuilder:
         if entry is not None:
             schedule = parse_schedule(entry.schedule, scop)
             return LegalSchedule(scop, schedule), parse_mapping(entry.mapping), own
-        asked = self.options.schedule
-        if not isinstance(asked, Schedule):
-            asked = default_schedule(scop, asked, own, self.options.mapping)
-        return LegalSchedule(scop, asked), self.options.mapping, own
+        return LegalSchedule(scop, _schedule(self.options, scop, own)), self.options.mapping, own
 
     @exclusive_isl()
     def compile_tuned(self, sizes: Mapping[str, int], result: SearchResult) -> CompiledKernel:
@@ -334,21 +321,32 @@ class KernelBuilder:
         strategy: str = "",
     ) -> None:
         """Put a kernel into the cache, if there is one."""
+        request = self._request(sizes, asked)
+        origin = KernelOrigin(self._canonical, tuple(sizes.values()), strategy, request)
+        self._store_as(origin, ", ".join(_size_texts(sizes)), kernel, made, seconds)
+
+    def _store_as(
+        self,
+        origin: KernelOrigin,
+        label: str,
+        kernel: CompiledKernel | GeneralKernel,
+        made: BuildOptions,
+        seconds: float | None,
+    ) -> None:
+        """Put code into the cache, if there is one, as the answer to a request."""
         cache = user_cache()
         if cache is None:
             return
-        said = ", ".join(f"{name}={value}" for name, value in sizes.items())
-        request = self._request(sizes, asked)
         cache.put(
             CacheEntry(
-                key=cache_key(request),
+                key=cache_key(origin.request),
                 schedule=str(made.schedule),
-                label=f"{self.definition.name}({said})",
+                label=f"{self.definition.name}({label})",
                 mapping=str(made.mapping),
                 seconds=seconds,
                 recipe=kernel.recipe,
                 code=kernel.object_code,
-                origin=KernelOrigin(self._canonical, tuple(sizes.values()), strategy, request).text,
+                origin=origin.text,
             )
         )
 
@@ -360,3 +358,14 @@ class KernelBuilder:
         arrays = scop.signature[len(scop.parameters) :]
         own = dict(zip(dict.fromkeys(names), arrays, strict=True))
         return [own.get(tensor.name, "") for tensor in declared]
+
+
+def _schedule(options: BuildOptions, scop: Scop, sizes: dict[str, int]) -> Schedule:
+    """Return the schedule that options ask for, or the one of their strategy."""
+    if isinstance(options.schedule, Schedule):
+        return options.schedule
+    return default_schedule(scop, options.schedule, sizes, options.mapping)
+
+
+def _size_texts(sizes: Mapping[str, int]) -> list[str]:
+    return [f"{name}={value}" for name, value in sizes.items()]

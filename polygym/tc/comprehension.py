@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,15 +40,17 @@ from polygym.tc.derived_operators import (
     compare_gradients,
 )
 from polygym.tc.empty_kernel import EmptyKernel
-from polygym.tc.gpu_calls import GpuCalls, is_on_gpu
 from polygym.tc.gradients import BatchedOperator, GradientPart, check_gradient, written_part
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.kernel_table import KernelTable, Layouts
 from polygym.tc.output_memory import is_apart, output_memory
 from polygym.tc.torch_calls import call_with_tensors
 from polygym.tc.torch_operators import is_traced, registered_entry
-from polygym.tc.torch_tensors import as_arrays, torch_if_used
+from polygym.tc.torch_tensors import as_arrays, is_on_gpu, torch_if_used
 from polygym.version import __version__
+
+if TYPE_CHECKING:
+    from polygym.tc.gpu_calls import GpuCalls
 
 
 def define(
@@ -120,12 +123,18 @@ class Comprehension:
         self.required_constants = self._builder.required_constants
         self.options_text = f"{mapping} {schedule}{' for any sizes' if any_size else ''}"
         self._table = KernelTable(definition, self._builder, any_size)
-        self._gpu = GpuCalls(self._builder, self.compute)
         self._derived = DerivedOperators(definition, self._like, self.required_constants)
         with exclusive_isl():
             check_initialized(definition)
         if not self.required_constants:
             self.scop()
+
+    @cached_property
+    def _gpu(self) -> GpuCalls:
+        """The calls on GPUs; what makes kernels for them is imported at the first one."""
+        from polygym.tc.gpu_calls import GpuCalls
+
+        return GpuCalls(self._builder, self.compute)
 
     @property
     def name(self) -> str:

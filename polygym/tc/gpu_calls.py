@@ -27,6 +27,7 @@ from polygym.tc.arguments import (
     ExpectedArgument,
     check_argument_count,
     expected_arguments,
+    listed_outputs,
     sizes_of_arguments,
 )
 from polygym.tc.kernel import ArrayBinding
@@ -56,11 +57,6 @@ class Builder(Protocol):
     def gpu_kernel(self, sizes: Mapping[str, int], target: str) -> GpuKernel:
         """Return the kernels for sizes, for GPUs of an architecture."""
         ...
-
-
-def is_on_gpu(torch: Any, arguments: Sequence[Any]) -> bool:
-    """Whether a tensor among the arguments lies on a GPU."""
-    return any(isinstance(own, torch.Tensor) and own.is_cuda for own in arguments)
 
 
 class GpuCalls:
@@ -153,7 +149,7 @@ def _require_plain_call(torch: Any, name: str) -> None:
 
 def _copied(name: str, results: Sequence[Any], out: Any) -> list[Any]:
     """Copy results to where the caller wants them."""
-    given = list(out) if isinstance(out, list | tuple) else [out]
+    given = listed_outputs(out)
     if len(given) != len(results):
         raise InputError(f"{name}: out: expected {len(results)} tensors, found {len(given)}")
     for target, result in zip(given, results, strict=True):

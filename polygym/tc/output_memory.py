@@ -8,6 +8,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition, hint_for_output
+from polygym.tc.arguments import listed_outputs
 from polygym.tc.kernel import ArrayBinding
 
 
@@ -19,7 +20,7 @@ def output_memory(
     Raises:
         InputError: it does not fit.
     """
-    given = list(out) if isinstance(out, list | tuple) else [out]
+    given = listed_outputs(out)
     if not all(isinstance(item, np.ndarray) for item in given):
         raise InputError(f"out: expected an array for each output, found {out!r}"[:200])
     if len(given) != len(outputs):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from polygym.poly.transform.storage.argument_layout import StoredLayout
-from polygym.tc.arguments import ExpectedArgument, address_of, prepare_arguments
+from polygym.tc.arguments import ExpectedArgument, address_of, listed_outputs, prepare_arguments
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.torch_tensors import as_tensor, is_observed
 
@@ -133,7 +133,7 @@ class PreparedCalls:
         compiler = getattr(sys.modules.get("torch"), "compiler", None)
         if compiler is not None and compiler.is_compiling():
             return None  # what traces must not see what is looked at here
-        memory = None if out is None else _listed(out)
+        memory = None if out is None else listed_outputs(out)
         key = _key(arguments, memory)
         call = None if key is None else self._calls.get(key)
         return None if call is None else call.results(arguments, memory)
@@ -147,7 +147,7 @@ class PreparedCalls:
         layouts: Mapping[str, StoredLayout],
     ) -> None:
         """Prepare a call that was done, where it can be."""
-        memory = None if out is None else _listed(out)
+        memory = None if out is None else listed_outputs(out)
         key = _key(arguments, memory)
         if key is None or key in self._calls:
             return
@@ -163,10 +163,6 @@ def has_layouts(arguments: Sequence[Any]) -> bool:
         _LAYOUTS.setdefault(torch.Tensor, _tensor_layout)
         _LAYOUTS.setdefault(torch.nn.Parameter, _tensor_layout)
     return all(type(argument) in _LAYOUTS for argument in arguments)
-
-
-def _listed(out: Any) -> Sequence[Any]:
-    return out if isinstance(out, list | tuple) else (out,)
 
 
 def _key(arguments: Sequence[Any], memory: Sequence[Any] | None) -> _Layout | None:

@@ -25,18 +25,14 @@ from polygym.programs.dtypes import dtype_of as dtype_of_scalar
 from polygym.tc.gradients import Operator
 from polygym.tc.size_values import evaluate, known_facts
 from polygym.tc.torch_autograd import gradients, save_for_gradients
-from polygym.tc.torch_tensors import as_arrays, compute_with_arrays
+from polygym.tc.torch_tensors import as_arrays, compute_with_arrays, is_recorded
 
 _REGISTERED: dict[str, Any] = {}
 
 
 def is_traced(torch: Any) -> bool:
     """Whether a tracer is at work, so that tensors may have no data."""
-    return (
-        torch.compiler.is_compiling()
-        or bool(torch._C._len_torch_dispatch_stack())
-        or torch._C._get_tracing_state() is not None  # torch.jit.trace
-    )
+    return torch.compiler.is_compiling() or is_recorded(torch)
 
 
 def traced_call(torch: Any, operator: Operator, arguments: Sequence[Any]) -> list[Any]:

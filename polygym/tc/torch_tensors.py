@@ -17,6 +17,7 @@ from polygym.errors import InputError
 from polygym.frontend.tc import TcDefinition
 from polygym.ir.types import ScalarType
 from polygym.programs import dtypes as outputs
+from polygym.tc.arguments import listed_outputs
 from polygym.tc.gradients import Operator
 
 
@@ -30,13 +31,14 @@ def torch_if_used(arguments: Sequence[Any], out: Any = None) -> Any:
         # Asking a class of PyTorch's takes as long as the rest of a call: arrays are known by type.
         if type(argument) is not np.ndarray and isinstance(argument, tensor):
             return torch
-    if out is not None and any(isinstance(output, tensor) for output in _listed(out)):
+    if out is not None and any(isinstance(output, tensor) for output in listed_outputs(out)):
         return torch
     return None
 
 
-def _listed(out: Any) -> list[Any]:
-    return list(out) if isinstance(out, list | tuple) else [out]
+def is_on_gpu(torch: Any, arguments: Sequence[Any]) -> bool:
+    """Whether a tensor among the arguments lies on a GPU."""
+    return any(isinstance(own, torch.Tensor) and own.is_cuda for own in arguments)
 
 
 def as_arrays(torch: Any, definition: TcDefinition, arguments: Sequence[Any]) -> list[Any]:
@@ -54,16 +56,15 @@ def is_transformed(torch: Any) -> bool:
     return forward >= 0 or bool(torch._C._are_functorch_transforms_active())
 
 
+def is_recorded(torch: Any) -> bool:
+    """Whether a dispatch mode or ``torch.jit.trace`` sees what is done with tensors."""
+    own = torch._C
+    return bool(own._len_torch_dispatch_stack()) or own._get_tracing_state() is not None
+
+
 def is_observed(torch: Any) -> bool:
     """Whether something looks at what is done with tensors: a transformation, a tracer, a mode."""
-    own = torch._C
-    return bool(
-        own._len_torch_dispatch_stack()
-        or own._len_torch_function_stack()
-        or own._are_functorch_transforms_active()
-        or torch.autograd.forward_ad._current_level >= 0
-        or own._get_tracing_state() is not None
-    )
+    return is_recorded(torch) or is_transformed(torch) or bool(torch._C._len_torch_function_stack())
 
 
 def compute_with_arrays(
@@ -72,7 +73,7 @@ def compute_with_arrays(
     """Compute with arrays in the place of tensors, and return tensors."""
     if out is None:
         return [as_tensor(torch, array) for array in operator.compute(arrays, None)]
-    given = _listed(out)
+    given = listed_outputs(out)
     places = []
     for output in given:
         tensor = isinstance(output, torch.Tensor)

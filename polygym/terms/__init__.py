@@ -11,10 +11,10 @@ has expressions and programs. ``rules`` are tables, ``rule_enumeration`` finds s
 ``sharing_value`` and ``fusion_value`` estimate what rewriting saves. Large terms are searched by
 ``decomposition`` into fragments, after ``reassociation`` of their arithmetic by ``commutativity``.
 ``optimization`` makes a ``derivation``, which can be replayed; ``saturation`` does the same by an
-e-graph, for programs with loops ``whole_programs`` does; ``generated_programs`` are random ones to
-learn from. ``envs`` is the environment, ``learning`` has value functions that learn, ``code``
-compiles, calls and times programs. ``scheduling`` times forms of a program before its loops are
-scheduled.
+e-graph, for programs with loops ``whole_programs`` does; ``record_results`` reads what both found.
+``generated_programs`` are random ones to learn from. ``envs`` is the environment, ``learning`` has
+value functions that learn, ``code`` compiles, calls and times programs. ``scheduling`` times forms
+of a program before its loops are scheduled.
 """
 
 from typing import TYPE_CHECKING

@@ -40,6 +40,7 @@ from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.substitution import open_binder, shift_indices
 from polygym.terms.language.types import FLOAT
+from polygym.terms.record_results import check_costs, read_result
 from polygym.terms.rules.patterns import (
     LiteralPattern,
     Metavariable,
@@ -239,7 +240,6 @@ def bind_shared(root: Term) -> Term:
 
 KIND = "polygym rewrite by saturation"
 VERSION = 2
-_CLOSE = 1e-9
 
 
 @pickle_by_name
@@ -319,13 +319,9 @@ def replay_saturation(record: Mapping[str, Any], where: str = "a record") -> Sat
     program = parse_program(texts[0], f"{where}: program")
     rules = arithmetic_rules(parse_rules(texts[1], f"{where}: rules"))
     check_unknown(rules, f"{where}: rules")
-    names = " ".join(f"({name} : {kind})" for name, kind in program.parameters)
-    last = parse_program(f"(def it {program.result} ({names}) {texts[2]})", f"{where}: term").body
+    last = read_result(program, texts[2], where).body
     if not is_reached(program.body, last, rules, limits):
         raise InputError(f"{where}: expected the rules to lead to its term; they do not")
-    cost = StaticCost()
-    for said, body in zip(costs, (program.body, last), strict=True):
-        if abs(cost(body) - said) > _CLOSE * max(1.0, said):
-            raise InputError(f"{where}: expected the cost {said}, found {cost(body)}")
-    term = SaturatedTerm(last, cost(last), *rest)
+    check_costs(costs, (program.body, last), where)
+    term = SaturatedTerm(last, StaticCost()(last), *rest)
     return SaturationRecord(program, rules, limits, term)

@@ -20,6 +20,7 @@ import polygym.tc
 from polygym.errors import InputError, MissingDeviceError
 from polygym.foreign import cuda_driver
 from polygym.tc import gpu_calls
+from polygym.tc.torch_tensors import is_on_gpu
 from tests.runtime.device.conftest import driver, library_folder  # noqa: F401
 from tests.runtime.device.fake_driver import FakeDriver
 
@@ -197,12 +198,12 @@ def test_code_is_unloaded_after_its_kernels(
 def test_traces_and_transformations(driver: FakeDriver, torch: Any) -> None:  # noqa: F811
     product = polygym.tc.define("tc:matmul")
     arguments = tensor(5, 4), tensor(4, 3)
-    assert gpu_calls.is_on_gpu(torch, arguments)
+    assert is_on_gpu(torch, arguments)
     torch.autograd.forward_ad._current_level = 0
     with pytest.raises(InputError, match="no derivatives on a GPU: expected a call outside of"):
         call(product, torch, *arguments)
     torch.compiler.is_compiling = lambda: True
-    assert gpu_calls.is_on_gpu(torch, arguments)
+    assert is_on_gpu(torch, arguments)
     with pytest.raises(InputError, match="traces on a GPU are not supported"):
         call(product, torch, *arguments)
 

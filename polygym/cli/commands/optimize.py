@@ -7,7 +7,6 @@ import click
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.execution.search_session import search_and_report
-from polygym.cli.execution.term_search import TermRequest, search_term
 from polygym.cli.options import common, variants
 from polygym.cli.options.cluster import cluster_option
 from polygym.cli.options.term_files import term_file_of_command
@@ -221,6 +220,8 @@ def command(
     budget = budget or registry.STRATEGIES[strategy].budget
     term = None
     if (terms := term_file_of_command()) is not None:
+        from polygym.cli.execution.term_search import TermRequest, search_term
+
         term = search_term(
             TermRequest(
                 terms, target, region, dataset, parameters, budget, time_limit, out, resumed

@@ -1,5 +1,6 @@
 """``polygym export`` and ``polygym show`` for GPUs: nothing runs, so no GPU is needed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,12 @@ from polygym.cli.options import common, schedules
 from polygym.cli.options.variants import VariantOptions
 from polygym.cli.output import console
 from polygym.codegen.contraction import legal_with_storage
-from polygym.export.device_export import DeviceExportKind, export_device, write_device_export
+from polygym.export.device_export import (
+    DeviceExport,
+    DeviceExportKind,
+    export_device,
+    write_device_export,
+)
 from polygym.gpu.mapping.device_mapping import DeviceMapping
 from polygym.gpu.mapping.pipeline import map_to_device
 from polygym.gpu.ptx.compile_ptx import compile_ptx
@@ -64,7 +70,7 @@ def export_for_device(
         dataset=asked.dataset,
         parameters=asked.parameters,
     )
-    wanted = _SCHEDULE if schedules.is_automatic(asked.schedule) else asked.schedule
+    wanted = _wanted(asked.schedule)
     program = asked.variant.apply(program, wanted, DEFAULT_MAPPING)
     sizes = dict(program.parameters)
     given = schedules.schedule_maker(wanted)(program.scop, sizes, DEFAULT_MAPPING)
@@ -89,23 +95,29 @@ def export_for_device(
         "kernels": [kernel.name for kernel in export.code.kernels],
         "fallback": export.program.fallback,
     }
+    return console.answer(as_json, document, lambda: _print_export(export, program.name, files))
 
-    def show() -> None:
-        console.heading(f"{export.function}: {program.name}")
-        console.write_text(f"  mapping: {mapping}; GPU: {export.code.architecture} and later")
-        _warn(export.program.fallback)
-        resources = {} if export.assembled is None else dict(export.assembled.resources)
-        for kernel in export.code.kernels:
-            threads = "x".join(map(str, kernel.block))
-            words = [f"{threads} threads", f"{kernel.shared} bytes shared"]
-            if kernel.name in resources:
-                words.append(f"{resources[kernel.name].registers} registers")
-            console.write_text(f"  {kernel.name}: {', '.join(words)}")
-        console.heading("\nFiles")
-        for path in files:
-            console.write_text(f"  {path}")
 
-    return console.answer(as_json, document, show)
+def _print_export(export: DeviceExport, program: str, files: Sequence[Path]) -> None:
+    """Print the kernels with what they take, and the files."""
+    console.heading(f"{export.function}: {program}")
+    console.write_text(f"  mapping: {export.mapping}; GPU: {export.code.architecture} and later")
+    _warn(export.program.fallback)
+    resources = {} if export.assembled is None else dict(export.assembled.resources)
+    for kernel in export.code.kernels:
+        threads = "x".join(map(str, kernel.block))
+        words = [f"{threads} threads", f"{kernel.shared} bytes shared"]
+        if kernel.name in resources:
+            words.append(f"{resources[kernel.name].registers} registers")
+        console.write_text(f"  {kernel.name}: {', '.join(words)}")
+    console.heading("\nFiles")
+    for path in files:
+        console.write_text(f"  {path}")
+
+
+def _wanted(schedule: str) -> str:
+    """Return the schedule that is asked for, or what ``auto`` stands for here."""
+    return _SCHEDULE if schedules.is_automatic(schedule) else schedule
 
 
 _PASSES = {
@@ -130,7 +142,7 @@ def show_for_device(
         raise click.UsageError(
             f"--after {form}: expected {', '.join(_PASSES)} with --mapping {mapping}."
         )
-    wanted = _SCHEDULE if schedules.is_automatic(schedule_text) else schedule_text
+    wanted = _wanted(schedule_text)
     sizes = None if shown.sizes is None else dict(shown.sizes)
     stored = variant.resolve(shown.written, wanted, sizes)
     given = schedules.schedule_maker(wanted)(stored.scop, sizes, DEFAULT_MAPPING)

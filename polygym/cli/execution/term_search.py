@@ -118,8 +118,8 @@ def search_term(request: TermRequest) -> TermSearch:
         parameters=request.parameters,
     )
     own = dict(loaded.parameters)
-    names = {name: name for name, kind in program.inputs if str(kind) == "Integer"}
-    sizes = {name: own[name] for name in names if name in own}
+    integers = [name for name, kind in program.inputs if str(kind) == "Integer"]
+    sizes = {name: own[name] for name in integers if name in own}
     with console.spinner(f"rewriting {program.name}"):
         stage = rewrite_first(program, sizes, request.budget, request.time_limit)
     folder = request.out

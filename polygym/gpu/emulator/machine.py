@@ -207,7 +207,8 @@ class _BlockRun:
             self._number = number
             run(*values, *position)
 
-    def _load(self, statement: str, number: int, element: Element, is_own: bool) -> Any:
+    def _located(self, statement: str, number: int, element: Element) -> tuple[DeviceArray, int]:
+        """Return the array of this thread, and the place of an element in it."""
         array = self.arrays[number]
         if self._local and number in self._local[self._number]:
             array = self._local[self._number][number]
@@ -215,6 +216,10 @@ class _BlockRun:
             place = array.places[element]
         except KeyError:
             raise DeviceError(self._outside(statement, array, element)) from None
+        return array, place
+
+    def _load(self, statement: str, number: int, element: Element, is_own: bool) -> Any:
+        array, place = self._located(statement, number, element)
         if array.written is not None and place not in array.written:
             raise DeviceError(self._unwritten(statement, array, element))
         if array.space is not MemorySpace.LOCAL:
@@ -222,13 +227,7 @@ class _BlockRun:
         return array.values[element]
 
     def _store(self, statement: str, number: int, element: Element, value: Any) -> None:
-        array = self.arrays[number]
-        if self._local and number in self._local[self._number]:
-            array = self._local[self._number][number]
-        try:
-            place = array.places[element]
-        except KeyError:
-            raise DeviceError(self._outside(statement, array, element)) from None
+        array, place = self._located(statement, number, element)
         if array.space is not MemorySpace.LOCAL:
             self._record(statement, number, place, True, True)
         if array.written is not None:

@@ -28,7 +28,7 @@ from polygym.gpu.device_program import (
     UniformGuard,
     UniformLoop,
 )
-from polygym.gpu.ptx.emit_device import kernel_variables
+from polygym.gpu.ptx.emit_device import kernel_variables, launched_kernels
 from polygym.gpu.ptx.emit_kernel import touched_arrays
 from polygym.ir.scop import Array, StorageClass
 
@@ -118,7 +118,7 @@ def _host_function(device: DeviceProgram, variables: dict[str, Sequence[str]]) -
     program = device.program
     used = dict.fromkeys(
         name
-        for kernel in launched(device.body)
+        for kernel, _ in launched_kernels(device.body)
         for name in touched_arrays(kernel, program)
         if name not in kernel.shared and name not in kernel.local
     )
@@ -160,18 +160,6 @@ def _host_lines(
                 yield f"{indent}if ({print_index(condition)}) {{"
                 yield from _host_lines(device, inside, variables, depth + 1)
                 yield f"{indent}}}"
-            case _:
-                assert_never(node)
-
-
-def launched(body: Sequence[HostNode]) -> Iterator[Kernel]:
-    """Yield the kernels of launches, in order."""
-    for node in body:
-        match node:
-            case Launch(kernel):
-                yield kernel
-            case HostLoop(body=inside) | HostGuard(body=inside):
-                yield from launched(inside)
             case _:
                 assert_never(node)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 
+from polygym.closeable import Closeable
 from polygym.errors import MissingDeviceError
 from polygym.foreign import cuda_driver
 from polygym.foreign.cuda_driver import DeviceAttribute
@@ -33,7 +33,7 @@ class DeviceProperties:
     driver: tuple[int, int]
 
 
-class Device:
+class Device(Closeable):
     """A device, used through its primary context; close it, or leave it to ``with``."""
 
     def __init__(self, ordinal: int = 0, stream: int | None = None) -> None:
@@ -55,19 +55,6 @@ class Device:
         self.stream = cuda_driver.new_stream() if stream is None else stream
         self.pool = MemoryPool()
         self._is_open = True
-
-    def __enter__(self) -> Device:
-        """Return the device."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the use of it."""
-        self.close()
 
     def close(self) -> None:
         """Give back its memory, its stream and the context; harmless the second time."""

@@ -7,11 +7,11 @@ libdevice are not those of the C library, all others bit for bit.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from polygym.closeable import Closeable
 from polygym.codegen.contraction import legal_with_storage
 from polygym.errors import InputError, InternalError, MissingDeviceError
 from polygym.gpu.device_program import DeviceProgram
@@ -31,7 +31,7 @@ from polygym.runtime.worker.worker import Worker
 _REASSOCIATED = Mapping(reassociate=True)
 
 
-class DeviceEvaluator:
+class DeviceEvaluator(Closeable):
     """Judges schedules of a program under mappings to a GPU; close it, or leave it to ``with``."""
 
     def __init__(self, program: Program, device: DeviceWorker, cpu: Worker | None = None) -> None:
@@ -59,16 +59,7 @@ class DeviceEvaluator:
         )
         self._tolerance = output_tolerance(program, _REASSOCIATED)
 
-    def __enter__(self) -> DeviceEvaluator:
-        """Return the evaluator."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """End the use of the CPU's worker; the device's is its owner's."""
         self._session.close()
         if self._owned is not None:

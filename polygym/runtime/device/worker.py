@@ -10,12 +10,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from polygym import errors
+from polygym.closeable import Closeable
 from polygym.errors import DriverError, InputError, InternalError, OutOfRangeError
 from polygym.gpu.device_program import DeviceProgram
 from polygym.gpu.ptx.compile_ptx import DeviceCode
@@ -58,7 +58,7 @@ class KeptArrays:
         self.arrays = dict(arrays)
 
 
-class DeviceWorker:
+class DeviceWorker(Closeable):
     """A GPU, used by a process of its own; close it, or leave it to ``with``."""
 
     def __init__(self, ordinal: int = 0) -> None:
@@ -66,19 +66,6 @@ class DeviceWorker:
         self.ordinal = ordinal
         self._server = OwnedServer(_SERVER)
         self._kept: tuple[int, KeptArrays] | None = None  # by which process
-
-    def __enter__(self) -> DeviceWorker:
-        """Return the worker."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the process."""
-        self.close()
 
     def close(self) -> None:
         """End the process, if there is one."""

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from polygym.tc.nn.operators import call, grouped
+from polygym.tc.nn.operators import as_batch, call, grouped, like_input
 
 
 def _with_bias(result: Tensor, bias: Tensor | None) -> Tensor:
@@ -43,9 +43,7 @@ class Conv2d(torch.nn.Conv2d):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Return the convolution of a batch, or of one image."""
-        batch = input if input.ndim == 4 else input.unsqueeze(0)
-        result = _convolved(self, batch, weight, bias)
-        return result if input.ndim == 4 else result.squeeze(0)
+        return like_input(_convolved(self, as_batch(input, 4), weight, bias), input, 4)
 
 
 class Conv1d(torch.nn.Conv1d):
@@ -53,9 +51,9 @@ class Conv1d(torch.nn.Conv1d):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Return the convolution of a batch, or of one row."""
-        batch = input if input.ndim == 3 else input.unsqueeze(0)
-        result = _convolved(self, batch.unsqueeze(-2), weight.unsqueeze(-2), bias).squeeze(-2)
-        return result if input.ndim == 3 else result.squeeze(0)
+        images = as_batch(input, 3).unsqueeze(-2)
+        result = _convolved(self, images, weight.unsqueeze(-2), bias).squeeze(-2)
+        return like_input(result, input, 3)
 
 
 class ConvTranspose2d(torch.nn.ConvTranspose2d):
@@ -66,7 +64,7 @@ class ConvTranspose2d(torch.nn.ConvTranspose2d):
 
         Without it they are those of ``output_padding``.
         """
-        batch = input if input.ndim == 4 else input.unsqueeze(0)
+        batch = as_batch(input, 4)
         options = (self.stride, self.padding, self.kernel_size, self.dilation)
         stride, padding, kernel, dilation = (list(map(int, option)) for option in options)
         more = self._output_padding(input, output_size, stride, padding, kernel, 2, dilation)
@@ -77,5 +75,4 @@ class ConvTranspose2d(torch.nn.ConvTranspose2d):
             grouped(batch, 1, self.groups),
             grouped(self.weight, 0, self.groups),
         )
-        whole = _with_bias(result.flatten(1, 2), self.bias)
-        return whole if input.ndim == 4 else whole.squeeze(0)
+        return like_input(_with_bias(result.flatten(1, 2), self.bias), input, 4)

@@ -43,6 +43,16 @@ def call(name: str, tensor: Tensor, *arguments: Any) -> Any:
     return getattr(_OPERATORS, _defined(name + suffix))(*arguments)
 
 
+def as_batch(tensor: Tensor, rank: int) -> Tensor:
+    """Return a tensor of so many dimensions: what comes without a batch gets one of its own."""
+    return tensor if tensor.ndim == rank else tensor.unsqueeze(0)
+
+
+def like_input(result: Tensor, tensor: Tensor, rank: int) -> Tensor:
+    """Return a result without the batch that :func:`as_batch` gave its input."""
+    return result if tensor.ndim == rank else result.squeeze(0)
+
+
 def grouped(tensor: Tensor, dim: int, count: int) -> Tensor:
     """Return a tensor with a dimension as so many groups, one after the other."""
     shape = tensor.shape

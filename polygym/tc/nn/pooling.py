@@ -6,11 +6,7 @@ import torch
 from torch import Tensor
 
 from polygym.errors import InputError
-from polygym.tc.nn.operators import call, pair, refuse_options
-
-
-def _batch(input: Tensor) -> Tensor:
-    return input if input.ndim == 4 else input.unsqueeze(0)
+from polygym.tc.nn.operators import as_batch, call, like_input, pair, refuse_options
 
 
 def _expect_small_padding(module: Any) -> None:
@@ -44,8 +40,8 @@ class MaxPool2d(torch.nn.MaxPool2d):
         """Return the largest element of each window."""
         options = (self.kernel_size, self.stride, self.padding, self.dilation)
         numbers = [number for option in options for number in pair(option)]
-        result: Tensor = call("max_pool2d", input, *numbers, _batch(input))
-        return result if input.ndim == 4 else result.squeeze(0)
+        result: Tensor = call("max_pool2d", input, *numbers, as_batch(input, 4))
+        return like_input(result, input, 4)
 
 
 class AvgPool2d(torch.nn.AvgPool2d):
@@ -66,8 +62,8 @@ class AvgPool2d(torch.nn.AvgPool2d):
         options = (self.kernel_size, self.stride, self.padding)
         numbers = [number for option in options for number in pair(option)]
         counted = int(self.count_include_pad)
-        result: Tensor = call("average_pool2d", input, *numbers, counted, _batch(input))
-        return result if input.ndim == 4 else result.squeeze(0)
+        result: Tensor = call("average_pool2d", input, *numbers, counted, as_batch(input, 4))
+        return like_input(result, input, 4)
 
 
 class UpsamplingBilinear2d(torch.nn.UpsamplingBilinear2d):

@@ -5,11 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from polygym.tc.nn.operators import call, grouped
-
-
-def _rows(tensor: Tensor) -> Tensor:
-    return tensor if tensor.ndim == 2 else tensor.unsqueeze(0)
+from polygym.tc.nn.operators import as_batch, call, grouped, like_input
 
 
 def _weights(cell: Any, gates: int) -> list[Tensor]:
@@ -29,11 +25,11 @@ class LSTMCell(torch.nn.LSTMCell):
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the next hidden state and the next cell state."""
-        rows = _rows(input)
+        rows = as_batch(input, 2)
         zeros = rows.new_zeros(rows.shape[0], self.hidden_size)
-        states = (zeros, zeros) if hx is None else [_rows(state) for state in hx]
+        states = (zeros, zeros) if hx is None else [as_batch(state, 2) for state in hx]
         hidden, cell = call("lstm_cell", input, rows, *states, *_weights(self, 4))
-        return (hidden, cell) if input.ndim == 2 else (hidden.squeeze(0), cell.squeeze(0))
+        return like_input(hidden, input, 2), like_input(cell, input, 2)
 
 
 class GRUCell(torch.nn.GRUCell):
@@ -41,8 +37,8 @@ class GRUCell(torch.nn.GRUCell):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next hidden state."""
-        rows = _rows(input)
+        rows = as_batch(input, 2)
         zeros = rows.new_zeros(rows.shape[0], self.hidden_size)
-        state = zeros if hx is None else _rows(hx)
+        state = zeros if hx is None else as_batch(hx, 2)
         hidden: Tensor = call("gru_cell", input, rows, state, *_weights(self, 3))
-        return hidden if input.ndim == 2 else hidden.squeeze(0)
+        return like_input(hidden, input, 2)

@@ -10,10 +10,10 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
-from polygym.terms.cost import StaticCost
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
+from polygym.terms.record_results import check_costs, read_result
 from polygym.terms.rules.rule_table import parse_rules, text_of_rules
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_unknown
@@ -22,7 +22,6 @@ from polygym.terms.whole_programs.program_saturation import ProgramLimits, satur
 
 PROGRAM_KIND = "polygym rewrite by saturation of loops"
 _VERSION = 1
-_CLOSE = 1e-9
 
 
 @pickle_by_name
@@ -70,20 +69,15 @@ def replay_program(record: Mapping[str, Any], where: str = "a record") -> Progra
         raise InputError(f'{where}: expected a record with "kind": "{PROGRAM_KIND}", found another')
     try:
         texts = [str(record[name]) for name in ("program", "rules", "term")]
-        said = float(record["initial_cost"]), float(record["cost"])
+        costs = float(record["initial_cost"]), float(record["cost"])
         nodes = int(record["nodes"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: expected the members of a record, found {error!r}") from None
     program = parse_program(texts[0], f"{where}: program")
     rules = tuple(parse_rules(texts[1], f"{where}: rules"))
     check_unknown(rules, f"{where}: rules")
-    names = " ".join(f"({name} : {kind})" for name, kind in program.parameters)
-    text = f"(def it {program.result} ({names}) {texts[2]})"
-    result = program.with_body(parse_program(text, f"{where}: term").body)
-    cost = StaticCost()
-    for expected, body in zip(said, (program.body, result.body), strict=True):
-        if abs(cost(body) - expected) > _CLOSE * max(1.0, expected):
-            raise InputError(f"{where}: expected the cost {expected}, found {cost(body)}")
+    result = read_result(program, texts[2], where)
+    check_costs(costs, (program.body, result.body), where)
     if (values := find_difference(program, result.body, tries=100)) is not None:
         raise InputError(f"{where}: expected the term to compute the same; it does not: {values}")
-    return ProgramRecord(program, rules, result, *said, nodes)
+    return ProgramRecord(program, rules, result, *costs, nodes)

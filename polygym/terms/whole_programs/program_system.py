@@ -17,7 +17,7 @@ from collections.abc import Hashable, Sequence
 from polygym.rewrite.term import Term
 from polygym.search.planning.protocol import RewriteSystem
 from polygym.terms.language.nodes import term_facts
-from polygym.terms.rewriter import Rewriter, TermSystem, replace_subterm, topmost
+from polygym.terms.rewriter import Rewriter, TermSystem, replace_subterm, subterm_at, topmost
 from polygym.terms.rules.patterns import LetPattern, subpatterns
 from polygym.terms.rules.rule_table import rules_named
 from polygym.terms.rules.rule_types import PatternRule, SelectRule, TermRule
@@ -47,10 +47,8 @@ class ProgramSystem:
         if made is None:
             terms = [inline_lets(each) for each in self.rewriter.successors(state)]
             for place in _places_of_loops(state):
-                loop = state
-                for at in place:
-                    loop = loop.children[at]
-                terms += [replace_subterm(state, place, other) for other in tabulations(loop)]
+                made_before = tabulations(subterm_at(state, place))
+                terms += [replace_subterm(state, place, other) for other in made_before]
             fitting = (each for each in terms if term_facts(each).nodes <= _MOST_NODES)
             made = self._known[state] = tuple(dict.fromkeys(fitting))
         return made
@@ -85,9 +83,7 @@ def _places_of_loops(root: Term) -> list[tuple[int, ...]]:
         for place in topmost(part, lambda node: node.head in _LOOPS):
             whole = (*above, *place)
             places.append(whole)
-            loop = part
-            for at in place:
-                loop = loop.children[at]
+            loop = subterm_at(part, place)
             waiting += [((*whole, at), child) for at, child in enumerate(loop.children)]
     return sorted(places)
 

@@ -1,7 +1,6 @@
 """Programs on a device: launches, memory, times and errors, with a stand-in for the driver."""
 
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from polygym.foreign import cuda_driver
 from polygym.gpu.device_program import DeviceProgram, HostGuard, HostLoop
 from polygym.gpu.ptx.compile_ptx import compile_ptx
 from polygym.runtime.device.device import Device
-from polygym.runtime.device.device_arrays import device_array, is_device_array
 from polygym.runtime.device.launch_plan import launch_plan
 from polygym.runtime.device.loaded_program import LoadedProgram
 from polygym.runtime.device.memory_pool import MemoryPool
@@ -193,33 +191,3 @@ def test_memory_is_kept_and_given_back_when_it_is_short(driver: FakeDriver) -> N
         with pytest.raises(MemoryError, match="CUDA_ERROR_OUT_OF_MEMORY"):
             pool.allocate(100_000)
         assert len(driver.calls("cuMemFree_v2")) == 1
-
-
-def interface(**changes: object) -> SimpleNamespace:
-    values: dict[str, object] = {"shape": (4, 8), "typestr": "<f4", "data": (4096, False)}
-    return SimpleNamespace(__cuda_array_interface__=values | changes)
-
-
-def test_arrays_of_others() -> None:
-    found = device_array("x", interface(strides=(32, 4)))
-    assert (found.address, found.shape, found.kind, found.writable) == (4096, (4, 8), "f4", True)
-    assert found.size == 128
-    assert device_array("x", interface(shape=(0, 8), data=(0, True), strides=(1, 1))).size == 0
-    assert is_device_array(interface())
-    assert not is_device_array(np.zeros(3))
-    for changes, message in (
-        ({"strides": (64, 4)}, "expected rows without gaps"),
-        ({"data": (4100, False)}, "expected an address that is a multiple of 16, found 0x1004"),
-        ({"typestr": ">f4"}, "expected little-endian elements"),
-    ):
-        with pytest.raises(InputError, match=message):
-            device_array("x", interface(**changes))
-    with pytest.raises(InputError, match="x: expected an array on a GPU, found"):
-        device_array("x", np.zeros(3))
-
-
-def test_tensors_on_the_cpu_are_none_of_a_device() -> None:
-    torch = pytest.importorskip("torch")
-    assert not is_device_array(torch.zeros(3))
-    with pytest.raises(InputError, match="x: expected an array on a GPU, found"):
-        device_array("x", torch.zeros(3))

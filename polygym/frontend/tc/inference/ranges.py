@@ -183,14 +183,16 @@ def _range_from(
     for constraint in deciding:
         result = result.intersect(_valid_values(scope, name, constraint, ranges))
     result = _first_interval(scope, result)
+    conditional = [each for each in deciding if each.condition != TRUE_CONDITION]
+    if not conditional:
+        return result
     reading = scope.sizes.set("{ [x'] : 1 = 0 }")
     for constraint in deciding:
         reading = reading.union(_reading_values(scope, name, constraint, ranges))
-    for constraint in deciding:
-        if constraint.condition != TRUE_CONDITION:
-            plain = replace(constraint, condition=TRUE_CONDITION)
-            end = _valid_values(scope, name, plain, ranges)
-            result = _cut_behind(scope, result, end, reading.intersect(result))
+    for constraint in conditional:
+        plain = replace(constraint, condition=TRUE_CONDITION)
+        end = _valid_values(scope, name, plain, ranges)
+        result = _cut_behind(scope, result, end, reading.intersect(result))
     return result
 
 
